@@ -1,0 +1,130 @@
+"""The exception tree: whose fault it is shows in the type.
+
+Everything this package raises on purpose is a :class:`TdqError`. What a CICS program would see is a
+``tdqsim.cics.Condition``; what an IBM i program would see is a ``tdqsim.ibmi.EscapeMessage``; both are defined in
+their rooms and derive from it. The classes here are for what goes wrong around them: definitions, stores, data sets,
+layouts, and tests that wait for something that cannot happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "ConversionError",
+    "DatasetError",
+    "DefinitionError",
+    "LayoutError",
+    "Problem",
+    "RegionClosed",
+    "StoreDamaged",
+    "StoreError",
+    "StoreFull",
+    "StoreInUse",
+    "StoreMissing",
+    "StoreVersionError",
+    "TdqError",
+    "WouldWaitForever",
+    "WrongThread",
+]
+
+
+class TdqError(Exception):
+    """Root of every error that tdqsim raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in text that somebody wrote.
+
+    Attributes:
+        file: name of the file as given, or a name such as ``<text>`` for text from memory.
+        line: line number from 1, or 0 when no line can be named.
+        resource: what is being defined, such as ``TDQUEUE(PAYQ)``; empty when not inside a resource.
+        attribute: the attribute's name as written; empty when the problem is not one of an attribute.
+        value: the value as written; empty when there is none.
+        message: what is wrong and what is allowed, in one sentence.
+    """
+
+    file: str
+    line: int
+    resource: str
+    attribute: str
+    value: str
+    message: str
+
+    def __str__(self) -> str:
+        """The problem on one line, place first, as compilers do."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        subject = " ".join(part for part in (self.resource, self.attribute) if part)
+        shown = f" = {self.value!r}" if self.value else ""
+        return f"{place}: {subject}{shown}: {self.message}" if subject else f"{place}: {self.message}"
+
+
+class DefinitionError(TdqError):
+    """Definitions were refused; nothing of them was installed. All problems are listed at once."""
+
+    def __init__(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class StoreError(TdqError):
+    """The store on disk cannot be used, or not in this way."""
+
+
+class StoreInUse(StoreError):
+    """Another process has the store open; ``pid`` is its process id."""
+
+    def __init__(self, path: Path, pid: int) -> None:
+        self.path = path
+        self.pid = pid
+        super().__init__(f"{path}: the store is in use by process {pid}; stop it first, or open the store read-only")
+
+
+class StoreMissing(StoreError):
+    """There is no store at the path, and none was to be made."""
+
+
+class StoreDamaged(StoreError):
+    """What the store holds is not what was written to it; the message names the place."""
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a version of tdqsim that this one cannot read."""
+
+
+class StoreFull(StoreError):
+    """There is no room for the change; nothing was changed."""
+
+
+class DatasetError(TdqError):
+    """A data set is not what its definition says; the message names file, record and offset."""
+
+
+class LayoutError(TdqError):
+    """A record layout (copybook or YAML) was refused; the message names line, column and clause."""
+
+
+class ConversionError(TdqError):
+    """Text or a number cannot be converted; ``record`` counts from 1, ``offset`` is in bytes from 0."""
+
+    def __init__(self, message: str, *, record: int | None = None, offset: int | None = None) -> None:
+        self.record = record
+        self.offset = offset
+        place = "" if record is None else f"record {record}: "
+        at = "" if offset is None else f" at offset {offset}"
+        super().__init__(f"{place}{message}{at}")
+
+
+class RegionClosed(TdqError):
+    """The region or system has been closed; commands can no longer be issued."""
+
+
+class WouldWaitForever(TdqError):
+    """A task waits for something that nothing can bring about; the message names who holds what."""
+
+
+class WrongThread(TdqError):
+    """A dispatcher, region or store was used from a thread or process that did not open it."""
