@@ -1,0 +1,174 @@
+"""The fact tables as typed records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tdqsim.facts._codes import Cvda, Resp
+from tdqsim.facts._tables import table
+
+__all__ = [
+    "ABEND_CODES",
+    "ATTRIBUTE_CVDA",
+    "EIBFN",
+    "EIBRCODE",
+    "INQUIRE_TDQUEUE_OPTIONS",
+    "LIMITS",
+    "QUEUE_TYPES",
+    "REGION_DEFAULTS",
+    "RELEASES",
+    "SUPPLIED_QUEUES",
+    "TDQUEUE_ATTRIBUTES",
+    "InquireOption",
+    "SuppliedQueue",
+    "TdqueueAttribute",
+]
+
+QUEUE_TYPES = ("INTRA", "EXTRA", "INDIRECT", "REMOTE")
+"""The four kinds of queue, as INQUIRE TDQUEUE TYPE names them."""
+
+
+class TdqueueAttribute(NamedTuple):
+    """One attribute of a TDQUEUE definition.
+
+    Attributes:
+        name: the RDO name.
+        types: the queue types that may have it.
+        kind: ``name``, ``text``, ``integer`` or ``keyword``.
+        minimum: shortest length of names and text, lowest value of integers; None for keywords.
+        maximum: the same at the other end.
+        values: what a keyword may be.
+        default: the value when it is not given; empty when there is none, a phrase when it depends on others.
+        requires: what must or must not come with it, in words.
+        abbreviation: the shortest form known from a source; empty when unknown.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    kind: str
+    minimum: int | None
+    maximum: int | None
+    values: tuple[str, ...]
+    default: str
+    requires: str
+    abbreviation: str
+
+
+class InquireOption(NamedTuple):
+    """One option of INQUIRE TDQUEUE.
+
+    Attributes:
+        name: the option.
+        receiver: ``CVDA``, ``CHAR``, ``BINARY`` or ``ABSTIME``.
+        length: bytes of the receiver.
+        types: the queue types with a value of their own.
+        values: the CVDAs it can give, apart from NOTAPPLIC.
+        otherwise: what other queue types give: a CVDA, ``""`` for blanks (pad to ``length``), -1; None when every
+            type has a value.
+        closed_notapplic: an extrapartition queue that is not open gives NOTAPPLIC too.
+    """
+
+    name: str
+    receiver: str
+    length: int
+    types: tuple[str, ...]
+    values: tuple[Cvda, ...]
+    otherwise: Cvda | str | int | None
+    closed_notapplic: bool
+
+
+class SuppliedQueue(NamedTuple):
+    """One queue of the supplied group DFHDCTG; attributes that do not apply are empty."""
+
+    name: str
+    type: str
+    indirectname: str
+    ddname: str
+    disposition: str
+    purpose: str
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text else None
+
+
+def _attribute(row: dict[str, str]) -> TdqueueAttribute:
+    types = QUEUE_TYPES if row["types"] == "ANY" else tuple(row["types"].split())
+    return TdqueueAttribute(
+        row["name"],
+        types,
+        row["kind"],
+        _number(row["minimum"]),
+        _number(row["maximum"]),
+        tuple(row["values"].split()),
+        row["default"],
+        row["requires"],
+        row["abbreviation"],
+    )
+
+
+def _otherwise(text: str) -> Cvda | str | int | None:
+    known: dict[str, Cvda | str | int | None] = {"": None, "NOTAPPLIC": Cvda.NOTAPPLIC, "BLANKS": "", "-1": -1}
+    return known[text]
+
+
+def _option(row: dict[str, str]) -> InquireOption:
+    return InquireOption(
+        row["option"],
+        row["receiver"],
+        int(row["length"]),
+        tuple(row["types"].split()),
+        tuple(Cvda[name] for name in row["values"].split()),
+        _otherwise(row["otherwise"]),
+        row["closed"] == "NOTAPPLIC",
+    )
+
+
+def _supplied(row: dict[str, str]) -> SuppliedQueue:
+    return SuppliedQueue(
+        row["name"], row["type"], row["indirectname"], row["ddname"], row["disposition"], row["purpose"]
+    )
+
+
+ABEND_CODES: Mapping[Resp, str] = MappingProxyType({Resp[row["name"]]: row["abend"] for row in table("abend")})
+"""The abend code of each condition that nobody handles. A condition that is missing here is ignored by default."""
+
+EIBFN: Mapping[str, bytes] = MappingProxyType({row["command"]: bytes.fromhex(row["code"]) for row in table("eibfn")})
+"""The two EIBFN bytes by command name, such as ``READQ TD``."""
+
+EIBRCODE: Mapping[Resp, int] = MappingProxyType({Resp[row["name"]]: int(row["code"], 16) for row in table("eibrcode")})
+"""EIBRCODE byte 0 of READQ, WRITEQ and DELETEQ TD."""
+
+TDQUEUE_ATTRIBUTES: Mapping[str, TdqueueAttribute] = MappingProxyType(
+    {row["name"]: _attribute(row) for row in table("tdqueue_attributes")}
+)
+"""The attributes of a TDQUEUE definition by RDO name, in the order in which a DEFINE is written."""
+
+INQUIRE_TDQUEUE_OPTIONS: Mapping[str, InquireOption] = MappingProxyType(
+    {row["option"]: _option(row) for row in table("inquire_tdqueue")}
+)
+"""The options of INQUIRE TDQUEUE by name."""
+
+ATTRIBUTE_CVDA: Mapping[tuple[str, str], tuple[str, Cvda]] = MappingProxyType(
+    {
+        (row["attribute"], row["value"].replace("(none)", "")): (row["option"], Cvda[row["cvda"]])
+        for row in table("attribute_cvda")
+    }
+)
+"""(attribute, value) of a definition to (INQUIRE option, CVDA); the value ``""`` is the attribute not given."""
+
+SUPPLIED_QUEUES: Mapping[str, SuppliedQueue] = MappingProxyType(
+    {row["name"]: _supplied(row) for row in table("supplied_queues")}
+)
+"""The queues of group DFHDCTG by name."""
+
+RELEASES: Mapping[str, str] = MappingProxyType({row["changeagrel"]: row["release"] for row in table("releases")})
+"""CHANGEAGREL numbers to CICS TS releases."""
+
+REGION_DEFAULTS: Mapping[str, str] = MappingProxyType({row["name"]: row["value"] for row in table("region_defaults")})
+"""What a region has when nobody says otherwise: applid, sysid, default_user, code_page, release, ..."""
+
+LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("limits")})
+"""Limits and lengths that no attribute table holds."""
