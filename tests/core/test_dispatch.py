@@ -1,0 +1,434 @@
+"""Tasks as greenlets on one dispatcher: order, waiting, deadlines, ends."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+from freezegun import freeze_time
+from greenlet import greenlet
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
+from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
+
+SECOND = 1_000_000_000
+
+
+class Gate:
+    """Something to wait for: open or shut."""
+
+    def __init__(self, dispatcher: Dispatcher, name: str = "GATE") -> None:
+        self.dispatcher = dispatcher
+        self.open = False
+        self.queue = WaitQueue(name, lambda: "the gate is shut by nobody")
+
+    def attempt(self):
+        return "through" if self.open else WAIT
+
+    def wait(self, timeout_ns: int | None = None):
+        return self.dispatcher.wait(self.attempt, self.queue, timeout_ns)
+
+    def unlock(self) -> None:
+        self.open = True
+        self.queue.wake_all()
+
+
+def order_of(seed: int, names: str = "abcdefgh") -> str:
+    dispatcher = Dispatcher(seed=seed)
+    ran: list[str] = []
+    for name in names:
+        dispatcher.spawn(lambda name=name: ran.append(name), name=name)
+    dispatcher.run()
+    return "".join(ran)
+
+
+def test_seed_zero_runs_first_ready_first():
+    assert order_of(0) == "abcdefgh"
+
+
+def test_one_seed_gives_one_order_and_seeds_differ():
+    assert order_of(7) == order_of(7)
+    assert len({order_of(seed) for seed in range(20)}) > 15
+
+
+@given(st.integers(1, 10_000))
+def test_a_seed_permutes_and_loses_nobody(seed):
+    assert sorted(order_of(seed)) == list("abcdefgh")
+
+
+def test_a_chooser_decides_instead_of_the_seed():
+    dispatcher = Dispatcher()
+    dispatcher.chooser = lambda ready: len(ready) - 1
+    ran: list[int] = []
+    for number in range(4):
+        dispatcher.spawn(lambda number=number: ran.append(number), name=str(number))
+    dispatcher.run()
+    assert ran == [3, 2, 1, 0]
+
+
+def test_a_strand_keeps_control_until_it_waits():
+    dispatcher, seen = Dispatcher(), []
+    gate = Gate(dispatcher)
+
+    def first():
+        seen.append("first starts")
+        dispatcher.spawn(lambda: seen.append("second"), name="second")
+        seen.append("first goes on")
+        gate.wait()
+        seen.append("first is through")
+
+    handle = dispatcher.spawn(first, name="first")
+    dispatcher.run()
+    assert seen == ["first starts", "first goes on", "second"]
+    gate.unlock()
+    handle.result()
+    assert seen[-1] == "first is through"
+
+
+def test_result_gives_the_value_and_raises_what_was_raised():
+    dispatcher = Dispatcher()
+    assert dispatcher.spawn(lambda: 42, name="good").result() == 42
+    failing = dispatcher.spawn(lambda: 1 // 0, name="bad")
+    with pytest.raises(ZeroDivisionError):
+        failing.result()
+    assert failing.done
+    assert isinstance(failing.exception, ZeroDivisionError)
+
+
+def test_a_failing_strand_harms_nobody_else():
+    dispatcher = Dispatcher()
+    dispatcher.spawn(lambda: 1 // 0, name="bad")
+    good = dispatcher.spawn(lambda: "fine", name="good")
+    dispatcher.run()
+    assert good.result() == "fine"
+
+
+def test_an_interrupt_reaches_the_program_outside():
+    dispatcher = Dispatcher()
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    dispatcher.spawn(interrupted, name="interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        dispatcher.run()
+
+
+def test_waiters_are_served_in_order_of_arrival_whatever_the_seed():
+    for seed in range(30):
+        dispatcher = Dispatcher(seed=seed)
+        queue, free, served = WaitQueue("LOCK"), [False], []
+
+        def take(name):
+            def attempt():
+                strand = dispatcher.current
+                if not free[0] or not queue.is_first(strand):
+                    return WAIT
+                free[0] = False
+                return name
+
+            dispatcher.wait(attempt, queue)
+            served.append(name)
+            free[0] = True
+            queue.wake_one()
+
+        arrivals: list[str] = []
+        for name in "abcde":
+            dispatcher.spawn(lambda name=name: (arrivals.append(name), take(name)), name=name)
+        dispatcher.run()
+        free[0] = True
+        queue.wake_one()
+        dispatcher.run()
+        assert served == arrivals
+
+
+def test_a_newcomer_does_not_overtake():
+    queue, dispatcher = WaitQueue("LOCK"), Dispatcher()
+    waiting = dispatcher.spawn(lambda: dispatcher.wait(lambda: WAIT, queue), name="early")
+    dispatcher.run()
+    assert queue.is_first(waiting)
+    assert not queue.is_first(Strand(dispatcher, 99, "late", None))
+
+
+@freeze_time("2026-01-01")
+def test_the_clock_jumps_to_the_deadline_when_everybody_waits():
+    dispatcher = Dispatcher()
+    gate, start = Gate(dispatcher), dispatcher.clock.time_ns()
+    early = dispatcher.spawn(lambda: gate.wait(5 * SECOND), name="early")
+    late = dispatcher.spawn(lambda: gate.wait(9 * SECOND), name="late")
+    with pytest.raises(TimedOut):
+        early.result()
+    assert dispatcher.clock.time_ns() - start == 5 * SECOND
+    assert not late.done
+    with pytest.raises(TimedOut):
+        late.result()
+    assert dispatcher.clock.time_ns() - start == 9 * SECOND
+
+
+@freeze_time("2026-01-01")
+def test_an_advanced_clock_ends_waits_at_the_next_dispatch():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    handle = dispatcher.spawn(lambda: gate.wait(60 * SECOND), name="waits")
+    dispatcher.run_ready()
+    dispatcher.clock.advance(59)
+    dispatcher.run_ready()
+    assert not handle.done
+    dispatcher.clock.advance(1)
+    dispatcher.run_ready()
+    assert isinstance(handle.exception, TimedOut)
+
+
+def test_freezegun_alone_ends_waits():
+    with freeze_time("2026-01-01") as frozen:
+        dispatcher = Dispatcher()
+        gate = Gate(dispatcher)
+        handle = dispatcher.spawn(lambda: gate.wait(60 * SECOND), name="waits")
+        dispatcher.run_ready()
+        frozen.tick(61)
+        dispatcher.run_ready()
+    assert isinstance(handle.exception, TimedOut)
+
+
+@freeze_time("2026-01-01")
+def test_a_wake_before_the_deadline_wins_and_the_deadline_is_forgotten():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    handle = dispatcher.spawn(lambda: gate.wait(5 * SECOND), name="waits")
+    dispatcher.run_ready()
+    gate.unlock()
+    assert handle.result() == "through"
+    before = dispatcher.clock.time_ns()
+    dispatcher.run()
+    assert dispatcher.clock.time_ns() == before
+    assert dispatcher.next_deadline_ns() is None
+
+
+def test_timeout_zero_tries_once():
+    dispatcher = Dispatcher()
+    with pytest.raises(TimedOut), freeze_time("2026-01-01"):
+        Gate(dispatcher).wait(0)
+
+
+def test_a_wait_outside_that_nothing_can_end_names_the_holder():
+    dispatcher = Dispatcher()
+    inner = Gate(dispatcher, "INNER")
+    dispatcher.spawn(inner.wait, name="task 17")
+    with pytest.raises(WouldWaitForever, match=r"(?s)OUTER.*shut by nobody.*task 17 waits for INNER"):
+        Gate(dispatcher, "OUTER").wait()
+
+
+def test_after_waiting_for_ever_the_dispatcher_still_works():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    with pytest.raises(WouldWaitForever):
+        gate.wait()
+    assert len(gate.queue) == 0
+    assert dispatcher.spawn(lambda: 1, name="next").result() == 1
+
+
+def test_the_program_outside_waits_while_strands_bring_it_about():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    dispatcher.spawn(gate.unlock, name="porter")
+    assert gate.wait() == "through"
+
+
+def test_run_leaves_suspended_what_nothing_ends():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    handle = dispatcher.spawn(gate.wait, name="waits")
+    dispatcher.run()
+    assert [strand.name for strand in dispatcher.strands] == ["waits"]
+    assert handle.waiting_for is gate.queue
+
+
+def test_run_inside_a_strand_is_refused():
+    dispatcher = Dispatcher()
+    handle = dispatcher.spawn(dispatcher.run, name="eager")
+    with pytest.raises(TdqError, match="outside the tasks"):
+        handle.result()
+
+
+def test_one_strand_can_wait_for_the_end_of_another():
+    dispatcher = Dispatcher()
+    inner = dispatcher.spawn(lambda: "inner value", name="inner")
+    assert dispatcher.spawn(inner.result, name="outer").result() == "inner value"
+
+
+def test_cancel_raises_in_the_waiting_strand():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    handle = dispatcher.spawn(gate.wait, name="waits")
+    dispatcher.run()
+    assert handle.cancel(LookupError("purged"))
+    with pytest.raises(LookupError, match="purged"):
+        handle.result()
+    assert not handle.cancel(LookupError("again"))
+
+
+def test_a_caught_cancel_lets_the_strand_go_on():
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+
+    def stubborn():
+        try:
+            gate.wait()
+        except LookupError:
+            return "went on"
+
+    handle = dispatcher.spawn(stubborn, name="stubborn")
+    dispatcher.run()
+    handle.cancel(LookupError())
+    assert handle.result() == "went on"
+
+
+def test_yield_lets_ready_strands_go_first():
+    dispatcher, seen = Dispatcher(), []
+
+    def polite():
+        seen.append("polite 1")
+        dispatcher.yield_now()
+        seen.append("polite 2")
+
+    dispatcher.spawn(polite, name="polite")
+    dispatcher.spawn(lambda: seen.append("other"), name="other")
+    dispatcher.run()
+    assert seen == ["polite 1", "other", "polite 2"]
+
+
+def test_idle_hooks_run_when_nobody_is_ready_and_may_wake_somebody():
+    dispatcher = Dispatcher()
+    gate, commits = Gate(dispatcher), []
+
+    def commit():
+        if gate.queue:
+            commits.append(len(gate.queue))
+            gate.unlock()
+
+    dispatcher.on_idle.append(commit)
+    handles = [dispatcher.spawn(gate.wait, name=str(number)) for number in range(3)]
+    dispatcher.run()
+    assert all(handle.done for handle in handles)
+    assert commits == [3]
+
+
+@freeze_time("2026-01-01")
+def test_timers_fire_in_order_and_can_be_cancelled():
+    dispatcher, fired = Dispatcher(), []
+    now = dispatcher.clock.time_ns()
+    dispatcher.call_at(now + 2 * SECOND, lambda: fired.append("second"))
+    dispatcher.call_at(now + 1 * SECOND, lambda: fired.append("first"))
+    dispatcher.call_at(now + 3 * SECOND, lambda: fired.append("never")).cancel()
+    dispatcher.run()
+    assert fired == ["first", "second"]
+    assert dispatcher.clock.time_ns() - now == 2 * SECOND
+
+
+@freeze_time("2026-01-01")
+def test_a_passive_timer_does_not_move_the_clock_unless_somebody_waits():
+    dispatcher, fired = Dispatcher(), []
+    now = dispatcher.clock.time_ns()
+    gate = Gate(dispatcher)
+    dispatcher.call_at(now + SECOND, lambda: (fired.append(1), gate.unlock()), passive=True)
+    dispatcher.run()
+    assert fired == []
+    assert gate.wait() == "through"
+    assert fired == [1]
+
+
+def test_end_strands_ends_waiting_and_unstarted_ones_in_order():
+    dispatcher, ended, owner = Dispatcher(), [], object()
+    gate = Gate(dispatcher)
+
+    def waits(name):
+        try:
+            gate.wait()
+        except RegionClosed:
+            ended.append(name)
+            raise
+
+    for name in "ab":
+        dispatcher.spawn(lambda name=name: waits(name), name=name, owner=owner)
+    dispatcher.run()
+    unstarted = dispatcher.spawn(lambda: ended.append("started"), name="c", owner=owner)
+    foreign = dispatcher.spawn(lambda: "lives", name="d", owner=object())
+    doomed = dispatcher.end_strands(owner, "the region is closed")
+    assert [strand.name for strand in doomed] == ["a", "b", "c"]
+    assert ended == ["a", "b"]
+    assert isinstance(unstarted.exception, RegionClosed)
+    assert foreign.result() == "lives"
+
+
+def test_a_strand_that_waits_again_while_it_is_ended_is_ended_again():
+    dispatcher, owner = Dispatcher(), object()
+    gate, tries = Gate(dispatcher), []
+
+    def stubborn():
+        for _ in range(3):
+            try:
+                gate.wait()
+            except RegionClosed:
+                tries.append(1)
+
+    dispatcher.spawn(stubborn, name="stubborn", owner=owner)
+    dispatcher.run()
+    dispatcher.end_strands(owner, "closed")
+    assert len(tries) == 3
+    assert dispatcher.strands == ()
+
+
+def test_no_greenlet_is_left_behind():
+    gc.collect()
+    before = sum(isinstance(thing, greenlet) and bool(thing) for thing in gc.get_objects())
+    dispatcher = Dispatcher()
+    for _ in range(200):
+        dispatcher.spawn(lambda: None, name="short")
+    dispatcher.run()
+    dispatcher.release_workers()
+    gc.collect()
+    after = sum(isinstance(thing, greenlet) and bool(thing) for thing in gc.get_objects())
+    assert after <= before
+
+
+def test_another_thread_is_refused():
+    dispatcher, caught = Dispatcher(), []
+    dispatcher.spawn(lambda: None, name="task")
+
+    def intrude():
+        try:
+            dispatcher.run()
+        except WrongThread as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=intrude)
+    thread.start()
+    thread.join()
+    assert len(caught) == 1
+
+
+def test_many_waiters_are_handed_over_to_not_stampeded():
+    dispatcher, queue, served = Dispatcher(), WaitQueue("LOCK"), []
+    free = [False]
+
+    def attempt():
+        return None if free[0] and queue.is_first(dispatcher.current) else WAIT
+
+    def take():
+        dispatcher.wait(attempt, queue)
+        served.append(1)
+
+    total = 3_000
+    for _ in range(total):
+        dispatcher.spawn(take, name="t")
+    dispatcher.run()
+    calls = [0]
+    dispatcher.on_dispatch = lambda _: calls.__setitem__(0, calls[0] + 1)
+    free[0] = True
+    queue.wake_one()
+    dispatcher.run()
+    assert len(served) == total
+    assert calls[0] == total  # each waiter is dispatched once: a hand-over, not a stampede
