@@ -1,0 +1,1 @@
+"""Tests of the storage core, the dispatcher and the clock."""
