@@ -117,32 +117,31 @@ def test_an_interrupt_reaches_the_program_outside():
         dispatcher.run()
 
 
-def test_waiters_are_served_in_order_of_arrival_whatever_the_seed():
-    for seed in range(30):
-        dispatcher = Dispatcher(seed=seed)
-        queue, free, served = WaitQueue("LOCK"), [False], []
+@pytest.mark.parametrize("seed", range(30))
+def test_waiters_are_served_in_order_of_arrival_whatever_the_seed(seed):
+    dispatcher = Dispatcher(seed=seed)
+    queue, free, arrivals, served = WaitQueue("LOCK"), [False], [], []
 
-        def take(name):
-            def attempt():
-                strand = dispatcher.current
-                if not free[0] or not queue.is_first(strand):
-                    return WAIT
-                free[0] = False
-                return name
+    def attempt():
+        if not free[0] or not queue.is_first(dispatcher.current):
+            return WAIT
+        free[0] = False
+        return None
 
-            dispatcher.wait(attempt, queue)
-            served.append(name)
-            free[0] = True
-            queue.wake_one()
-
-        arrivals: list[str] = []
-        for name in "abcde":
-            dispatcher.spawn(lambda name=name: (arrivals.append(name), take(name)), name=name)
-        dispatcher.run()
+    def take(name):
+        arrivals.append(name)
+        dispatcher.wait(attempt, queue)
+        served.append(name)
         free[0] = True
         queue.wake_one()
-        dispatcher.run()
-        assert served == arrivals
+
+    for name in "abcde":
+        dispatcher.spawn(lambda name=name: take(name), name=name)
+    dispatcher.run()
+    free[0] = True
+    queue.wake_one()
+    dispatcher.run()
+    assert served == arrivals
 
 
 def test_a_newcomer_does_not_overtake():
