@@ -1,0 +1,178 @@
+"""ABSTIME and what FORMATTIME makes of it.
+
+ABSTIME is the number of milliseconds since 00:00 on 1 January 1900 in *local* time, truncated to the millisecond; a program
+receives it as 8 bytes packed decimal (PIC S9(15) COMP-3). So a region needs a time zone, and the same moment has
+different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tdqsim.errors import TdqError
+
+__all__ = [
+    "ABSTIME_LENGTH",
+    "FormattedTime",
+    "abstime",
+    "abstime_of",
+    "format_abstime",
+    "local_time",
+    "pack_abstime",
+    "time_zone",
+    "unpack_abstime",
+]
+
+ABSTIME_LENGTH: Final = 8
+"""Bytes of an ABSTIME: 15 digits and a sign, packed."""
+
+_ORIGIN: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (ABSTIME counts local time, which has no offset)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_HIGHEST: Final = 10**15 - 1
+_POSITIVE: Final = "C"
+
+
+def time_zone(name: str) -> tzinfo:
+    """The time zone of this IANA name, such as ``Europe/Berlin`` or ``UTC``.
+
+    Raises:
+        TdqError: there is no such zone.
+    """
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise TdqError(
+            f"timezone {name!r} is not known; allowed are IANA names such as UTC or Europe/Berlin"
+        ) from error
+
+
+def abstime(moment_ns: int, zone: tzinfo = UTC) -> int:
+    """ABSTIME of a moment on the clock.
+
+    Args:
+        moment_ns: nanoseconds since 1970-01-01 00:00 UTC.
+        zone: the region's time zone.
+
+    Returns:
+        Milliseconds since 1900-01-01 00:00 local time, truncated.
+    """
+    local = (_EPOCH + timedelta(microseconds=moment_ns // 1000)).astimezone(zone)
+    return abstime_of(local.replace(tzinfo=None))
+
+
+def abstime_of(local: datetime) -> int:
+    """ABSTIME of a local date and time without a time zone, as a CSD or YAML holds it.
+
+    Raises:
+        ValueError: the datetime has a time zone.
+    """
+    if local.tzinfo is not None:
+        raise ValueError(f"{local!r} has a time zone; ABSTIME is made of local time without one")
+    return (local - _ORIGIN) // _MILLISECOND
+
+
+def local_time(value: int) -> datetime:
+    """The local date and time (without a zone) of an ABSTIME.
+
+    Raises:
+        ValueError: the number is negative or past the year 9999.
+    """
+    try:
+        if value < 0:
+            raise OverflowError
+        return _ORIGIN + value * _MILLISECOND
+    except OverflowError:
+        raise ValueError(f"{value!r} is no ABSTIME; allowed are 0 to the end of the year 9999") from None
+
+
+def pack_abstime(value: int) -> bytes:
+    """The 8 bytes packed decimal that a program receives.
+
+    Raises:
+        ValueError: the number is negative or has more than 15 digits.
+    """
+    if not 0 <= value <= _HIGHEST:
+        raise ValueError(f"{value!r} is no ABSTIME; allowed are 0 to {_HIGHEST}")
+    return bytes.fromhex(f"{value:015d}{_POSITIVE}")
+
+
+def unpack_abstime(data: bytes) -> int:
+    """The number in 8 bytes packed decimal.
+
+    Raises:
+        ValueError: other than 8 bytes, a nibble that is no digit, or a sign other than plus (C, F, A or E).
+    """
+    text = bytes(data).hex().upper()
+    if len(data) != ABSTIME_LENGTH or not text[:-1].isdigit() or text[-1] not in "CFAE":
+        raise ValueError(f"X'{text}' is no ABSTIME; it takes 8 bytes packed decimal with a plus sign")
+    return int(text[:-1])
+
+
+class FormattedTime(NamedTuple):
+    """An ABSTIME as FORMATTIME returns it, without separators.
+
+    Attributes:
+        date: the day, as a datetime date-and-time rounded to the second, for Python.
+        yyddd: year and day of the year; ``yyyyddd`` with four digits of year.
+        yymmdd: and its permutations, each with two digits of year; ``yyyymmdd`` and its permutations with four.
+        time: hhmmss.
+        dayofweek: 0 Sunday to 6 Saturday. ``daycount``: days since 1 January 1900, which is day 0.
+        dayofmonth: 1 to 31. ``monthofyear``: 1 to 12. ``year``: four digits.
+    """
+
+    date: datetime
+    yyddd: str
+    yyyyddd: str
+    yymmdd: str
+    yyyymmdd: str
+    ddmmyy: str
+    ddmmyyyy: str
+    mmddyy: str
+    mmddyyyy: str
+    yyddmm: str
+    yyyyddmm: str
+    time: str
+    daycount: int
+    dayofweek: int
+    dayofmonth: int
+    monthofyear: int
+    year: int
+
+
+def format_abstime(value: int, *, datesep: str = "", timesep: str = "") -> FormattedTime:
+    """What FORMATTIME returns for an ABSTIME.
+
+    The time is rounded to the nearest second: IBM's own example formats 002837962864820 (19:01:04.820) as 19:01:05.
+
+    Args:
+        value: the ABSTIME.
+        datesep: put between the parts of each date (``/`` in CICS when DATESEP names none).
+        timesep: put between hours, minutes and seconds (``:`` in CICS when TIMESEP names none).
+
+    Raises:
+        ValueError: the value is no ABSTIME.
+    """
+    moment = local_time(value + 500).replace(microsecond=0)
+    parts = {
+        "yy": f"{moment.year % 100:02d}", "yyyy": f"{moment.year:04d}", "mm": f"{moment.month:02d}",
+        "dd": f"{moment.day:02d}", "ddd": f"{moment.timetuple().tm_yday:03d}",
+    }  # fmt: skip
+
+    def joined(*names: str) -> str:
+        return datesep.join(parts[name] for name in names)
+
+    return FormattedTime(
+        moment,
+        joined("yy", "ddd"), joined("yyyy", "ddd"),
+        joined("yy", "mm", "dd"), joined("yyyy", "mm", "dd"),
+        joined("dd", "mm", "yy"), joined("dd", "mm", "yyyy"),
+        joined("mm", "dd", "yy"), joined("mm", "dd", "yyyy"),
+        joined("yy", "dd", "mm"), joined("yyyy", "dd", "mm"),
+        timesep.join((f"{moment.hour:02d}", f"{moment.minute:02d}", f"{moment.second:02d}")),
+        (moment - _ORIGIN).days, (moment.weekday() + 1) % 7, moment.day, moment.month, moment.year,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""Security: three questions that a policy answers; a region asks none unless it was given a policy.
+
+==================  ============================================  =======================  =======================
+Check               Commands                                      Asks                     Refused with
+==================  ============================================  =======================  =======================
+command security    INQUIRE, SET, CREATE, DISCARD TDQUEUE, ...    may_issue                NOTAUTH RESP2 100
+resource security   those, on a queue; READQ, WRITEQ, DELETEQ TD  may_access               NOTAUTH RESP2 101
+surrogate           ATIUSERID on SET, USERID on CREATE            may_act_for              NOTAUTH RESP2 102
+user known          the same                                      knows_user               USERIDERR
+==================  ============================================  =======================  =======================
+
+The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
+three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are checked
+on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to command
+security, Resource security (IBM Docs); the level of the resource checks is second-hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import IntEnum
+from fnmatch import fnmatchcase
+
+__all__ = ["Access", "AccessList", "SecurityPolicy"]
+
+
+class Access(IntEnum):
+    """Levels of access, each including those before it."""
+
+    NONE = 0
+    READ = 1
+    UPDATE = 2
+    ALTER = 3
+
+
+class SecurityPolicy:
+    """Answers of the security manager. This base class allows everything; override what your policy refuses.
+
+    With any policy given to a region, security is *active*: ATIUSERID then shows the definition's user id.
+    """
+
+    def may_issue(self, user: str, resource_type: str, level: Access) -> bool:  # noqa: ARG002
+        """Whether the user may issue SPI commands of this level on this type of resource (``TDQUEUE``)."""
+        return True
+
+    def may_access(self, user: str, queue: str, level: Access) -> bool:  # noqa: ARG002
+        """Whether the user may access the queue of this name at this level."""
+        return True
+
+    def may_act_for(self, user: str, other: str) -> bool:  # noqa: ARG002
+        """Whether the user may name another user id in ATIUSERID or USERID (surrogate user)."""
+        return True
+
+    def knows_user(self, user: str) -> bool:  # noqa: ARG002
+        """Whether the security manager knows the user id."""
+        return True
+
+
+class AccessList(SecurityPolicy):
+    """A policy made of lists, enough for most tests.
+
+    Names of queues and resource types may be patterns with ``*`` and ``?``; the first pattern that fits decides, and what no
+    pattern fits is refused.
+
+    Args:
+        queues: user -> {queue pattern: level}.
+        commands: user -> {resource type pattern: level}; None leaves command security off.
+        surrogates: user -> the user ids it may name; a user may always name itself.
+        users: the user ids that exist; None for any.
+    """
+
+    def __init__(
+        self,
+        queues: Mapping[str, Mapping[str, Access]] | None = None,
+        commands: Mapping[str, Mapping[str, Access]] | None = None,
+        surrogates: Mapping[str, Collection[str]] | None = None,
+        users: Collection[str] | None = None,
+    ) -> None:
+        self._queues = queues
+        self._commands = commands
+        self._surrogates = surrogates
+        self._users = users
+
+    def may_issue(self, user: str, resource_type: str, level: Access) -> bool:
+        """See :meth:`SecurityPolicy.may_issue`."""
+        return self._commands is None or _level(self._commands, user, resource_type) >= level
+
+    def may_access(self, user: str, queue: str, level: Access) -> bool:
+        """See :meth:`SecurityPolicy.may_access`."""
+        return self._queues is None or _level(self._queues, user, queue) >= level
+
+    def may_act_for(self, user: str, other: str) -> bool:
+        """See :meth:`SecurityPolicy.may_act_for`."""
+        return self._surrogates is None or other == user or other in self._surrogates.get(user, ())
+
+    def knows_user(self, user: str) -> bool:
+        """See :meth:`SecurityPolicy.knows_user`."""
+        return self._users is None or user in self._users
+
+
+def _level(lists: Mapping[str, Mapping[str, Access]], user: str, name: str) -> Access:
+    for pattern, level in lists.get(user, {}).items():
+        if fnmatchcase(name, pattern):
+            return level
+    return Access.NONE
