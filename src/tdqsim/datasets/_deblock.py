@@ -1,0 +1,390 @@
+"""From bytes to records: one deblocker a family of formats.
+
+A deblocker is given bytes and the place in them where a block (or record, or line) begins, and says how far it
+got:
+
+    records, count, place, damage = deblocker.split(data, at, final=...)
+
+``records`` are the whole records between ``at`` and ``place``. ``damage`` is None, or describes what lies at ``place``
+and cannot be used. With neither, more bytes are needed; ``final`` says that there are none. No length in the
+data is believed before it has been held against a limit, so at most one block of data is ever asked for, and
+what is put together from segments is held to the largest record.
+
+Where the damage ends is known only if the block's own length can be trusted; else (``skips`` is None) nothing after
+it can be found, and skipping the damage means the end of the data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Protocol
+
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.dcb import Dcb, RecordFormat
+from tdqsim.datasets.errors import BlockFault
+
+__all__ = ["Damage", "Deblocker", "deblocker_for"]
+
+_BIG = Struct(">HH")
+_LITTLE = Struct("<HH")
+_RDW = limit("record_descriptor")
+_BDW = limit("block_descriptor")
+_MIDDLE = 3  # segment control codes: 0 whole record, 1 first, 2 last, 3 in between
+_LAYOUT_MAXIMUM = 8192  # a layout costs 32 bytes a record
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes that cannot be used.
+
+    Attributes:
+        fault: what is wrong.
+        problem: the same in words, with what is allowed.
+        skips: bytes to pass over to get behind it, or None when no one can tell.
+        salvage: the records it holds if it is accepted all the same.
+    """
+
+    fault: BlockFault
+    problem: str
+    skips: int | None
+    salvage: tuple[bytes, ...] = ()
+
+
+Split = tuple[Sequence[bytes], int, int, Damage | None]
+
+
+class Deblocker(Protocol):
+    """See the module. ``split`` returns records, how many they are, the place reached, damage."""
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split: ...
+
+    def resume(self) -> None:
+        """The damage just reported is left behind: go on with the next block."""
+
+
+class FixedBlocks:
+    """F and FB: nothing but records of one length."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        self._lrecl = dcb.lrecl
+        self._layouts: dict[int, Struct] = {}
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        lrecl = self._lrecl
+        count = (len(data) - at) // lrecl
+        place = at + count * lrecl
+        records = self._records(data, at, count)
+        rest = len(data) - place
+        if not final or not rest:
+            return records, count, place, None
+        problem = f"the data set ends with {rest} bytes; every record of LRECL {lrecl} needs {lrecl}"
+        return records, count, place, Damage(BlockFault.LENGTH, problem, rest, (data[place:],))
+
+    def resume(self) -> None:
+        """Nothing to forget."""
+
+    def _records(self, data: bytes, at: int, count: int) -> Sequence[bytes]:
+        if not 0 < count <= _LAYOUT_MAXIMUM:
+            lrecl = self._lrecl
+            return [data[place : place + lrecl] for place in range(at, at + count * lrecl, lrecl)]
+        # One layout for many records makes them all in one call; there are few counts: a full read and the last one.
+        layout = self._layouts.get(count)
+        if layout is None:
+            if len(self._layouts) > 1:
+                self._layouts.clear()
+            layout = self._layouts[count] = Struct(f"{self._lrecl}s" * count)
+        return layout.unpack_from(data, at)
+
+
+class UndefinedBlocks:
+    """U: a block is a record; all but the last are BLKSIZE long, as a file keeps no block boundaries."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        self._blksize = dcb.blksize
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        size = self._blksize
+        place = len(data) if final else at + (len(data) - at) // size * size
+        records = [data[begin : begin + size] for begin in range(at, place, size)]
+        return records, len(records), place, None
+
+    def resume(self) -> None:
+        """Nothing to forget."""
+
+
+class VariableBlocks:
+    """V and VB: a BDW, then records with an RDW each, exactly to the block's end."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        self._largest = dcb.blksize or limit("block_maximum")
+        self._lrecl = dcb.lrecl
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        records: list[bytes] = []
+        append, unpack, lrecl = records.append, _BIG.unpack_from, self._lrecl
+        size = len(data)
+        while True:
+            end, damage = _block_end(data, at, self._largest, final=final)
+            if damage or not end:
+                return records, len(records), at, damage
+            at += _BDW
+            last = end - _RDW
+            while at <= last:
+                length, rest = unpack(data, at)
+                following = at + length
+                if length < _RDW or rest or following > end or length > lrecl:
+                    return records, len(records), at, _bad_rdw(data, at, end, lrecl)
+                append(data[at + _RDW : following])
+                at = following
+            if at != end:
+                return records, len(records), at, _bad_rdw(data, at, end, lrecl)
+            if at == size:
+                return records, len(records), at, None
+
+    def resume(self) -> None:
+        """Nothing to forget."""
+
+
+class SpannedBlocks:
+    """VS and VBS: blocks of segments; a record is whole in one (code 0) or first (1), middle (3)..., last (2)."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        self._largest = dcb.blksize or limit("block_maximum")
+        self._data_maximum = dcb.data_maximum
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._left = 0  # bytes of the current block still to do when damage was met inside it
+        self._resuming = False  # behind damage: what is left of the record in error is passed over
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        records: list[bytes] = []
+        while True:
+            if self._left:
+                end, self._left = at + self._left, 0
+            else:
+                end, damage = _block_end(data, at, self._largest, final=final)
+                if damage:
+                    return records, len(records), at, damage
+                if not end:
+                    break
+                at += _BDW
+            while at < end:
+                following = self._segment(data, at, end, records)
+                if isinstance(following, Damage):
+                    self._left = end - at - (following.skips or 0)
+                    return records, len(records), at, following
+                at = following
+        if final and at == len(data) and self._parts:
+            return records, len(records), at, self._unfinished()
+        return records, len(records), at, None
+
+    def resume(self) -> None:
+        """Drop the record in error; its further segments are passed over without a second complaint."""
+        self._resuming = True
+        self._drop()
+
+    def _segment(self, data: bytes, at: int, end: int, records: list[bytes]) -> int | Damage:
+        if at + _RDW > end:
+            return _bad_rdw(data, at, end, self._largest)
+        length, rest = _BIG.unpack_from(data, at)
+        code = rest >> 8
+        following: int = at + length
+        if length < _RDW or following > end or code > _MIDDLE or rest & 0xFF:
+            return _bad_rdw(data, at, end, self._largest, spanned=True)
+        starts, ends = code in {0, 1}, code in {0, 2}
+        if starts and self._resuming:
+            self._resuming = False
+        if self._resuming:
+            return following
+        part = data[at + _RDW : following]
+        if starts == bool(self._parts):
+            return self._misfit(code, following - at, part)
+        if self._held + len(part) > self._data_maximum:
+            problem = f"a record of {self._held + len(part)} bytes or more; at most {self._data_maximum} fit LRECL"
+            return Damage(BlockFault.SEGMENT, problem, end - at, (b"".join(self._parts) + part,))
+        self._held += len(part)
+        self._parts.append(part)
+        if ends:
+            records.append(b"".join(self._parts))
+            self._drop()
+        return following
+
+    def _misfit(self, code: int, skips: int, part: bytes) -> Damage:
+        held = b"".join(self._parts)
+        if self._parts:
+            # The new record is whole in itself: only what came before it is damaged, so nothing is passed over.
+            problem = f"segment code {code} begins a record while the one before it has no last segment"
+            return Damage(BlockFault.SEGMENT, problem, 0, (held,))
+        problem = f"segment code {code} continues a record that has no first segment"
+        return Damage(BlockFault.SEGMENT, problem, skips, (part,))
+
+    def _unfinished(self) -> Damage:
+        problem = "the data set ends inside a spanned record: its last segment is missing"
+        return Damage(BlockFault.TRUNCATED, problem, 0, (b"".join(self._parts),))
+
+    def _drop(self) -> None:
+        self._parts.clear()
+        self._held = 0
+
+
+class HeadedRecords:
+    """RDW and RDWLE: a descriptor word before each record, no blocks."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        little = dcb.recfm is RecordFormat.RDWLE
+        self._unpack = (_LITTLE if little else _BIG).unpack_from
+        self._second = dcb.rdw_position == 2
+        self._header = 0 if dcb.rdw_inclusive else _RDW  # what a length leaves out
+        self._largest = dcb.lrecl
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        records: list[bytes] = []
+        append, unpack = records.append, self._unpack
+        second, header, largest = self._second, self._header, self._largest
+        shortest = _RDW - header or 1
+        size = len(data)
+        last = size - _RDW
+        while at <= last:
+            length, rest = unpack(data, at)
+            if second:
+                length, rest = rest, length
+            following = at + length + header
+            if rest or not shortest <= length <= largest:
+                return records, len(records), at, self._lie(data, at, length, rest)
+            if following > size:
+                break
+            append(data[at + _RDW : following])
+            at = following
+        damage = _cut_short(data, at, "record") if final and at != size else None
+        return records, len(records), at, damage
+
+    def resume(self) -> None:
+        """Nothing to forget."""
+
+    def _lie(self, data: bytes, at: int, length: int, rest: int) -> Damage:
+        shown = data[at : at + _RDW].hex().upper()
+        why = "its other two bytes are not zero" if rest else f"it says {length}"
+        shortest = _RDW - self._header or 1
+        problem = (
+            f"RDW X'{shown}': {why}; a length from {shortest} to {self._largest} and two bytes of zero are allowed"
+        )
+        return Damage(BlockFault.RDW, problem, None, (data[at + _RDW : at + self._largest],))
+
+
+class Lines:
+    """LF, CRLF and NL: text with a separator behind each record; the last one may lack it."""
+
+    def __init__(self, dcb: Dcb) -> None:
+        assert dcb.recfm is not None
+        self._separator = dcb.recfm.separator
+        self._largest = dcb.lrecl
+        self._endless = False  # the end of the line in error has not been seen
+        self._discarding = False  # it is in error and being passed over
+
+    def split(self, data: bytes, at: int, *, final: bool) -> Split:
+        """See :class:`Deblocker`."""
+        separator = self._separator
+        if self._discarding:
+            found = data.find(separator, at)
+            if found < 0:
+                # A separator of two bytes may lie across the end of what has been read.
+                return (), 0, max(at, len(data) - (0 if final else len(separator) - 1)), None
+            at, self._discarding = found + len(separator), False
+        records = data[at:].split(separator)
+        rest = records.pop()
+        if final and rest:
+            records.append(rest)
+            rest = b""
+        if records and len(max(records, key=len)) > self._largest:
+            return self._long_line(records, at)
+        place = len(data) - len(rest)
+        if len(rest) > self._largest + len(separator):
+            self._endless = True
+            return records, len(records), place, self._too_long(rest, len(rest) - len(separator) + 1, "or more ")
+        return records, len(records), place, None
+
+    def resume(self) -> None:
+        """Pass over the rest of a line whose end has not been seen."""
+        self._discarding, self._endless = self._endless, False
+
+    def _long_line(self, records: list[bytes], at: int) -> Split:
+        place = next(number for number, record in enumerate(records) if len(record) > self._largest)
+        good, line = records[:place], records[place]
+        at += sum(map(len, good)) + len(self._separator) * place
+        return good, place, at, self._too_long(line, len(line) + len(self._separator), "")
+
+    def _too_long(self, line: bytes, skips: int, more: str) -> Damage:
+        problem = (
+            f"a line of {len(line)} bytes {more}; at most {self._largest} are allowed (is this a file of text lines?)"
+        )
+        return Damage(BlockFault.LINE, problem.replace(" ;", ";"), skips, (line[: self._largest],))
+
+
+def deblocker_for(dcb: Dcb) -> Deblocker:
+    """A new deblocker for the format of a checked block."""
+    assert dcb.recfm is not None
+    if dcb.recfm.fixed:
+        return FixedBlocks(dcb)
+    if dcb.recfm.separator:
+        return Lines(dcb)
+    return _KINDS[dcb.recfm](dcb)
+
+
+_KINDS: dict[RecordFormat, type[VariableBlocks | SpannedBlocks | UndefinedBlocks | HeadedRecords]] = {
+    RecordFormat.V: VariableBlocks,
+    RecordFormat.VB: VariableBlocks,
+    RecordFormat.VS: SpannedBlocks,
+    RecordFormat.VBS: SpannedBlocks,
+    RecordFormat.U: UndefinedBlocks,
+    RecordFormat.RDW: HeadedRecords,
+    RecordFormat.RDWLE: HeadedRecords,
+}
+
+
+def _block_end(data: bytes, at: int, largest: int, *, final: bool) -> tuple[int, Damage | None]:
+    """Where the block at ``at`` ends; 0 when it is not all there."""
+    size = len(data)
+    if at + _BDW > size:
+        return 0, _cut_short(data, at, "block") if final and at != size else None
+    length, rest = _BIG.unpack_from(data, at)
+    if rest or not _BDW + _RDW <= length <= largest:
+        return 0, _bad_bdw(data, at, length, rest, largest)
+    if at + length > size:
+        return 0, _cut_short(data, at, "block") if final else None
+    return at + length, None
+
+
+def _bad_bdw(data: bytes, at: int, length: int, rest: int, largest: int) -> Damage:
+    shown = data[at : at + _BDW].hex().upper()
+    why = "its last two bytes are not zero" if rest else f"it says {length}"
+    problem = f"BDW X'{shown}': {why}; a length from 8 to {largest} and two bytes of zero are allowed"
+    # A length between the two limits of what can be true is still where the next block must be looked for.
+    skips = length if not rest and largest < length <= limit("block_maximum") and at + length <= len(data) else None
+    return Damage(BlockFault.BDW, problem, skips, (data[at + _BDW : at + largest],))
+
+
+def _bad_rdw(data: bytes, at: int, end: int, largest: int, *, spanned: bool = False) -> Damage:
+    name, held = ("SDW" if spanned else "RDW"), data[at:end]
+    shown = held[:_RDW].hex().upper()
+    if len(held) < _RDW:
+        problem = f"{len(held)} bytes X'{shown}' are left in the block, too few for an {name}"
+    else:
+        room = min(end - at, largest)
+        codes = " a segment code 0-3 and a zero" if spanned else " two bytes of zero"
+        problem = (
+            f"{name} X'{shown}': a length from {_RDW} to {room} (the rest of the block, LRECL) and{codes} are allowed"
+        )
+    return Damage(BlockFault.RDW, problem, end - at, (held[_RDW:] or held,))
+
+
+def _cut_short(data: bytes, at: int, what: str) -> Damage:
+    held = data[at:]
+    problem = f"the data set ends inside a {what}: {len(held)} bytes are left of it"
+    return Damage(BlockFault.TRUNCATED, problem, len(held), (held[_RDW:] or held,))

@@ -1,0 +1,94 @@
+"""Opening files for data sets: only regular files, locked as DISP asks for, errors in this room's words."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from tdqsim.datasets.errors import DatasetInUse, OpenError
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without POSIX locks has none to honour
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["NO_SPACE", "Opener", "RawFile", "lock", "open_file", "open_raw"]
+
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer must be refused, not waited for
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class RawFile(Protocol):
+    """An unbuffered binary file, as much of it as this room uses. Tests put one between to make I/O fail."""
+
+    def fileno(self) -> int: ...
+    def read(self, size: int, /) -> bytes | None: ...
+    def write(self, data: bytes | memoryview, /) -> int | None: ...
+    def seek(self, offset: int, /) -> int: ...
+    def truncate(self, size: int, /) -> int: ...
+    def close(self) -> None: ...
+
+
+Opener = Callable[[Path, int], RawFile]
+
+
+def open_raw(path: Path, flags: int) -> RawFile:
+    """The file, unbuffered; ``flags`` as for ``os.open``, read-only or O_RDWR."""
+    descriptor = os.open(path, flags | _NONBLOCK | _BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
+    return io.FileIO(descriptor, "r+b" if flags & os.O_RDWR else "rb")
+
+
+def open_file(path: Path, flags: int, opener: Opener | None) -> RawFile:
+    """Open a regular file.
+
+    Raises:
+        OpenError: it is missing, a directory, something else than a file, not permitted, or the system refuses.
+    """
+    try:
+        file = (opener or open_raw)(path, flags)
+    except OSError as error:
+        raise OpenError(path, _reason(error)) from error
+    kind = os.fstat(file.fileno()).st_mode
+    if not stat.S_ISREG(kind):
+        file.close()
+        what = "a directory" if stat.S_ISDIR(kind) else "not a regular file"
+        raise OpenError(path, f"is {what}; a data set is a regular file")
+    return file
+
+
+def lock(file: RawFile, path: Path, *, exclusive: bool) -> None:
+    """Take the file as DISP says: alone (OLD, MOD, NEW) or together with others that share (SHR).
+
+    The lock is advisory and goes with the file's close. A file system without locks gives none.
+
+    Raises:
+        DatasetInUse: another open, in this process or another, excludes it.
+    """
+    if not hasattr(fcntl, "flock"):  # pragma: no cover
+        return
+    try:
+        fcntl.flock(file.fileno(), (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _BUSY:
+            file.close()
+            way = "exclusively (DISP=OLD, MOD or NEW)" if exclusive else "as shared (DISP=SHR)"
+            raise DatasetInUse(
+                path, f"cannot be had {way}: it is open elsewhere in a way that excludes this"
+            ) from error
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return "does not exist"
+    if error.errno == errno.EISDIR:
+        return "is a directory; a data set is a regular file"
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return f"may not be opened: {error.strerror}"
+    return f"cannot be opened: {error.strerror or error}"

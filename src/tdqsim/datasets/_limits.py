@@ -1,0 +1,16 @@
+"""The numbers of this room, read once from ``facts/datasets.tsv``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tdqsim.facts import table
+
+__all__ = ["limit"]
+
+_VALUES: Final = {row["name"]: int(row["value"]) for row in table("datasets")}
+
+
+def limit(name: str) -> int:
+    """The value of one row of the table."""
+    return _VALUES[name]

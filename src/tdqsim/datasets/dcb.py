@@ -1,0 +1,335 @@
+"""Record formats and the data control block: what must be known about a file to find its records.
+
+z/OS fills in a data control block at open from three places: what the program (here: the queue's definition) says wins, then
+the DD statement, then the data set's label. :meth:`Dcb.or_else` is one step of that merge.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.errors import DcbError
+
+__all__ = ["Dcb", "Disposition", "ErrorOption", "PrintControl", "RecordFormat", "parse_dcb"]
+
+_RDW = limit("record_descriptor")
+_BDW = limit("block_descriptor")
+LRECL_X = limit("lrecl_x")
+
+
+class RecordFormat(Enum):
+    """How records lie in the file.
+
+    F, FB, V, VB, VS, VBS and U are the access method's formats with their block and record descriptor words as a binary
+    transfer keeps them. RDW and RDWLE are files with a record descriptor word before each record and no blocks, the
+    length big-endian (as FTP with SITE RDW sends them) or little-endian. LF, CRLF and NL are lines of text with that
+    separator (NL is X'15', the line end of EBCDIC text).
+    """
+
+    F = "F"
+    FB = "FB"
+    V = "V"
+    VB = "VB"
+    VS = "VS"
+    VBS = "VBS"
+    U = "U"
+    RDW = "RDW"
+    RDWLE = "RDWLE"
+    LF = "LF"
+    CRLF = "CRLF"
+    NL = "NL"
+
+    # An enum member takes attributes: asked on every open, never per record.
+    @property
+    def fixed(self) -> bool:
+        """F or FB."""
+        return self in _FIXED
+
+    @property
+    def variable(self) -> bool:
+        """V, VB, VS or VBS: records with descriptor words in blocks with descriptor words."""
+        return self in _VARIABLE
+
+    @property
+    def spanned(self) -> bool:
+        """VS or VBS: a record may continue in the next block."""
+        return self in _SPANNED
+
+    @property
+    def blocked(self) -> bool:
+        """FB, VB or VBS: several records a block."""
+        return self in _BLOCKED
+
+    @property
+    def separator(self) -> bytes:
+        """What ends each line; empty for formats that are not lines."""
+        return _SEPARATORS.get(self, b"")
+
+
+_FIXED = frozenset({RecordFormat.F, RecordFormat.FB})
+_VARIABLE = frozenset({RecordFormat.V, RecordFormat.VB, RecordFormat.VS, RecordFormat.VBS})
+_SPANNED = frozenset({RecordFormat.VS, RecordFormat.VBS})
+_BLOCKED = frozenset({RecordFormat.FB, RecordFormat.VB, RecordFormat.VBS})
+_SEPARATORS = {RecordFormat.LF: b"\n", RecordFormat.CRLF: b"\r\n", RecordFormat.NL: b"\x15"}
+
+
+class PrintControl(Enum):
+    """What the first byte of every record is. It is data: kept on writing and reading, never interpreted there."""
+
+    NONE = ""
+    ASA = "A"
+    MACHINE = "M"
+
+
+class Disposition(Enum):
+    """DISP of a DD, DISPOSITION of a queue. SHR allows others beside, OLD and MOD do not; MOD writes after the end."""
+
+    OLD = "OLD"
+    SHR = "SHR"
+    MOD = "MOD"
+    NEW = "NEW"
+
+
+class ErrorOption(Enum):
+    """EROPT: what a bulk read does at a damaged block."""
+
+    ABE = "ABE"  #: raise BlockError
+    SKP = "SKP"  #: pass over it (ERROROPTION SKIP)
+    ACC = "ACC"  #: take what it holds (ERROROPTION IGNORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dcb:
+    """A data control block; what is not given is None or 0.
+
+    Attributes:
+        recfm: the record format.
+        lrecl: F: the record length. V: the longest record with its 4-byte RDW. VS, VBS: the longest record with an RDW,
+            or 32768 for LRECL=X. RDW: the longest length an RDW may say. Lines: the longest line. 0: whatever comes.
+        blksize: the longest block; V: with its 4-byte BDW. 0: whatever comes on input, a good size on output.
+        control: what the first byte of each record is.
+        bufno: buffers of BLKSIZE read ahead, 1-255 (DATABUFFERS).
+        rdw_position: RDW formats: where in the four bytes the length is, 0 or 2.
+        rdw_inclusive: RDW formats: the length counts its own four bytes.
+    """
+
+    recfm: RecordFormat | None = None
+    lrecl: int = 0
+    blksize: int = 0
+    control: PrintControl | None = None
+    bufno: int = 0
+    rdw_position: int | None = None
+    rdw_inclusive: bool | None = None
+
+    def or_else(self, other: Dcb) -> Dcb:
+        """This block with what it does not give taken from ``other``.
+
+        The format goes as one piece: print control comes from where RECFM comes from, as the letters stand in one
+        parameter.
+        """
+        given = {field.name: getattr(self, field.name) or getattr(other, field.name) for field in fields(self)}
+        given["control"] = self.control if self.recfm else other.control
+        for name in ("rdw_position", "rdw_inclusive"):
+            mine = getattr(self, name)
+            given[name] = mine if mine is not None else getattr(other, name)
+        return Dcb(**given)
+
+    def checked(self, path: object = "DCB", *, output: bool = False) -> Dcb:
+        """The block complete: every default filled in and everything fitting together.
+
+        Raises:
+            DcbError: something needed is missing, out of range, or does not fit the rest.
+        """
+        where = str(path)
+        if self.recfm is None:
+            raise DcbError(where, f"no record format is known; give RECFM as one of {_FORMATS} (or let it be detected)")
+        self._check_ranges(where)
+        if self.recfm.fixed:
+            return self._checked_fixed(where)
+        if self.recfm.variable:
+            return self._checked_variable(where, output=output)
+        return self._checked_plain(where)
+
+    @property
+    def text(self) -> str:
+        """As a DD statement has it: ``RECFM=FBA,LRECL=133,BLKSIZE=1330``."""
+        return ",".join(f"{key}={value}" for key, value in self._parameters() if value)
+
+    @property
+    def data_maximum(self) -> int:
+        """The longest data a record may have, descriptor words left out (of a checked block)."""
+        assert self.recfm is not None
+        if self.recfm.spanned and self.lrecl == LRECL_X:
+            return limit("lrecl_x_record_maximum") - _RDW
+        if self.recfm.variable:
+            return self.lrecl - _RDW
+        if self.recfm in _RDW_FORMATS:
+            return self.lrecl - (_RDW if self.rdw_inclusive else 0)
+        return self.lrecl
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        lrecl = "X" if self.lrecl == LRECL_X else str(self.lrecl or "")
+        recfm = f"{self.recfm.value}{(self.control or PrintControl.NONE).value}" if self.recfm else ""
+        return [
+            ("RECFM", recfm),
+            ("LRECL", lrecl),
+            ("BLKSIZE", str(self.blksize or "")),
+            ("BUFNO", str(self.bufno or "")),
+            ("RDWPOS", "" if self.rdw_position is None else str(self.rdw_position)),
+            ("RDWINCL", "" if self.rdw_inclusive is None else "YES" if self.rdw_inclusive else "NO"),
+        ]
+
+    def _check_ranges(self, where: str) -> None:
+        for name, value, top in (
+            ("LRECL", self.lrecl, _LRECL_MAXIMUM[self.recfm or RecordFormat.F]),
+            ("BLKSIZE", self.blksize, limit("cics_length_maximum")),
+            ("BUFNO", self.bufno, limit("buffers_maximum")),
+        ):
+            if not 0 <= value <= top:
+                formats = self.recfm.value if self.recfm else ""
+                raise DcbError(where, f"{name} is {value}; with RECFM={formats} it is at most {top} (0: not given)")
+        if self.rdw_position not in {None, 0, 2}:
+            raise DcbError(where, f"the length of a record stands at byte 0 or 2 of its RDW, not {self.rdw_position}")
+
+    def _checked_fixed(self, where: str) -> Dcb:
+        if not self.lrecl:
+            raise DcbError(where, "fixed-length records need LRECL, 1-32760")
+        blksize = self.blksize or (self.lrecl if not self.recfm or not self.recfm.blocked else _good_block(self.lrecl))
+        if blksize % self.lrecl:
+            raise DcbError(
+                where, f"BLKSIZE {blksize} is no multiple of LRECL {self.lrecl}, as fixed-length records need"
+            )
+        if self.recfm is RecordFormat.F and blksize != self.lrecl:
+            raise DcbError(
+                where, f"BLKSIZE {blksize} is not LRECL {self.lrecl}: RECFM=F has one record a block, FB several"
+            )
+        return self._complete(self.lrecl, blksize)
+
+    def _checked_variable(self, where: str, *, output: bool) -> Dcb:
+        assert self.recfm is not None
+        lrecl, blksize, smallest = self.lrecl, self.blksize, _RDW + 1
+        if not lrecl:
+            top = limit("spanned_record_maximum" if self.recfm.spanned else "variable_record_maximum")
+            lrecl = min(blksize - _BDW, top) if blksize and not self.recfm.spanned else top
+        if lrecl < smallest:
+            raise DcbError(
+                where, f"LRECL is {lrecl}; it counts the 4-byte RDW, so variable-length records need 5 or more"
+            )
+        if not blksize and output:
+            blksize = _variable_block(lrecl, blocked=self.recfm.blocked)
+        if blksize and blksize < _BDW + smallest:
+            raise DcbError(where, f"BLKSIZE is {blksize}; it counts the 4-byte BDW and an RDW, so it is 9 or more")
+        if blksize and not self.recfm.spanned and blksize < lrecl + _BDW:
+            raise DcbError(where, f"BLKSIZE {blksize} is less than LRECL {lrecl} and the 4-byte BDW: {lrecl + _BDW}")
+        return self._complete(lrecl, blksize)
+
+    def _checked_plain(self, where: str) -> Dcb:
+        assert self.recfm is not None
+        top = _LRECL_MAXIMUM[self.recfm]
+        if self.recfm is RecordFormat.U:
+            blksize = self.blksize or self.lrecl or limit("block_maximum")
+            if self.lrecl > blksize:
+                raise DcbError(
+                    where, f"LRECL {self.lrecl} is more than BLKSIZE {blksize}: with RECFM=U a block is a record"
+                )
+            return self._complete(self.lrecl or blksize, blksize)
+        if self.recfm in _RDW_FORMATS and 0 < self.lrecl < _RDW:
+            raise DcbError(where, f"LRECL is {self.lrecl}; it counts the 4-byte RDW, so it is 4 or more")
+        return self._complete(self.lrecl or top, self.blksize or limit("half_track_block"))
+
+    def _complete(self, lrecl: int, blksize: int) -> Dcb:
+        headed = self.recfm in _RDW_FORMATS
+        return replace(
+            self,
+            lrecl=lrecl,
+            blksize=blksize,
+            control=self.control or PrintControl.NONE,
+            bufno=self.bufno or limit("buffers_default"),
+            rdw_position=(self.rdw_position or 0) if headed else None,
+            rdw_inclusive=(self.rdw_inclusive is not False) if headed else None,
+        )
+
+
+_RDW_FORMATS = frozenset({RecordFormat.RDW, RecordFormat.RDWLE})
+_FORMATS = ", ".join(member.value for member in RecordFormat)
+_LRECL_MAXIMUM = {
+    member: limit("fixed_record_maximum")
+    if member.fixed
+    else LRECL_X
+    if member.spanned
+    else limit("variable_record_maximum")
+    if member.variable
+    else limit("rdw_record_maximum")
+    if member in _RDW_FORMATS
+    else limit("line_maximum")
+    for member in RecordFormat
+}
+
+
+def _good_block(lrecl: int) -> int:
+    """A block for fixed records: what the system would choose, the most that fits half a track."""
+    return max(limit("half_track_block") // lrecl, 1) * lrecl
+
+
+def _variable_block(lrecl: int, *, blocked: bool) -> int:
+    if not blocked:
+        return min(lrecl + _BDW, limit("block_maximum"))
+    return min(max(limit("half_track_block"), lrecl + _BDW), limit("block_maximum"))
+
+
+_RECFM = re.compile(r"(?:(F|FB|FS|FBS|V|VB|VS|VBS|U)([AM]?)|(RDW|RDWLE|LF|CRLF|NL)([AM]?))", re.ASCII)
+_STANDARD = {"FS": "F", "FBS": "FB"}
+_KEYS = ("RECFM", "LRECL", "BLKSIZE", "BUFNO", "RDWPOS", "RDWINCL")
+
+
+def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintControl]:
+    """RECFM as JCL writes it, such as ``FBA``; ``FBS`` is read as FB.
+
+    Raises:
+        DcbError: it is none of the formats.
+    """
+    found = _RECFM.fullmatch(text.strip().upper())
+    if found is None:
+        raise DcbError(where, f"RECFM {text[:20]!r} is not one of {_FORMATS}, with A or M behind it for print control")
+    letters = found[1] or found[3]
+    return RecordFormat(_STANDARD.get(letters, letters)), PrintControl(found[2] or found[4] or "")
+
+
+def parse_dcb(text: str, where: str = "DCB") -> Dcb:
+    """DCB parameters as JCL writes them: ``RECFM=FB,LRECL=80,BLKSIZE=8000``, in any order.
+
+    Raises:
+        DcbError: a parameter is unknown, given twice, or its value is not one that is allowed.
+    """
+    given: dict[str, str] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        key, _, value = part.partition("=")
+        key = key.strip().upper()
+        if key not in _KEYS or key in given:
+            raise DcbError(where, f"{part[:40]!r}: not one of {', '.join(_KEYS)}, or given twice")
+        given[key] = value.strip().upper()
+    recfm, control = parse_recfm(given["RECFM"], where) if "RECFM" in given else (None, None)
+    inclusive = given.get("RDWINCL")
+    if inclusive not in {None, "YES", "NO"}:
+        raise DcbError(where, f"RDWINCL is {inclusive!r}; allowed are YES and NO")
+    return Dcb(
+        recfm=recfm,
+        control=control,
+        lrecl=LRECL_X if given.get("LRECL") == "X" else _number(given, "LRECL", where) or 0,
+        blksize=_number(given, "BLKSIZE", where) or 0,
+        bufno=_number(given, "BUFNO", where) or 0,
+        rdw_position=_number(given, "RDWPOS", where),
+        rdw_inclusive=None if inclusive is None else inclusive == "YES",
+    )
+
+
+def _number(given: dict[str, str], key: str, where: str) -> int | None:
+    text = given.get(key)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 5):
+        raise DcbError(where, f"{key} is {text[:20]!r}; it must be a number")
+    return int(text)

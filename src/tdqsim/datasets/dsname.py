@@ -1,0 +1,209 @@
+"""Data set names and the directory of files that stands for the volumes.
+
+The rule, from DSNAME to file under a data-set directory:
+
+==========================  ==========================================================================
+``HLQ.NAME``                the file ``HLQ.NAME``
+``HLQ.LIB(MEMB)``           the file ``MEMB`` in the directory ``HLQ.LIB`` (a partitioned data set)
+``HLQ.GDG.G0003V00``        the file ``HLQ.GDG.G0003V00`` (a generation by its absolute name)
+``HLQ.GDG(0)``, ``(-1)``    the newest generation file there is, the one before it
+``HLQ.GDG(+1)``             the generation after the newest; a new file
+==========================  ==========================================================================
+
+The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $ -`` and periods, so
+none can lead out of the directory. A data set made there by name gets a label: one line of DCB parameters in
+``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not repeat it. Files named by path in a DD
+card get none, because no one expects a program to leave files beside their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.dcb import Dcb, parse_dcb
+from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
+
+__all__ = ["DataSetDirectory", "DsName", "parse_dsname"]
+
+_QUALIFIER = re.compile(r"[A-Z@#$][A-Z0-9@#$-]*", re.ASCII)
+_MEMBER = re.compile(r"[A-Z@#$][A-Z0-9@#$]*", re.ASCII)
+_RELATIVE = re.compile(r"0|[+-][0-9]{1,4}", re.ASCII)
+_GENERATION = re.compile(r"\.G([0-9]{4})V00", re.ASCII)
+_FORM = re.compile(r"([^()]*)(?:\(([^()]*)\))?")
+_VTOC = ".vtoc"
+
+
+@dataclass(frozen=True, slots=True)
+class DsName:
+    """A data set name taken apart.
+
+    Attributes:
+        name: the name without parentheses, up to 44 characters.
+        member: member of a partitioned data set, up to 8 characters, or empty.
+        generation: relative generation number, or None.
+    """
+
+    name: str
+    member: str = ""
+    generation: int | None = None
+
+    def __str__(self) -> str:
+        inner = self.member or ("" if self.generation is None else f"{self.generation:+d}" if self.generation else "0")
+        return f"{self.name}({inner})" if inner else self.name
+
+
+def parse_dsname(text: str) -> DsName:
+    """Take a data set name apart and check it.
+
+    Raises:
+        DsnameError: it breaks a rule of data set names; the message says which.
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise DsnameError(text[:80], "parentheses belong only around a member or generation at the end")
+    name, inner = found[1], found[2]
+    _check_name(text, name)
+    if inner is None:
+        return DsName(name)
+    if _RELATIVE.fullmatch(inner):
+        if len(name) > limit("gdg_base_maximum"):
+            raise DsnameError(text, f"a generation group's name has at most {limit('gdg_base_maximum')} characters")
+        return DsName(name, generation=int(inner))
+    if not _MEMBER.fullmatch(inner) or len(inner) > limit("dsname_qualifier_maximum"):
+        raise DsnameError(
+            text[:80],
+            f"{inner[:20]!r} is neither a member (1-8 of A-Z 0-9 @ # $, no digit first) nor a generation (0, -1, +1)",
+        )
+    return DsName(name, member=inner)
+
+
+def _check_name(text: str, name: str) -> None:
+    longest = limit("dsname_maximum")
+    if not 1 <= len(name) <= longest:
+        raise DsnameError(text[:80], f"a data set name has 1 to {longest} characters, not {len(name)}")
+    for qualifier in name.split("."):
+        if not _QUALIFIER.fullmatch(qualifier) or len(qualifier) > limit("dsname_qualifier_maximum"):
+            raise DsnameError(
+                text[:80],
+                f"qualifier {qualifier[:20]!r}: each has 1-8 of A-Z 0-9 @ # $ and hyphen, and begins with A-Z @ # $",
+            )
+
+
+class DataSetDirectory:
+    """The data sets under one directory."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+
+    def path(self, dsname: DsName | str, *, output: bool = False) -> Path:
+        """The file of a data set; of a member, the file in the library's directory.
+
+        A generation is found now: the same relative number may be another file later.
+
+        Args:
+            dsname: the name.
+            output: the file need not be there yet; the library's directory is made.
+
+        Raises:
+            DsnameError: not a data set name, no such generation, a library without a member, a member of no library.
+        """
+        dsname = parse_dsname(dsname) if isinstance(dsname, str) else dsname
+        if dsname.generation is not None:
+            return self.root / self._generation(dsname, output=output)
+        path = self.root / dsname.name
+        if not dsname.member:
+            if path.is_dir():
+                raise DsnameError(dsname.name, "is a partitioned data set; name a member, as in LIB(MEMBER)")
+            return path
+        if path.is_file():
+            raise DsnameError(str(dsname), f"{dsname.name} is a sequential data set; it has no members")
+        if output:
+            self._make(path)
+        return path / dsname.member
+
+    def members(self, name: str) -> list[str]:
+        """The members of a partitioned data set, sorted."""
+        path = self.root / parse_dsname(name).name
+        return sorted(entry.name for entry in path.iterdir() if _MEMBER.fullmatch(entry.name)) if path.is_dir() else []
+
+    def generations(self, base: str) -> list[str]:
+        """The generation data sets of a group, oldest first."""
+        return [f"{base}.G{number:04d}V00" for number in self._numbers(base)]
+
+    def dsnames(self) -> Iterator[str]:
+        """The names of all data sets, sorted; a library counts as one."""
+        for entry in sorted(self.root.iterdir()) if self.root.is_dir() else ():
+            try:
+                yield parse_dsname(entry.name).name
+            except DsnameError:
+                continue  # a file that is no data set, such as the labels
+
+    def label(self, path: Path) -> Dcb:
+        """What the label says of the data set at ``path``; an empty block where there is none.
+
+        Raises:
+            OpenError: the label cannot be read or understood.
+        """
+        label = self._label_path(path)
+        try:
+            with label.open("rb") as file:
+                data = file.read(limit("label_bytes_maximum") + 1)
+        except FileNotFoundError:
+            return Dcb()
+        except OSError as error:
+            raise OpenError(label, f"the label cannot be read: {error.strerror}") from error
+        if len(data) > limit("label_bytes_maximum"):
+            raise OpenError(label, f"the label is longer than {limit('label_bytes_maximum')} bytes")
+        return parse_dcb(data.decode("ascii", "replace").strip(), str(label))
+
+    def write_label(self, path: Path, dcb: Dcb) -> None:
+        """Remember the DCB of a data set that has been made or rewritten.
+
+        Raises:
+            DatasetIOError: the label cannot be written.
+        """
+        label = self._label_path(path)
+        kept = Dcb(dcb.recfm, dcb.lrecl, dcb.blksize, dcb.control, 0, dcb.rdw_position, dcb.rdw_inclusive)
+        temporary = label.with_name(f"{label.name}.{os.getpid()}.new")
+        try:
+            label.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(f"{kept.text}\n", "ascii")
+            temporary.replace(label)
+        except OSError as error:
+            raise DatasetIOError(label, f"the label cannot be written: {error.strerror}") from error
+
+    def _label_path(self, path: Path) -> Path:
+        # Members share the label of their library.
+        return self.root / _VTOC / path.relative_to(self.root).parts[0]
+
+    def _numbers(self, base: str) -> list[int]:
+        if not self.root.is_dir():
+            return []
+        found = (
+            _GENERATION.fullmatch(entry.name, len(base)) for entry in self.root.iterdir() if entry.name.startswith(base)
+        )
+        return sorted(int(match[1]) for match in found if match)
+
+    def _generation(self, dsname: DsName, *, output: bool) -> str:
+        numbers, relative = self._numbers(dsname.name), dsname.generation or 0
+        if relative > 0:
+            if not output:
+                raise DsnameError(str(dsname), "a generation that is yet to be made can only be written")
+            number = (numbers[-1] if numbers else 0) + relative
+            if number > limit("generation_maximum"):
+                raise DsnameError(str(dsname), f"generation numbers end at {limit('generation_maximum')}")
+            return f"{dsname.name}.G{number:04d}V00"
+        if -relative >= len(numbers):
+            raise DsnameError(str(dsname), f"no such generation: the group has {len(numbers)} in {self.root}")
+        return f"{dsname.name}.G{numbers[relative - 1]:04d}V00"
+
+    def _make(self, path: Path) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OpenError(path, f"the library cannot be made: {error.strerror}") from error

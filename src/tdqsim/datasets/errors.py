@@ -1,0 +1,119 @@
+"""What can go wrong with a data set. Every error names the file, and the record and byte offset where there are such."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from tdqsim.errors import DatasetError
+
+__all__ = [
+    "BlockError",
+    "BlockFault",
+    "DatasetFault",
+    "DatasetInUse",
+    "DatasetIOError",
+    "DatasetNotOpen",
+    "DcbError",
+    "DsnameError",
+    "OpenError",
+    "RecordError",
+    "SpaceExhausted",
+]
+
+
+class DatasetFault(DatasetError):
+    """Root of this room's errors.
+
+    Attributes:
+        path: the file (or DD or DSNAME where no file is known yet), as text.
+        record: number of the record concerned from 1, or None.
+        offset: byte offset in the file from 0, or None.
+        problem: what is wrong and what is allowed, without the place.
+    """
+
+    def __init__(self, path: Path | str, problem: str, *, record: int | None = None, offset: int | None = None) -> None:
+        self.path = str(path)
+        self.problem = problem
+        self.record = record
+        self.offset = offset
+        parts = [self.path]
+        if record is not None:
+            parts.append(f"record {record}")
+        if offset is not None:
+            parts.append(f"offset {offset}")
+        super().__init__(f"{', '.join(parts)}: {problem}")
+
+
+class OpenError(DatasetFault):
+    """The data set cannot be opened in this way; nothing was changed. In CICS: IOERR on SET OPEN."""
+
+
+class DcbError(OpenError):
+    """RECFM, LRECL, BLKSIZE do not fit together, or not the data set."""
+
+
+class DatasetInUse(OpenError):
+    """Somebody else has the data set or the DD open in a way that excludes this open."""
+
+
+class DsnameError(DatasetFault):
+    """Text is not a data set name, or not one that can be found."""
+
+
+class DatasetNotOpen(DatasetFault):
+    """A request against a reader or writer that has been closed."""
+
+
+class RecordError(DatasetFault):
+    """A record cannot be written because of its length or content; nothing was written. In CICS: LENGERR."""
+
+
+class DatasetIOError(DatasetFault):
+    """The operating system failed a write for a reason other than space; the data set stays as it was."""
+
+
+class SpaceExhausted(DatasetFault):
+    """No room for the record: the x37 abends. The record was not written, everything before it was kept.
+
+    Attributes:
+        code: ``D37`` (primary space used up, no secondary), ``B37`` (all extents or the disk used up) or ``E37``
+            (the same in a partitioned data set).
+    """
+
+    def __init__(self, path: Path | str, problem: str, *, code: str, record: int | None = None) -> None:
+        self.code = code
+        super().__init__(path, f"{code}: {problem}", record=record)
+
+
+class BlockFault(Enum):
+    """What is wrong with a block."""
+
+    LENGTH = "LENGTH"  #: fixed: the last block is no multiple of LRECL; or a block longer than BLKSIZE
+    BDW = "BDW"  #: the block descriptor word lies
+    RDW = "RDW"  #: a record descriptor word lies
+    SEGMENT = "SEGMENT"  #: the segments of a spanned record do not fit together
+    TRUNCATED = "TRUNCATED"  #: the data set ends inside a block or record
+    LINE = "LINE"  #: a line longer than allowed
+    IO = "IO"  #: the operating system could not read
+
+
+class BlockError(DatasetFault):
+    """A block that cannot be used as it is. Recoverable: the reader stands behind it.
+
+    The next ``get()`` of the reader that raised it goes on behind the damage (ERROROPTION SKIP); after ``accept_block()``
+    it first delivers what the damaged part holds (ERROROPTION IGNORE).
+
+    Attributes:
+        fault: what is wrong.
+        block: the damaged bytes from the first one in doubt, at most one block of them; empty when they could not be read.
+        skips: how many bytes are passed over when the damage is skipped.
+    """
+
+    def __init__(
+        self, path: Path | str, problem: str, *, fault: BlockFault, block: bytes, skips: int, record: int, offset: int
+    ) -> None:
+        self.fault = fault
+        self.block = block
+        self.skips = skips
+        super().__init__(path, problem, record=record, offset=offset)

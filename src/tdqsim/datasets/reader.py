@@ -1,0 +1,416 @@
+"""Reading data sets: one record at a time, or all of them at the speed of a plain loop.
+
+A reader delivers records as bytes, descriptor words and separators left out. ``get()`` returns None at the end of data,
+each time. What the file holds when it is opened is what is read: bytes that another program appends later
+are seen by the next open, as a data set's end is known when it is opened.
+
+Memory is bounded by the buffers (BUFNO times BLKSIZE, at least 64 KB, at most 8 MB) and one record, whatever the file says
+about itself.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import length_hint
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tdqsim.datasets._deblock import Damage, deblocker_for
+from tdqsim.datasets._files import Opener, RawFile, lock, open_file
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat
+from tdqsim.datasets.errors import BlockError, BlockFault, DatasetFault, DatasetNotOpen, DcbError, OpenError
+
+__all__ = ["BackwardReader", "ConcatenatedReader", "DatasetReader", "DummyReader", "ForwardReader", "open_reader"]
+
+_BLOCK_SHOWN = limit("block_maximum")
+
+
+class DatasetReader(ABC):
+    """An open data set for input.
+
+    Iterating delivers what ``get()`` would, faster; both may be mixed.
+
+    Attributes:
+        path: the file.
+        dcb: the checked data control block it is read with.
+        blocks_in_error: damaged blocks met so far.
+    """
+
+    def __init__(self, path: Path, dcb: Dcb) -> None:
+        self.path = path
+        self.dcb = dcb
+        self.blocks_in_error = 0
+        self._open = True
+        self._pending: Iterator[bytes] = iter(())
+        self._before = 0  # records delivered before the current batch
+        self._batch = 0  # records in the current batch
+        self._salvage: tuple[bytes, ...] | None = None
+
+    def get(self) -> bytes | None:
+        """The next record, or None at the end of data.
+
+        Raises:
+            BlockError: the next block is damaged; the reader now stands behind it.
+            DatasetNotOpen: the reader is closed.
+        """
+        for record in self._pending:
+            return record
+        while self._advance():
+            for record in self._pending:
+                return record
+        return None
+
+    def __iter__(self) -> Iterator[bytes]:
+        return chain.from_iterable(self._batches())
+
+    def accept_block(self) -> None:
+        """Take what the damaged block of the last BlockError holds: ``get()`` delivers it next (ERROROPTION IGNORE).
+
+        Raises:
+            DatasetFault: the request before did not end in a BlockError.
+        """
+        if self._salvage is None:
+            raise DatasetFault(self.path, "no damaged block to accept: the last request met none")
+        self._deliver(self._salvage, len(self._salvage))
+
+    @property
+    def records_read(self) -> int:
+        """Records delivered so far."""
+        return self._before + self._batch - length_hint(self._pending)
+
+    @property
+    def is_open(self) -> bool:
+        """Not yet closed."""
+        return self._open
+
+    def close(self) -> None:
+        """End reading; a second close does nothing."""
+        if self._open:
+            self._before = self.records_read
+            self._batch = 0
+            self._pending = iter(())
+            self._salvage = None
+            self._open = False
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def _fill(self) -> bool:
+        """Make the next batch by ``_deliver``; False at the end of data."""
+
+    def _release(self) -> None:
+        """Give back what the reader holds."""
+
+    def _advance(self) -> bool:
+        if not self._open:
+            raise DatasetNotOpen(self.path, "the data set is closed")
+        self._salvage = None
+        return self._fill()
+
+    def _batches(self) -> Iterator[Iterator[bytes]]:
+        yield self._pending
+        while self._advance():
+            yield self._pending
+
+    def _deliver(self, records: Sequence[bytes], count: int) -> None:
+        self._before = self.records_read
+        self._batch = count
+        self._pending = iter(records)
+        self._salvage = None
+
+
+class _FileReader(DatasetReader):
+    """What forward and backward reading of one file share: the file, its size, damage."""
+
+    def __init__(
+        self, path: Path, file: RawFile, dcb: Dcb, eropt: ErrorOption, on_error: Callable[[BlockError], None] | None
+    ) -> None:
+        super().__init__(path, dcb)
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        self._eropt = eropt
+        self._on_error = on_error
+        room = max(dcb.blksize * dcb.bufno, limit("read_ahead_minimum"))
+        self._unit = dcb.blksize or limit("block_maximum")
+        # Whole blocks only: then fixed records never straddle two reads.
+        self._chunk = room // self._unit * self._unit or self._unit
+
+    def _release(self) -> None:
+        self._file.close()
+
+    def _read(self, offset: int, size: int) -> bytes:
+        """``size`` bytes at ``offset``; less only where the file has become shorter."""
+        self._file.seek(offset)
+        data = self._file.read(size) or b""
+        while len(data) < size:
+            more = self._file.read(size - len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def _meet(self, damage: Damage, block: bytes, offset: int) -> bool:
+        """Report damage as EROPT says. True when what it holds is delivered."""
+        self.blocks_in_error += 1
+        error = BlockError(
+            self.path,
+            damage.problem,
+            fault=damage.fault,
+            block=block,
+            skips=self._size - offset if damage.skips is None else damage.skips,
+            record=self.records_read + 1,
+            offset=offset,
+        )
+        if self._eropt is ErrorOption.ABE:
+            self._salvage = damage.salvage
+            raise error
+        if self._on_error is not None:
+            self._on_error(error)
+        if self._eropt is ErrorOption.ACC and damage.salvage:
+            self._deliver(damage.salvage, len(damage.salvage))
+            return True
+        return False
+
+
+class ForwardReader(_FileReader):
+    """TYPEFILE INPUT of one file."""
+
+    def __init__(
+        self, path: Path, file: RawFile, dcb: Dcb, eropt: ErrorOption, on_error: Callable[[BlockError], None] | None
+    ) -> None:
+        super().__init__(path, file, dcb, eropt, on_error)
+        self._deblocker = deblocker_for(dcb)
+        self._data = b""
+        self._at = 0  # where in _data the next block begins
+        self._base = 0  # offset in the file of _data
+        self._hungry = True
+        self._final = False
+        self._lost = 0  # bytes that were there at the open and are gone
+        self._damage: Damage | None = None
+
+    def _fill(self) -> bool:
+        while True:
+            if self._damage is not None:
+                if self._pass(self._damage):
+                    return True
+            elif self._hungry:
+                if self._final and not self._lost:
+                    return False
+                self._load()
+                if self._damage is not None:
+                    continue
+            records, count, place, damage = self._deblocker.split(self._data, self._at, final=self._final)
+            self._at, self._damage, self._hungry = place, damage, damage is None
+            if count:
+                self._deliver(records, count)
+                return True
+
+    def _load(self) -> None:
+        """Read on behind what is held; damage when the system cannot."""
+        if self._final:
+            problem = f"the data set became shorter while it was read: {self._lost} bytes are gone"
+            self._lost, self._damage = 0, Damage(BlockFault.IO, problem, None)
+            return
+        held = self._data[self._at :]
+        self._base, self._at = self._base + self._at, 0
+        begin = self._base + len(held)
+        wanted = min(self._chunk, self._size - begin)
+        try:
+            data = self._read(begin, wanted)
+        except OSError as error:
+            self._data = held
+            self._chunk = self._fail(error, min(self._unit, wanted), wanted)
+            return
+        self._data = held + data if held else data
+        self._final = begin + len(data) >= self._size or len(data) < wanted
+        if len(data) < wanted:
+            # Said once, when everything before it has been delivered.
+            self._lost, self._size = self._size - begin - len(data), begin + len(data)
+
+    def _fail(self, error: OSError, unit: int, wanted: int) -> int:
+        """A read failed: first try again for one block, then report that block."""
+        if wanted > unit:
+            return unit
+        problem = f"cannot be read: {error.strerror or error}"
+        fixed = self.dcb.recfm in {RecordFormat.F, RecordFormat.FB, RecordFormat.U}
+        self._damage = Damage(BlockFault.IO, problem, unit if fixed else None)
+        return self._chunk
+
+    def _pass(self, damage: Damage) -> bool:
+        """Stand behind the damage, then report it."""
+        offset = self._base + self._at
+        if damage.fault is BlockFault.IO:
+            offset += len(self._data) - self._at
+            block = b""
+            self._skip_unreadable(damage)
+        else:
+            size = len(self._data) - self._at if damage.skips is None else damage.skips
+            block = self._data[self._at : self._at + min(size, _BLOCK_SHOWN)]
+            self._skip(damage)
+        self._damage = None
+        self._deblocker.resume()
+        return self._meet(damage, block, offset)
+
+    def _skip(self, damage: Damage) -> None:
+        if damage.skips is None:
+            self._end()
+        else:
+            self._at = min(self._at + damage.skips, len(self._data))
+            self._hungry = False
+
+    def _skip_unreadable(self, damage: Damage) -> None:
+        if damage.skips is None:
+            self._end()
+            return
+        self._base += len(self._data) + damage.skips
+        self._data, self._at = b"", 0
+        self._hungry = True
+        self._final = self._base >= self._size
+
+    def _end(self) -> None:
+        self._data, self._at = b"", 0
+        self._base = self._size
+        self._hungry = self._final = True
+
+
+class BackwardReader(_FileReader):
+    """TYPEFILE RDBACK: F, FB and U from the last record to the first."""
+
+    def __init__(
+        self, path: Path, file: RawFile, dcb: Dcb, eropt: ErrorOption, on_error: Callable[[BlockError], None] | None
+    ) -> None:
+        super().__init__(path, file, dcb, eropt, on_error)
+        self._end = self._size
+        assert dcb.recfm is not None
+        self._length = dcb.lrecl if dcb.recfm.fixed else dcb.blksize
+        self._fixed = dcb.recfm.fixed
+
+    def _fill(self) -> bool:
+        while self._end:
+            rest = self._end % self._length
+            size = rest or min(self._chunk, self._end)
+            begin = self._end - size
+            data = self._read_back(begin, size)
+            if data is None:
+                continue
+            self._end = begin
+            if rest and self._fixed:
+                problem = (
+                    f"the data set ends with {size} bytes; every record of LRECL {self._length} needs {self._length}"
+                )
+                if self._meet(Damage(BlockFault.LENGTH, problem, size, (data,)), data, begin):
+                    return True
+                continue
+            records = [data[at : at + self._length] for at in range(0, size, self._length)][::-1]
+            self._deliver(records, len(records))
+            return True
+        return False
+
+    def _read_back(self, begin: int, size: int) -> bytes | None:
+        """The bytes, or None when damage has been reported and passed or a smaller read is to be tried."""
+        try:
+            data = self._read(begin, size)
+            if len(data) == size:
+                return data
+            problem = "the data set became shorter while it was read"
+        except OSError as error:
+            if size > self._unit:
+                self._chunk = self._unit
+                return None
+            problem = f"cannot be read: {error.strerror or error}"
+        self._end = begin
+        self._meet(Damage(BlockFault.IO, problem, size), b"", begin)
+        return None
+
+
+class DummyReader(DatasetReader):
+    """DUMMY: at the end of data at once."""
+
+    def __init__(self, dcb: Dcb | None = None) -> None:
+        super().__init__(Path("DUMMY"), dcb or Dcb())
+
+    def _fill(self) -> bool:
+        return False
+
+
+class ConcatenatedReader(DatasetReader):
+    """Several data sets read one after the other as if they were one."""
+
+    def __init__(self, openers: Sequence[Callable[[], DatasetReader]]) -> None:
+        self._current = openers[0]()
+        super().__init__(self._current.path, self._current.dcb)
+        self._openers = list(openers[1:])
+
+    def _fill(self) -> bool:
+        while True:
+            current = self._current
+            before = current.records_read
+            try:
+                found = current._advance()  # noqa: SLF001 - a reader made of readers
+            except BlockError:
+                self.blocks_in_error += 1
+                self._salvage = current._salvage  # noqa: SLF001
+                raise
+            if found:
+                batch = list(current._pending)  # noqa: SLF001
+                self._deliver(batch, current.records_read - before)
+                return True
+            if not self._openers:
+                return False
+            current.close()
+            self._current = self._openers.pop(0)()
+            self.path, self.dcb = self._current.path, self._current.dcb
+
+    def _release(self) -> None:
+        self._current.close()
+
+
+def open_reader(
+    path: Path | str,
+    dcb: Dcb,
+    *,
+    backward: bool = False,
+    disposition: Disposition = Disposition.SHR,
+    eropt: ErrorOption = ErrorOption.ABE,
+    on_error: Callable[[BlockError], None] | None = None,
+    opener: Opener | None = None,
+) -> DatasetReader:
+    """Open a file for input.
+
+    Args:
+        path: the file.
+        dcb: what is known of it; RECFM must be.
+        backward: read from the last record to the first (TYPEFILE RDBACK).
+        disposition: SHR reads beside others that share; OLD and MOD exclude everybody else.
+        eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is told of each one.
+        on_error: called with each BlockError that is not raised.
+        opener: opens the file in place of the system's open; for tests that make I/O fail.
+
+    Raises:
+        DcbError: the data control block is incomplete, contradicts itself, or is none that can be read backward.
+        OpenError: the file is missing, no file, not permitted.
+        DatasetInUse: it is open elsewhere in a way that excludes this.
+    """
+    path = Path(path)
+    complete = dcb.checked(path)
+    assert complete.recfm is not None
+    if backward and not (complete.recfm.fixed or complete.recfm is RecordFormat.U):
+        raise DcbError(path, f"RECFM={complete.recfm.value} cannot be read backward; RDBACK is for F, FB and U")
+    if disposition is Disposition.NEW:
+        raise OpenError(path, "DISP=NEW is for output; input is OLD, SHR or MOD")
+    file = open_file(path, os.O_RDONLY, opener)
+    lock(file, path, exclusive=disposition is not Disposition.SHR)
+    kind = BackwardReader if backward else ForwardReader
+    return kind(path, file, complete, eropt, on_error)

@@ -1,0 +1,75 @@
+"""Space on a volume: how much a data set may hold before the x37 abends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.errors import DcbError
+
+__all__ = ["Space", "SpaceUnit", "blocks_per_track", "parse_space"]
+
+
+class SpaceUnit(Enum):
+    """What SPACE counts in."""
+
+    BYTES = "BYTES"
+    TRK = "TRK"
+    CYL = "CYL"
+    BLK = "BLK"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """SPACE of a DD: the primary amount, and a secondary amount that is added up to 15 times.
+
+    BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, which hold a number of blocks that depends
+    on their size; BLK counts blocks.
+    """
+
+    primary: int
+    secondary: int = 0
+    unit: SpaceUnit = SpaceUnit.BYTES
+
+    @property
+    def total(self) -> int:
+        """Everything the data set can get on one volume, in the unit."""
+        return self.primary + self.secondary * (limit("extents_maximum") - 1)
+
+    def blocks(self, blksize: int) -> int | None:
+        """How many blocks of that size fit, or None when bytes are counted."""
+        if self.unit is SpaceUnit.BYTES:
+            return None
+        if self.unit is SpaceUnit.BLK:
+            return self.total
+        tracks = self.total * (limit("tracks_per_cylinder") if self.unit is SpaceUnit.CYL else 1)
+        return tracks * blocks_per_track(blksize)
+
+
+def blocks_per_track(blksize: int) -> int:
+    """How many blocks of ``blksize`` bytes (1 or more) a 3390 track holds: 78 of 80 bytes, 2 of 27998."""
+    segments = -(-(blksize + limit("track_segment_overhead")) // limit("track_segment_bytes"))
+    overhead = limit("track_segment_overhead")
+    cells = limit("track_data_cells") - (-(blksize + overhead * segments + overhead) // limit("track_cell_bytes"))
+    return limit("track_cells") // (limit("track_gap_cells") + cells)
+
+
+_SPACE = re.compile(r"\(?(TRK|CYL|BLK|BYTES),\(?([0-9]{1,9})(?:,([0-9]{1,9}))?\)?\)?|([0-9]{1,15})", re.ASCII)
+
+
+def parse_space(text: str, where: str = "SPACE") -> Space:
+    """SPACE as JCL writes it, ``(TRK,(10,5))`` or ``CYL,1``, or a plain number of bytes.
+
+    Raises:
+        DcbError: it is not of that form, or holds nothing.
+    """
+    found = _SPACE.fullmatch(text.replace(" ", "").upper())
+    if found is None:
+        raise DcbError(
+            where, f"SPACE {text[:40]!r} is neither (TRK|CYL|BLK|BYTES,(primary,secondary)) nor a number of bytes"
+        )
+    if found[4]:
+        return Space(int(found[4]))
+    return Space(int(found[2]), int(found[3] or 0), SpaceUnit(found[1]))

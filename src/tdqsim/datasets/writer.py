@@ -1,0 +1,458 @@
+"""Writing data sets: records are collected into blocks, a full block is written at once.
+
+What a crash loses is the block not yet written, nothing before it. A record for which there is no room is refused as a
+whole (:class:`SpaceExhausted`); what was written before stays readable, and the writer can go on once there is room.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from struct import Struct
+from types import TracebackType
+from typing import Self
+
+from tdqsim.datasets._append import end_of_data
+from tdqsim.datasets._files import NO_SPACE, Opener, RawFile, lock, open_file
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.dcb import Dcb, Disposition, RecordFormat
+from tdqsim.datasets.errors import DatasetIOError, DatasetNotOpen, DcbError, OpenError, RecordError, SpaceExhausted
+from tdqsim.datasets.space import Space
+
+__all__ = ["DatasetWriter", "DummyWriter", "open_writer"]
+
+_RDW = limit("record_descriptor")
+_BDW = limit("block_descriptor")
+_DESCRIPTOR = Struct(">HH").pack
+_BULK = 4096  # records taken at once by put_all
+_WHOLE, _FIRST, _LAST, _MIDDLE = 0x0000, 0x0100, 0x0200, 0x0300
+
+
+class DatasetWriter(ABC):
+    """An open data set for output.
+
+    Attributes:
+        path: the file.
+        dcb: the checked data control block it is written with.
+        records_written: records taken so far.
+    """
+
+    def __init__(self, path: Path, dcb: Dcb) -> None:
+        self.path = path
+        self.dcb = dcb
+        self.records_written = 0
+        self._open = True
+
+    @abstractmethod
+    def put(self, record: bytes) -> None:
+        """Write one record.
+
+        Raises:
+            RecordError: its length or content cannot be written in this format; nothing was written.
+            SpaceExhausted: there is no room; the record was not written.
+            DatasetIOError: the system failed the write.
+            DatasetNotOpen: the writer is closed.
+        """
+
+    def put_all(self, records: Iterable[bytes]) -> int:
+        """Write records until there are no more; returns how many. Errors as ``put()``, everything before was written."""
+        before = self.records_written
+        put = self.put
+        for record in records:
+            put(record)
+        return self.records_written - before
+
+    def trunc(self) -> None:
+        """Write the current block as it is (TRUNC): what was put so far survives a crash."""
+
+    @property
+    def is_open(self) -> bool:
+        """Not yet closed."""
+        return self._open
+
+    def close(self) -> None:
+        """Write the last block and end; a close of a closed writer does nothing.
+
+        Raises:
+            SpaceExhausted: no room for the last block. The data set stays open; a second close ends without that block.
+        """
+        self._open = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except SpaceExhausted:
+            self.close()
+            if value is None:
+                raise
+
+    def _not_open(self) -> DatasetNotOpen:
+        return DatasetNotOpen(self.path, "the data set is closed")
+
+
+class DummyWriter(DatasetWriter):
+    """DUMMY: records are counted and vanish."""
+
+    def __init__(self, dcb: Dcb | None = None) -> None:
+        super().__init__(Path("DUMMY"), dcb or Dcb())
+
+    def put(self, record: bytes) -> None:  # noqa: ARG002 - that is what DUMMY means
+        """Count the record."""
+        if not self._open:
+            raise self._not_open()
+        self.records_written += 1
+
+
+class _BlockWriter(DatasetWriter):
+    """A file written block by block; subclasses frame the records."""
+
+    _base = 0  # bytes of a block before its first record
+
+    def __init__(
+        self, path: Path, file: RawFile, dcb: Dcb, space: Space | None, position: int, *, partitioned: bool
+    ) -> None:
+        super().__init__(path, dcb)
+        self._file = file
+        self._space = space
+        self._partitioned = partitioned
+        self._position = position
+        self._blksize = dcb.blksize
+        self._blocks_written = -(-position // self._blksize)
+        self._parts: list[bytes] = []
+        self._close_failed = False
+        self._new_block()
+
+    def trunc(self) -> None:
+        """See :meth:`DatasetWriter.trunc`."""
+        if not self._open:
+            raise self._not_open()
+        if self._parts:
+            self._write_block()
+
+    def close(self) -> None:
+        """See :meth:`DatasetWriter.close`."""
+        if not self._open:
+            return
+        if self._parts and not self._close_failed:
+            try:
+                self._write_block()
+            except SpaceExhausted:
+                self._close_failed = True
+                raise
+        self._open = False
+        self._parts.clear()
+        self._limit = -1
+        self._file.close()
+
+    def _new_block(self) -> None:
+        self._parts = []
+        self._used = self._base
+        self._room = self._room_left()
+        self._limit = min(self._blksize, self._room)
+
+    def _room_left(self) -> int:
+        """Bytes that the next block may have."""
+        if self._space is None:
+            return 1 << 62
+        blocks = self._space.blocks(self._blksize)
+        if blocks is None:
+            return self._space.total - self._position
+        return self._blksize if self._blocks_written < blocks else 0
+
+    def _make_room(self, size: int) -> None:
+        """The current block cannot take ``size`` bytes: begin another."""
+        if not self._open:
+            raise self._not_open()
+        if self._parts:
+            self._write_block()
+        if self._base + size > self._room:
+            raise self._exhausted("the space of the data set is used up")
+
+    def _write_block(self) -> None:
+        self._emit(self._block())
+        self._blocks_written += 1
+        self._new_block()
+
+    def _block(self) -> bytes:
+        return b"".join(self._parts)
+
+    def _emit(self, data: bytes) -> None:
+        """Write at the end, all or nothing."""
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            self._restore(self._position)
+            if error.errno in NO_SPACE:
+                raise self._exhausted(f"the disk has no room: {error.strerror}", disk=True) from error
+            raise DatasetIOError(self.path, f"cannot be written: {error.strerror}", offset=self._position) from error
+        self._position += len(data)
+
+    def _restore(self, position: int) -> None:
+        """Take back what lies behind ``position``."""
+        self._file.truncate(position)
+        self._file.seek(position)
+        self._position = position
+
+    def _exhausted(self, problem: str, *, disk: bool = False) -> SpaceExhausted:
+        extended = disk or (self._space is not None and self._space.secondary > 0)
+        code = "E37" if self._partitioned else "B37" if extended else "D37"
+        return SpaceExhausted(self.path, problem, code=code, record=self.records_written + 1)
+
+    def _flush_full(self, size: int) -> None:
+        """Write the block that the last record filled; when that fails the record was not written."""
+        try:
+            self._write_block()
+        except (SpaceExhausted, DatasetIOError):
+            self._parts.pop()
+            self._used -= size
+            self.records_written -= 1
+            raise
+
+    def _refuse(self, problem: str) -> RecordError:
+        return RecordError(self.path, problem, record=self.records_written + 1)
+
+
+class FixedWriter(_BlockWriter):
+    """F and FB."""
+
+    def put(self, record: bytes) -> None:
+        """See :meth:`DatasetWriter.put`."""
+        size = len(record)
+        if size != self.dcb.lrecl:
+            raise self._refuse(f"a record of {size} bytes; fixed-length records have exactly LRECL, {self.dcb.lrecl}")
+        used = self._used + size
+        if used > self._limit:
+            self._make_room(size)
+            used = self._used + size
+        self._parts.append(record)
+        self._used = used
+        self.records_written += 1
+        if used == self._blksize:
+            self._flush_full(size)
+
+    def put_all(self, records: Iterable[bytes]) -> int:
+        """See :meth:`DatasetWriter.put_all`."""
+        before = self.records_written
+        source = iter(records)
+        while some := list(islice(source, _BULK)):
+            if not self._put_some(some):
+                super().put_all(some)
+        return self.records_written - before
+
+    def _put_some(self, records: list[bytes]) -> bool:
+        """Many blocks in one write, when nothing stands against it."""
+        if not self._open or self._space is not None or set(map(len, records)) != {self.dcb.lrecl}:
+            return False
+        data = b"".join([*self._parts, *records])
+        whole = len(data) // self._blksize * self._blksize
+        if whole:
+            try:
+                self._emit(data[:whole])
+            except SpaceExhausted:
+                return False  # record by record, so that everything that fits is written
+            self._new_block()
+        else:
+            self._parts.clear()
+        if whole < len(data):
+            self._parts.append(data[whole:])
+        self._used = len(data) - whole
+        self.records_written += len(records)
+        return True
+
+
+class VariableWriter(_BlockWriter):
+    """V and VB."""
+
+    _base = _BDW
+
+    def put(self, record: bytes) -> None:
+        """See :meth:`DatasetWriter.put`."""
+        size = len(record) + _RDW
+        if size > self.dcb.lrecl:
+            raise self._refuse(
+                f"a record of {size - _RDW} bytes; LRECL {self.dcb.lrecl} with its RDW holds {self.dcb.data_maximum}"
+            )
+        if self._used + size > self._limit:
+            self._make_room(size)
+        self._parts.append(_DESCRIPTOR(size, 0) + record)
+        self._used += size
+        self.records_written += 1
+        if self.dcb.recfm is RecordFormat.V or self._used + _RDW >= self._blksize:
+            self._flush_full(size)
+
+    def _block(self) -> bytes:
+        return _DESCRIPTOR(self._used, 0) + b"".join(self._parts)
+
+
+class SpannedWriter(_BlockWriter):
+    """VS and VBS: what a block cannot hold goes on in the next."""
+
+    _base = _BDW
+
+    def put(self, record: bytes) -> None:
+        """See :meth:`DatasetWriter.put`."""
+        if not self._open:
+            raise self._not_open()
+        if len(record) > self.dcb.data_maximum:
+            raise self._refuse(
+                f"a record of {len(record)} bytes; the longest that LRECL allows has {self.dcb.data_maximum}"
+            )
+        parts, count, used = self._parts, len(self._parts), self._used
+        position, blocks = self._position, self._blocks_written
+        try:
+            self._put_segments(record)
+        except (SpaceExhausted, DatasetIOError):
+            self._restore(position)
+            self._blocks_written = blocks
+            self._new_block()
+            del parts[count:]
+            self._parts, self._used = parts, used
+            raise
+        self.records_written += 1
+
+    def _put_segments(self, record: bytes) -> None:
+        at, first = 0, True
+        while first or at < len(record):
+            # A segment carries at least one byte, so a block with less room than that is full.
+            if self._used + _RDW + (1 if record else 0) > self._limit:
+                self._make_room(_RDW + 1)
+            size = min(len(record) - at, self._limit - self._used - _RDW)
+            last = at + size == len(record)
+            code = (_WHOLE if last else _FIRST) if first else (_LAST if last else _MIDDLE)
+            self._parts.append(_DESCRIPTOR(size + _RDW, code) + record[at : at + size])
+            self._used += size + _RDW
+            at, first = at + size, False
+            if self.dcb.recfm is RecordFormat.VS or self._used + _RDW >= self._blksize:
+                self._write_block()
+
+    def _block(self) -> bytes:
+        return _DESCRIPTOR(self._used, 0) + b"".join(self._parts)
+
+
+class HeadedWriter(_BlockWriter):
+    """RDW and RDWLE."""
+
+    def __init__(
+        self, path: Path, file: RawFile, dcb: Dcb, space: Space | None, position: int, *, partitioned: bool
+    ) -> None:
+        super().__init__(path, file, dcb, space, position, partitioned=partitioned)
+        self._pack = Struct("<HH" if dcb.recfm is RecordFormat.RDWLE else ">HH").pack
+        self._added = _RDW if dcb.rdw_inclusive else 0
+        self._second = dcb.rdw_position == 2
+
+    def put(self, record: bytes) -> None:
+        """See :meth:`DatasetWriter.put`."""
+        said = len(record) + self._added
+        if not 0 < said <= self.dcb.lrecl:
+            least = "" if self._added else ", at least 1"
+            raise self._refuse(f"a record of {len(record)} bytes; at most {self.dcb.data_maximum} fit LRECL{least}")
+        header = self._pack(0, said) if self._second else self._pack(said, 0)
+        size = len(record) + _RDW
+        if self._used + size > self._limit:
+            self._make_room(size)
+        self._parts.append(header + record)
+        self._used += size
+        self.records_written += 1
+
+
+class LineWriter(_BlockWriter):
+    """LF, CRLF and NL."""
+
+    def put(self, record: bytes) -> None:
+        """See :meth:`DatasetWriter.put`."""
+        assert self.dcb.recfm is not None
+        separator = self.dcb.recfm.separator
+        if len(record) > self.dcb.lrecl:
+            raise self._refuse(f"a line of {len(record)} bytes; at most {self.dcb.lrecl} are allowed")
+        if separator in record:
+            place = record.index(separator)
+            raise self._refuse(f"the record holds the line separator X'{separator.hex().upper()}' at byte {place}")
+        size = len(record) + len(separator)
+        if self._used + size > self._limit:
+            self._make_room(size)
+        self._parts.append(record + separator)
+        self._used += size
+        self.records_written += 1
+
+    def end_line(self) -> None:
+        """The file's last line has no separator: it must have one before another line follows."""
+        assert self.dcb.recfm is not None
+        self._parts.append(self.dcb.recfm.separator)
+        self._used += len(self._parts[0])
+
+
+_WRITERS: dict[RecordFormat, type[_BlockWriter]] = {
+    RecordFormat.F: FixedWriter,
+    RecordFormat.FB: FixedWriter,
+    RecordFormat.V: VariableWriter,
+    RecordFormat.VB: VariableWriter,
+    RecordFormat.VS: SpannedWriter,
+    RecordFormat.VBS: SpannedWriter,
+    RecordFormat.RDW: HeadedWriter,
+    RecordFormat.RDWLE: HeadedWriter,
+    RecordFormat.LF: LineWriter,
+    RecordFormat.CRLF: LineWriter,
+    RecordFormat.NL: LineWriter,
+}
+
+
+def open_writer(
+    path: Path | str,
+    dcb: Dcb,
+    *,
+    disposition: Disposition = Disposition.SHR,
+    space: Space | None = None,
+    partitioned: bool = False,
+    opener: Opener | None = None,
+) -> DatasetWriter:
+    """Open a file for output; one that does not exist is made.
+
+    Args:
+        path: the file.
+        dcb: how to write it; RECFM must be given, and not be U (a file keeps no block boundaries).
+        disposition: OLD and SHR write from the start, what the file held is gone at once; MOD writes behind the last
+            record; NEW refuses a file that exists. All but SHR exclude everybody else.
+        space: how much it may hold; without it, as much as the disk.
+        partitioned: the file is a member, which changes the x37 code.
+        opener: opens the file in place of the system's open; for tests that make I/O fail.
+
+    Raises:
+        DcbError: the data control block is incomplete, contradicts itself, or is none that can be written.
+        OpenError: no file, not permitted, exists (NEW), or is damaged so that nothing can be added (MOD).
+        DatasetInUse: it is open elsewhere in a way that excludes this.
+    """
+    path = Path(path)
+    complete = dcb.checked(path, output=True)
+    assert complete.recfm is not None
+    if complete.recfm is RecordFormat.U:
+        raise DcbError(path, "RECFM=U can only be read: a file keeps no block boundaries")
+    if disposition is Disposition.NEW and path.exists():
+        raise OpenError(path, "exists; DISP=NEW makes a data set that is not there yet")
+    if not path.parent.is_dir():
+        raise OpenError(path, "cannot be made: its directory does not exist")
+    file = open_file(path, os.O_RDWR | os.O_CREAT, opener)
+    lock(file, path, exclusive=disposition is not Disposition.SHR)
+    position, open_line = 0, False
+    try:
+        if disposition is Disposition.MOD:
+            position, open_line = end_of_data(path, file, complete)
+        else:
+            file.truncate(0)
+        file.seek(position)
+    except BaseException:
+        file.close()
+        raise
+    writer = _WRITERS[complete.recfm](path, file, complete, space, position, partitioned=partitioned)
+    if open_line and isinstance(writer, LineWriter):
+        writer.end_line()
+    return writer
