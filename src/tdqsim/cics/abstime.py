@@ -1,8 +1,8 @@
 """ABSTIME and what FORMATTIME makes of it.
 
-ABSTIME is the number of milliseconds since 00:00 on 1 January 1900 in *local* time, truncated to the millisecond; a program
-receives it as 8 bytes packed decimal (PIC S9(15) COMP-3). So a region needs a time zone, and the same moment has
-different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM Docs).
+ABSTIME is the number of milliseconds since 00:00 on 1 January 1900 in *local* time, truncated to the millisecond; a
+program receives it as 8 bytes packed decimal (PIC S9(15) COMP-3). So a region needs a time zone, and the same moment
+has different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM Docs).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _ORIGIN: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (ABSTIME counts local tim
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _HIGHEST: Final = 10**15 - 1
+_LAST: Final = (datetime.max - _ORIGIN) // _MILLISECOND - 1000
+_HALF_SECOND: Final = timedelta(milliseconds=500)
 _POSITIVE: Final = "C"
 
 
@@ -82,12 +84,9 @@ def local_time(value: int) -> datetime:
     Raises:
         ValueError: the number is negative or past the year 9999.
     """
-    try:
-        if value < 0:
-            raise OverflowError
-        return _ORIGIN + value * _MILLISECOND
-    except OverflowError:
-        raise ValueError(f"{value!r} is no ABSTIME; allowed are 0 to the end of the year 9999") from None
+    if not 0 <= value <= _LAST:
+        raise ValueError(f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, the last second but one of the year 9999")
+    return _ORIGIN + value * _MILLISECOND
 
 
 def pack_abstime(value: int) -> bytes:
@@ -157,7 +156,7 @@ def format_abstime(value: int, *, datesep: str = "", timesep: str = "") -> Forma
     Raises:
         ValueError: the value is no ABSTIME.
     """
-    moment = local_time(value + 500).replace(microsecond=0)
+    moment = (local_time(value) + _HALF_SECOND).replace(microsecond=0)
     parts = {
         "yy": f"{moment.year % 100:02d}", "yyyy": f"{moment.year:04d}", "mm": f"{moment.month:02d}",
         "dd": f"{moment.day:02d}", "ddd": f"{moment.timetuple().tm_yday:03d}",

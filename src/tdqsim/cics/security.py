@@ -10,8 +10,8 @@ user known          the same                                      knows_user    
 ==================  ============================================  =======================  =======================
 
 The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
-three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are checked
-on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to command
+three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are
+checked on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to command
 security, Resource security (IBM Docs); the level of the resource checks is second-hand.
 """
 
@@ -59,8 +59,8 @@ class SecurityPolicy:
 class AccessList(SecurityPolicy):
     """A policy made of lists, enough for most tests.
 
-    Names of queues and resource types may be patterns with ``*`` and ``?``; the first pattern that fits decides, and what no
-    pattern fits is refused.
+    Names of queues and resource types may be patterns with ``*`` and ``?``; the first pattern that fits decides, and
+    what no pattern fits is refused.
 
     Args:
         queues: user -> {queue pattern: level}.
