@@ -1,8 +1,8 @@
 """Vendor facts: numbers, names, lengths, defaults and rules, each with its source.
 
 Nothing is decided in code here: the tables beside this module (``*.tsv``) hold the facts, one row each, with a source
-and how sure we are of it (``confirmed``, ``second-hand``, ``choice``, ``unconfirmed``). This package loads them once into
-enumerations and records. :func:`table` reads any other table.
+and how sure we are of it (``confirmed``, ``second-hand``, ``choice``, ``unconfirmed``). This package loads them once
+into enumerations and records. :func:`table` reads any other table.
 """
 
 from __future__ import annotations

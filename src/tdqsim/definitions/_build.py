@@ -1,0 +1,191 @@
+"""From attributes as written to validated resources, with every problem found."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from tdqsim.definitions._fields import spoken
+from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.connection import Connection
+from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.other import OtherResource
+from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
+from tdqsim.definitions.terminal import Terminal
+from tdqsim.definitions.transaction import Transaction
+from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
+
+__all__ = ["RESOURCE_CLASSES", "Fault", "build", "known_attributes", "resource_types"]
+
+RESOURCE_CLASSES: dict[str, type[Resource]] = {
+    "TRANSACTION": Transaction,
+    "TERMINAL": Terminal,
+    "CONNECTION": Connection,
+    "DTAQ": Dtaq,
+}
+"""The class of each kind that has one class; TDQUEUE has one for each TYPE."""
+
+
+class Fault(NamedTuple):
+    """One thing wrong with a resource: the attribute in lower case (or empty), its value, and what is allowed."""
+
+    attribute: str
+    value: str
+    message: str
+
+
+@cache
+def resource_types() -> Mapping[str, int]:
+    """The resource types that a group may hold, with the longest name of each; not DTAQ, which is no CICS resource."""
+    return {row["name"]: int(row["name_length"]) for row in table("resource_types")}
+
+
+@cache
+def _without_effect() -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for row in table("attributes_without_effect"):
+        found.setdefault(row["resource"], set()).add(row["name"].lower())
+    return {kind: frozenset(names) for kind, names in found.items()}
+
+
+@cache
+def known_attributes(kind: str, queue_type: str = "") -> frozenset[str]:
+    """The attributes, in lower case, that a definition of this kind (of this TYPE of queue) may have."""
+    resource_class = TDQUEUE_CLASSES[queue_type] if kind == "TDQUEUE" else RESOURCE_CLASSES[kind]
+    own = frozenset(resource_class.model_fields) - {"group", "without_effect"}
+    return own | _without_effect().get(kind, frozenset()) | ({"type"} if kind == "TDQUEUE" else frozenset())
+
+
+def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Resource | None, list[Fault]]:
+    """The resource, or None and everything that is wrong with it.
+
+    Args:
+        kind: ``TDQUEUE``, ``TRANSACTION``, ``TERMINAL``, ``CONNECTION``, ``DTAQ`` or another resource type.
+        attributes: lower-case attribute names to values as written; None and empty text count as not given.
+        group: the group's name.
+    """
+    given = {name: value for name, value in attributes.items() if value is not None and value != ""}
+    if kind == "TDQUEUE":
+        return _build_tdqueue(given, group)
+    if kind in RESOURCE_CLASSES:
+        return _build_one(kind, RESOURCE_CLASSES[kind], given, group)
+    return _build_other(kind, given, group)
+
+
+def _build_tdqueue(given: dict[str, Any], group: str) -> tuple[Resource | None, list[Fault]]:
+    written = given.pop("type", "")
+    queue_type = written.upper() if isinstance(written, str) else "?"
+    if queue_type not in TDQUEUE_CLASSES:
+        fault = Fault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}")
+        return None, [fault, *_faults_whatever_type(given)]
+    if not queue_type and "remotesystem" not in given:
+        message = (
+            f"is required ({spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}) unless remotesystem says where the queue is"
+        )
+        return None, [Fault("type", "", message), *_faults_whatever_type(given)]
+    return _build_one("TDQUEUE", TDQUEUE_CLASSES[queue_type], given, group)
+
+
+def _faults_whatever_type(given: dict[str, Any]) -> list[Fault]:
+    """The faults of single attributes of a queue whose TYPE is not known."""
+    faults = []
+    for name, value in given.items():
+        owner = next((t for t in TDQUEUE_CLASSES if name in TDQUEUE_CLASSES[t].model_fields), None)
+        if owner is None:
+            faults.append(Fault(name, _shown(value), _unknown("TDQUEUE", name)))
+            continue
+        _, found = _validate(TDQUEUE_CLASSES[owner], {name: value})
+        faults += [fault for fault in found if fault.attribute == name and fault.message != "is required"]
+    return faults
+
+
+def _build_one(
+    kind: str, resource_class: type[Resource], given: dict[str, Any], group: str
+) -> tuple[Resource | None, list[Fault]]:
+    idle = _without_effect().get(kind)
+    values: dict[str, Any] = {"group": group}
+    kept: dict[str, str] = {}
+    faults: list[Fault] = []
+    fields = resource_class.model_fields
+    for name, value in given.items():
+        if name in fields and name not in ("group", "without_effect"):
+            values[name] = value
+        elif idle and name in idle:
+            kept[name] = str(value)
+        else:
+            faults.append(Fault(name, _shown(value), _not_here(kind, resource_class, name)))
+    if kept:
+        values["without_effect"] = kept
+    resource, found = _validate(resource_class, values)
+    return (None, faults + found) if faults else (resource, found)
+
+
+def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource | None, list[Fault]]:
+    values: dict[str, Any] = {"group": group, "resource_type": kind}
+    named = {name: given.pop(name) for name in list(given) if name in OtherResource.model_fields}
+    values.update((name, value) for name, value in named.items() if name not in values)
+    values["without_effect"] = {name: str(value) for name, value in given.items()}
+    resource, faults = _validate(OtherResource, values)
+    longest = resource_types().get(kind, 0)
+    if isinstance(resource, OtherResource) and len(resource.name) > longest:
+        return None, [Fault("name", resource.name, f"must be 1 to {longest} characters")]
+    return resource, faults
+
+
+def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[Resource | None, list[Fault]]:
+    try:
+        return resource_class.model_validate(values), []
+    except ValidationError as error:
+        faults = list(_faults(error))
+    wrong = {fault.attribute for fault in faults if fault.attribute in values}
+    if wrong:  # what is right by itself may still clash with the rest
+        remaining = {name: value for name, value in values.items() if name not in wrong}
+        _, more = _validate(resource_class, remaining)
+        known = {fault.attribute for fault in faults}
+        faults += [fault for fault in more if fault.attribute not in known]
+    return None, faults
+
+
+def _faults(error: ValidationError) -> Iterator[Fault]:
+    for item in error.errors(include_url=False):
+        attribute = str(item["loc"][0]) if item["loc"] else ""
+        context = item.get("ctx", {})
+        if item["type"] == "tdq_conflicts":
+            values = item["input"] if isinstance(item["input"], Mapping) else {}
+            for name, message in context["conflicts"]:
+                yield Fault(name, _shown(values.get(name, "")), message)
+        elif item["type"] == "missing":
+            yield Fault(attribute, "", "is required")
+        else:
+            yield Fault(attribute, _shown(item["input"]), item["msg"])
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _not_here(kind: str, resource_class: type[Resource], name: str) -> str:
+    if name in ("group", "without_effect"):
+        return "is written once for all resources of the group" if name == "group" else _unknown(kind, name)
+    if kind == "TDQUEUE":
+        row = TDQUEUE_ATTRIBUTES.get(name.upper())
+        if row is not None:
+            own = next(queue_type for queue_type, cls in TDQUEUE_CLASSES.items() if cls is resource_class)
+            return f"belongs to type {spoken(row.types)}; this queue is {own or 'remote only'}"
+    return _unknown(kind, name)
+
+
+def _unknown(kind: str, name: str) -> str:
+    if kind == "TDQUEUE":
+        known = frozenset(row.lower() for row in TDQUEUE_ATTRIBUTES if row != "TDQUEUE") | known_attributes(kind)
+    else:
+        known = known_attributes(kind)
+    close = difflib.get_close_matches(name[:40].lower(), sorted(known), n=1)
+    if name.lower() in known:
+        close = [name.lower()]
+    return f"is not an attribute of {kind}" + (f"; did you mean {close[0]}?" if close else "")

@@ -1,0 +1,188 @@
+"""The kinds of attribute that resource definitions are made of, as annotations for pydantic.
+
+``Annotated[int, Number(0, 32767)]``, ``Annotated[Literal["YES", "NO"], Keyword()]`` and so on. Each accepts what people
+write in YAML (always text here) and what Python callers pass, and refuses the rest in words that say what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from tdqsim.facts import table
+
+__all__ = ["Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
+
+_NAME_KINDS = {row["kind"]: (re.compile(row["pattern"], re.ASCII), row["words"]) for row in table("name_characters")}
+_PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # what an editor's YAML makes of 0010, NO and NULL
+
+
+def refuse(message: str) -> PydanticCustomError:
+    """The error that a validator raises; its message is shown as it is."""
+    return PydanticCustomError("tdq", "{message}", {"message": message})
+
+
+def spoken(values: Sequence[str]) -> str:
+    """``A, B or C``; no value at all is called blank."""
+    words = [value or "blank" for value in values]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+class _Kind:
+    """An annotation whose ``check`` does all the work."""
+
+    def check(self, value: object) -> object:
+        raise NotImplementedError
+
+    def schema(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.bound(source))
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.schema()
+
+    def bound(self, _source: Any) -> Callable[[object], object]:
+        """The validator for a field of this type."""
+        return self.check
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Kind):
+    """A whole number in a range, given as int or as decimal digits."""
+
+    minimum: int
+    maximum: int
+
+    def check(self, value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value <= self.maximum:
+            raise refuse(f"must be a whole number from {self.minimum} to {self.maximum}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+
+@dataclass(frozen=True)
+class Keyword(_Kind):
+    """One of the words of a Literal type, in upper or lower case."""
+
+    def bound(self, source: Any) -> Callable[[object], object]:
+        words = get_args(source)
+        allowed = {word: word for word in words} | {word.lower(): word for word in words}
+        message = f"must be {spoken(words)}"
+
+        def check(value: object) -> object:
+            if not isinstance(value, str):
+                raise refuse(message)
+            found = allowed.get(value)
+            if found is None:
+                found = allowed.get(value.upper())
+            if found is None:
+                raise refuse(message)
+            return found
+
+        return check
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        words = list(get_args(source))
+        return core_schema.no_info_plain_validator_function(self.bound(source), metadata={"tdq_words": words})
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"enum": schema["metadata"]["tdq_words"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Name(_Kind):
+    """A name of some kind (see ``facts/name_characters.tsv``) of 1 to ``maximum`` characters.
+
+    Attributes:
+        maximum: most characters.
+        kind: which characters.
+        blank: no name at all is allowed too.
+        also: special values beside names, such as ``*LOC``.
+    """
+
+    maximum: int
+    kind: str = "object"
+    blank: bool = False
+    also: tuple[str, ...] = ()
+
+    def check(self, value: object) -> str:
+        pattern, words = _NAME_KINDS[self.kind]
+        if isinstance(value, str):
+            if (self.blank and not value) or value in self.also:
+                return value
+            if 0 < len(value) <= self.maximum and pattern.fullmatch(value):
+                return value
+        special = f"{', '.join(self.also)} or " if self.also else ""
+        raise refuse(f"must be {special}1 to {self.maximum} characters ({words})")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": _PLAIN_SCALARS, "maxLength": max(self.maximum, *(len(word) for word in self.also), 0)}
+
+
+@dataclass(frozen=True, slots=True)
+class Text(_Kind):
+    """Free text of at most ``maximum`` characters, on one line."""
+
+    maximum: int
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or len(value) > self.maximum or not value.isprintable():
+            raise refuse(f"must be at most {self.maximum} printable characters")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": _PLAIN_SCALARS, "maxLength": self.maximum}
+
+
+_STAMP = re.compile(
+    r"(?P<year>[0-9]{4}|[0-9]{2})[-/](?P<rest>[0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp(_Kind):
+    """A date and time of day in the region's time zone: ``2024-05-31 12:00:00``, or CSD style ``24/05/31 12:00:00``."""
+
+    def check(self, value: object) -> datetime:
+        if isinstance(value, datetime) and value.tzinfo is None:
+            return value
+        match = _STAMP.fullmatch(value) if isinstance(value, str) else None
+        if match:
+            year = match["year"] if len(match["year"]) == 4 else f"20{match['year']}"
+            try:
+                return datetime.fromisoformat(f"{year}-{match['rest']}".replace("/", "-").replace("T", " "))
+            except ValueError:
+                pass  # the thirtieth of February is refused below
+        raise refuse("must be a date and time such as 2024-05-31 12:00:00, without a time zone")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "examples": ["2024-05-31 12:00:00"]}
+
+
+@dataclass(frozen=True, slots=True)
+class WaitTime(_Kind):
+    """``dd,hh,mm``: days 0 to 93, hours 0 to 23, minutes 0 to 59. Kept as six digits with commas."""
+
+    def check(self, value: object) -> str:
+        parts = value.split(",") if isinstance(value, str) and len(value) <= 16 else []
+        if len(parts) == 3 and all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
+            days, hours, minutes = (int(part) for part in parts)
+            if days <= 93 and hours <= 23 and minutes <= 59:
+                return f"{days:02},{hours:02},{minutes:02}"
+        raise refuse("must be dd,hh,mm: days 0 to 93, hours 0 to 23, minutes 0 to 59")
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{1,2},[0-9]{1,2},[0-9]{1,2}$"}

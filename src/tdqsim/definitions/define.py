@@ -1,0 +1,92 @@
+"""Definitions written in Python: the same attributes and checks as in a file."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tdqsim.definitions._build import build
+from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.connection import Connection
+from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.group import Definitions
+from tdqsim.definitions.tdqueue import Tdqueue
+from tdqsim.definitions.terminal import Terminal
+from tdqsim.definitions.transaction import Transaction
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import LIMITS, SUPPLIED_QUEUES, SuppliedQueue
+
+__all__ = [
+    "define_connection",
+    "define_dtaq",
+    "define_tdqueue",
+    "define_terminal",
+    "define_transaction",
+    "supplied_definitions",
+]
+
+_SUPPLIED_GROUP = "DFHDCTG"
+
+
+def _define(kind: str, attributes: dict[str, Any]) -> Resource:
+    group = attributes.pop("group", "") or ""
+    resource, faults = build(kind, attributes, group)
+    if resource is None or faults:
+        name = attributes.get("dtaq" if kind == "DTAQ" else "name", "")
+        title = f"{kind}({name})" if name else kind
+        raise DefinitionError(
+            [Problem("<python>", 0, title, fault.attribute, fault.value, fault.message) for fault in faults]
+        )
+    return resource
+
+
+def define_tdqueue(**attributes: Any) -> Tdqueue:
+    """A TDQUEUE definition from its attributes in lower case, ``name`` and ``type`` among them.
+
+    Raises:
+        DefinitionError: an attribute is unknown, out of range, missing, or at odds with another; all are listed.
+    """
+    return cast("Tdqueue", _define("TDQUEUE", attributes))
+
+
+def define_transaction(**attributes: Any) -> Transaction:
+    """A TRANSACTION definition; see :func:`define_tdqueue`."""
+    return cast("Transaction", _define("TRANSACTION", attributes))
+
+
+def define_terminal(**attributes: Any) -> Terminal:
+    """A TERMINAL definition; see :func:`define_tdqueue`."""
+    return cast("Terminal", _define("TERMINAL", attributes))
+
+
+def define_connection(**attributes: Any) -> Connection:
+    """A CONNECTION definition; see :func:`define_tdqueue`."""
+    return cast("Connection", _define("CONNECTION", attributes))
+
+
+def define_dtaq(**attributes: Any) -> Dtaq:
+    """A data queue from the keywords of CRTDTAQ in lower case; see :func:`define_tdqueue`."""
+    return cast("Dtaq", _define("DTAQ", attributes))
+
+
+def supplied_definitions() -> Definitions:
+    """The queues of the supplied group DFHDCTG."""
+    return Definitions.of(_supplied(queue) for queue in SUPPLIED_QUEUES.values())
+
+
+def _supplied(queue: SuppliedQueue) -> Tdqueue:
+    common = {"name": queue.name, "type": queue.type, "group": _SUPPLIED_GROUP, "description": queue.purpose}
+    if queue.type == "INDIRECT":
+        return define_tdqueue(**common, indirectname=queue.indirectname)
+    if queue.type == "INTRA":
+        return define_tdqueue(**common, triggerlevel=1)
+    return define_tdqueue(
+        **common,
+        ddname=queue.ddname,
+        disposition=queue.disposition,
+        typefile="OUTPUT",
+        databuffers=1,
+        recordformat="VARIABLE",
+        blockformat="UNBLOCKED",
+        recordsize=LIMITS["supplied_extra_recordsize"],
+        blocksize=LIMITS["supplied_extra_blocksize"],
+    )

@@ -1,0 +1,182 @@
+"""IBM i data queues: what CRTDTAQ takes, keyword by keyword, with its checks between keywords.
+
+Special values may be written without their asterisk where no name could be meant (``seq: KEYED``), because a plain YAML
+value cannot begin with one. Messages of the inter-parameter checks begin with the id of the diagnostic that CRTDTAQ
+sends (CPDnnnn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic_core import PydanticCustomError
+
+from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse, spoken
+from tdqsim.definitions._resource import Conflict, Resource
+from tdqsim.facts import LIMITS
+
+__all__ = ["Dtaq"]
+
+_OBJECT = LIMITS["object_name_length"]
+_MOST_ENTRIES = 2**31 - 1
+_SIZE_SPECIALS = {"*MAX16MB": -1, "*MAX2GB": -2, "MAX16MB": -1, "MAX2GB": -2}
+_DDM_ONLY = ("rmtdtaq", "rmtlocname", "dev", "lcllocname", "mode", "rmtnetid", "rdb")
+_STD_ONLY = ("maxlen", "seq", "keylen", "force", "senderid", "size", "autorcl")
+_DEVICE_ONLY = ("dev", "lcllocname", "mode", "rmtnetid")
+_RESERVED_MODES = ("SNASVCMG", "CPSVCMG")
+
+
+class _StarKeyword(Keyword):
+    """A special value such as ``*FIFO``; ``FIFO`` means the same."""
+
+    def bound(self, source: Any) -> Callable[[object], object]:
+        words: tuple[str, ...] = get_args(source)
+        allowed = {word.lstrip("*"): word for word in words}
+
+        def check(value: object) -> object:
+            found = allowed.get(value.upper().removeprefix("*")) if isinstance(value, str) else None
+            if found is None:
+                raise refuse(f"must be {spoken(words)}")
+            return found
+
+        return check
+
+
+class _QualifiedName(Name):
+    """``NAME`` or ``LIBRARY/NAME``; ``also`` are the special values of the library."""
+
+    def check(self, value: object) -> str:
+        if isinstance(value, str) and self.blank and not value:
+            return value
+        library, slash, name = value.rpartition("/") if isinstance(value, str) else ("", "", "")
+        part = Name(self.maximum, self.kind)
+        try:
+            part.check(name)
+            if slash and library not in self.also:
+                part.check(library)
+        except PydanticCustomError:
+            raise refuse(
+                f"must be NAME or LIBRARY/NAME, each 1 to {self.maximum} characters "
+                f"(CPD0078: a name that is not valid); the library may be {spoken(self.also)}"
+            ) from None
+        return f"{library}{slash}{name}"
+
+
+class _Size(Keyword):
+    """``*MAX16MB``, ``*MAX2GB`` or a number of entries, and after it the initial number."""
+
+    def bound(self, _source: Any) -> Callable[[object], object]:
+        return _check_size
+
+    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
+        one = {"type": ["integer", "string"]}
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 2}]}
+
+
+def _check_size(value: object) -> tuple[int, int]:
+    parts = list(value) if isinstance(value, list | tuple) else [value]
+    message = f"must be *MAX16MB, *MAX2GB or a number of entries from 1 to {_MOST_ENTRIES}, then the initial number"
+    if not 1 <= len(parts) <= 2:
+        raise refuse(message)
+    entries = Number(1, _MOST_ENTRIES)
+    try:
+        first = parts[0]
+        special = _SIZE_SPECIALS.get(first.upper()) if isinstance(first, str) else None
+        if special is None and isinstance(first, int) and first in _SIZE_SPECIALS.values():
+            special = first
+        maximum = entries.check(first) if special is None else special
+        initial = entries.check(parts[1]) if len(parts) == 2 else LIMITS["dtaq_initial_entries"]
+    except PydanticCustomError:
+        raise refuse(message) from None
+    return maximum, initial
+
+
+_YesNoStar = Annotated[Literal["*NO", "*YES"], _StarKeyword()]
+
+
+class Dtaq(Resource):
+    """One data queue as CRTDTAQ would make it; keywords in lower case.
+
+    Attributes:
+        dtaq: ``LIBRARY/NAME`` or ``NAME``, which is created in the current library.
+        type: ``*STD``, or ``*DDM`` for a name for a queue of another system.
+        maxlen: the longest entry in bytes, 1 to 64512; 0 stands for not given, as with ``*DDM``.
+        seq: ``*FIFO``, ``*LIFO`` or ``*KEYED``.
+        keylen: bytes of the key, 1 to 256; 0 without keys.
+        size: most entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
+        text: the description, at most 50 characters.
+        aut: public authority.
+    """
+
+    kind: ClassVar[str] = "DTAQ"
+
+    dtaq: Annotated[str, _QualifiedName(_OBJECT, "ibmi", also=("*CURLIB",))]
+    type: Annotated[Literal["*STD", "*DDM"], _StarKeyword()] = "*STD"
+    maxlen: Annotated[int, Number(1, LIMITS["dtaq_maxlen_maximum"])] = 0
+    force: _YesNoStar = "*NO"
+    seq: Annotated[Literal["*FIFO", "*LIFO", "*KEYED"], _StarKeyword()] = "*FIFO"
+    keylen: Annotated[int, Number(1, LIMITS["dtaq_keylen_maximum"])] = 0
+    senderid: _YesNoStar = "*NO"
+    size: Annotated[tuple[int, int], _Size()] = (-1, LIMITS["dtaq_initial_entries"])
+    autorcl: _YesNoStar = "*NO"
+    rmtdtaq: Annotated[str, _QualifiedName(_OBJECT, "ibmi", blank=True, also=("*LIBL", "*CURLIB"))] = ""
+    rmtlocname: Annotated[str, Name(8, "ibmi", blank=True, also=("*RDB",))] = ""
+    rdb: Annotated[str, Name(18, "ibmi", blank=True)] = ""
+    dev: Annotated[str, Name(_OBJECT, "ibmi", also=("*LOC",))] = "*LOC"
+    lcllocname: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
+    mode: Annotated[str, Name(8, "ibmi", also=("*NETATR",))] = "*NETATR"
+    rmtnetid: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
+    text: Annotated[str, Text(LIMITS["dtaq_text_length"])] = ""
+    aut: Annotated[str, Name(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
+        "*LIBCRTAUT"
+    )
+
+    @property
+    def library(self) -> str:
+        """The library, ``*CURLIB`` when none is written."""
+        return self.dtaq.rpartition("/")[0] or "*CURLIB"
+
+    @property
+    def name(self) -> str:
+        """The queue's name without its library."""
+        return self.dtaq.rpartition("/")[2]
+
+    @property
+    def resource_name(self) -> str:
+        """``LIBRARY/NAME``."""
+        return f"{self.library}/{self.name}"
+
+    def conflicts(self) -> list[Conflict]:
+        """The inter-parameter checks of CRTDTAQ."""
+        return self._ddm_conflicts() if self.type == "*DDM" else self._std_conflicts()
+
+    def _std_conflicts(self) -> list[Conflict]:
+        found = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if self.given(name)]
+        if not self.maxlen:
+            found.append(("maxlen", "CPD9267: is required with type *STD"))
+        if self.keylen and self.seq != "*KEYED":
+            found.append(("keylen", "CPD9501: is allowed with seq *KEYED only"))
+        if self.seq == "*KEYED" and not self.keylen:
+            found.append(("keylen", "CPD9502: is required with seq *KEYED"))
+        return found
+
+    def _ddm_conflicts(self) -> list[Conflict]:
+        found = [(name, "CPD9266: is not allowed with type *DDM") for name in _STD_ONLY if self.given(name)]
+        found += [
+            (name, "CPD9268: is required with type *DDM")
+            for name in ("rmtdtaq", "rmtlocname")
+            if not getattr(self, name)
+        ]
+        is_database = self.rmtlocname == "*RDB"
+        if is_database and not self.rdb:
+            found.append(("rdb", "CPD9191: is required with rmtlocname *RDB"))
+        if self.rdb and not is_database:
+            found.append(("rdb", "CPD9192: is allowed with rmtlocname *RDB only"))
+        if is_database:
+            found += [
+                (name, "CPD9266: is not allowed with rmtlocname *RDB") for name in _DEVICE_ONLY if self.given(name)
+            ]
+        if self.mode in _RESERVED_MODES:
+            found.append(("mode", "CPD2707: SNASVCMG and CPSVCMG are reserved for the system"))
+        return found

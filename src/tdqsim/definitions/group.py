@@ -1,0 +1,334 @@
+"""Definition files: groups of resources in YAML, loaded whole or not at all.
+
+A file holds one group ::
+
+    group: PAYMENTS
+    tdqueue:
+      - name: PAYQ
+        type: INTRA
+        transid: PAYP
+        triggerlevel: 5
+    transaction:
+      - name: PAYP
+        program: PAYPROG
+        handler: payments:post
+
+or several, as a list under ``groups:``. The sections are resource types in lower case; the attributes are the RDO names
+in lower case, with ``name`` for the resource's own. Every value is the text as written: ``NO``, ``0010`` and ``1E05``
+are names and words, never booleans or numbers. A section ``dtaq`` holds IBM i data queues, with the keywords of CRTDTAQ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from tdqsim.definitions._build import build, resource_types
+from tdqsim.definitions._fields import Name
+from tdqsim.definitions._resource import Resource
+from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
+from tdqsim.definitions.connection import Connection
+from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.other import OtherResource
+from tdqsim.definitions.tdqueue import Tdqueue
+from tdqsim.definitions.terminal import Terminal
+from tdqsim.definitions.transaction import Transaction
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import LIMITS
+
+__all__ = ["Definitions", "Entry", "Note", "load_definitions", "parse_definitions", "read_text"]
+
+_R = TypeVar("_R", bound=Resource)
+_YAML_SUFFIXES = (".yaml", ".yml")
+_TOP = "group, groups, description and resource types in lower case such as tdqueue and transaction"
+
+
+class Entry(NamedTuple):
+    """One resource and the place where it is written; ``line`` is 0 when there is none."""
+
+    resource: Resource
+    file: str
+    line: int
+
+
+class Note(NamedTuple):
+    """Something that was accepted and has no effect, for the user to know.
+
+    Attributes:
+        file: where.
+        line: from 1; 0 for none.
+        resource: such as ``TRANSACTION(PAYP)``.
+        attribute: the attribute without effect; empty when it is the whole resource.
+        message: what happens instead.
+    """
+
+    file: str
+    line: int
+    resource: str
+    attribute: str
+    message: str
+
+    def __str__(self) -> str:
+        """The note on one line, place first."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.resource}{' ' if self.attribute else ''}{self.attribute}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Checked definitions, ready to be installed into any number of regions or systems. Immutable.
+
+    Attributes:
+        entries: every definition in the order written, with its place.
+    """
+
+    entries: tuple[Entry, ...] = ()
+
+    @cached_property
+    def resources(self) -> tuple[Resource, ...]:
+        """What there is to install, in order. When two groups define one name the first wins, as in a group list."""
+        found: dict[tuple[str, str], Resource] = {}
+        for entry in self.entries:
+            found.setdefault((entry.resource.kind, entry.resource.resource_name), entry.resource)
+        return tuple(resource for resource in found.values() if resource.kind)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What is accepted and has no effect, in the order written."""
+        return tuple(_notes(self.entries))
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups in the order in which they first appear."""
+        return tuple(dict.fromkeys(entry.resource.group for entry in self.entries if entry.resource.group))
+
+    @property
+    def tdqueues(self) -> tuple[Tdqueue, ...]:
+        """The TDQUEUE definitions of :attr:`resources`."""
+        return self._of(Tdqueue)
+
+    @property
+    def transactions(self) -> tuple[Transaction, ...]:
+        """The TRANSACTION definitions of :attr:`resources`."""
+        return self._of(Transaction)
+
+    @property
+    def terminals(self) -> tuple[Terminal, ...]:
+        """The TERMINAL definitions of :attr:`resources`."""
+        return self._of(Terminal)
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """The CONNECTION definitions of :attr:`resources`."""
+        return self._of(Connection)
+
+    @property
+    def dtaqs(self) -> tuple[Dtaq, ...]:
+        """The data queues of :attr:`resources`."""
+        return self._of(Dtaq)
+
+    def _of(self, resource_class: type[_R]) -> tuple[_R, ...]:
+        return tuple(resource for resource in self.resources if isinstance(resource, resource_class))
+
+    def __add__(self, other: Definitions) -> Definitions:
+        """These definitions followed by those."""
+        return Definitions(self.entries + other.entries)
+
+    @classmethod
+    def of(cls, resources: Iterable[Resource]) -> Definitions:
+        """Definitions made in Python, in this order."""
+        return cls(tuple(Entry(resource, "<python>", 0) for resource in resources))
+
+
+def _notes(entries: Iterable[Entry]) -> Iterator[Note]:
+    first: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        resource = entry.resource
+        if isinstance(resource, OtherResource):
+            yield Note(entry.file, entry.line, resource.title, "", "is accepted and has no effect")
+            continue
+        for attribute in resource.without_effect:
+            yield Note(entry.file, entry.line, resource.title, attribute, "is accepted and has no effect")
+        earlier = first.setdefault((resource.kind, resource.resource_name), entry)
+        if earlier is not entry:
+            place = f"{earlier.file}:{earlier.line}" if earlier.line else earlier.file
+            yield Note(
+                entry.file,
+                entry.line,
+                resource.title,
+                "",
+                f"is not used: group {earlier.resource.group} has it ({place})",
+            )
+
+
+def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
+    """The definitions in YAML text.
+
+    Args:
+        text: the YAML; see this module's docstring for its form.
+        file: the name that messages give as the place.
+
+    Raises:
+        DefinitionError: anything is wrong; all problems of the text are listed, and nothing is defined.
+    """
+    reader = _FileReader(file)
+    root = read_yaml(text, file)
+    if root is not None:
+        reader.read_file(root)
+    if reader.problems:
+        raise DefinitionError(reader.problems)
+    return Definitions(tuple(reader.entries))
+
+
+def load_definitions(*paths: Path | str) -> Definitions:
+    """The definitions in files, in this order; a folder stands for its ``*.yaml`` and ``*.yml`` files by name.
+
+    Raises:
+        DefinitionError: anything is wrong in any file; all problems of all files are listed.
+    """
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for path in _files(paths):
+        try:
+            entries += parse_definitions(read_text(path), file=str(path)).entries
+        except DefinitionError as error:
+            problems += error.problems
+    if problems:
+        raise DefinitionError(problems)
+    return Definitions(tuple(entries))
+
+
+def _files(paths: Iterable[Path | str]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if path.is_dir():
+            yield from sorted(child for child in path.iterdir() if child.suffix in _YAML_SUFFIXES and child.is_file())
+        else:
+            yield path
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that somebody wrote, UTF-8 with or without a byte order mark.
+
+    Raises:
+        DefinitionError: it cannot be read, is too long, or is not UTF-8.
+    """
+    limit = LIMITS["definition_file_bytes"]
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError as error:
+        raise DefinitionError([Problem(str(path), 0, "", "", "", f"cannot be read: {error.strerror}")]) from error
+    if len(data) > limit:
+        raise DefinitionError([Problem(str(path), 0, "", "", "", f"is longer than {limit} bytes")])
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8 text (byte X'{data[error.start]:02X}')"
+        raise DefinitionError([Problem(str(path), line, "", "", "", message)]) from None
+
+
+class _FileReader:
+    """Walks the nodes of one file, collecting resources and problems."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.entries: list[Entry] = []
+        self.problems: list[Problem] = []
+        self.seen: dict[tuple[str, str, str], int] = {}
+
+    def problem(self, line: int, message: str, *, resource: str = "", attribute: str = "", value: str = "") -> None:
+        if len(self.problems) < LIMITS["definition_problems"]:
+            self.problems.append(Problem(self.file, line, resource, attribute, value, message))
+
+    def read_file(self, root: Node) -> None:
+        if not isinstance(root, MapNode):
+            self.problem(root.line, f"must be a mapping with {_TOP}, not {kind_of(root)}")
+            return
+        groups = root.items.get("groups")
+        if groups is None:
+            self.read_group(root)
+            return
+        for key in root.items.keys() - {"groups"}:
+            self.problem(root.lines[key], "is not allowed beside groups", attribute=key)
+        for group in self.list_of(groups, "groups"):
+            if isinstance(group, MapNode):
+                self.read_group(group)
+            else:
+                self.problem(group.line, f"a group must be a mapping, not {kind_of(group)}")
+
+    def list_of(self, node: Node, what: str) -> list[Node]:
+        if isinstance(node, ListNode):
+            return node.items
+        if not isinstance(node, ScalarNode) or node.value:
+            self.problem(node.line, f"must be a list (each item begins with -), not {kind_of(node)}", attribute=what)
+        return []
+
+    def read_group(self, node: MapNode) -> None:
+        group = self.group_name(node)
+        for key, section in node.items.items():
+            kind = key.upper()
+            if key in ("group", "description"):
+                continue
+            if key != key.lower() or (kind not in resource_types() and kind != "DTAQ"):
+                self.problem(node.lines[key], f"is not known here; allowed are {_TOP}", attribute=key)
+                continue
+            if kind != "DTAQ" and "group" not in node.items:
+                self.problem(node.lines[key], "needs a group: line beside it", attribute=key)
+            for item in self.list_of(section, key):
+                self.read_resource(kind, item, group)
+
+    def group_name(self, node: MapNode) -> str:
+        written = node.items.get("group")
+        if written is None:
+            return ""
+        try:
+            return Name(LIMITS["group_name_length"]).check(written.value if isinstance(written, ScalarNode) else None)
+        except ValueError as error:
+            shown = written.value if isinstance(written, ScalarNode) else ""
+            self.problem(written.line, str(error), attribute="group", value=shown)
+            return ""
+
+    def read_resource(self, kind: str, node: Node, group: str) -> None:
+        if not isinstance(node, MapNode):
+            self.problem(node.line, f"must be a mapping of attributes, not {kind_of(node)}", resource=kind)
+            return
+        attributes, right = self.plain(kind, node)
+        resource, faults = build(kind, attributes, group)
+        title = self.title(kind, attributes)
+        for fault in faults:
+            line = node.lines.get(fault.attribute, node.line)
+            self.problem(line, fault.message, resource=title, attribute=fault.attribute, value=fault.value)
+        if resource is None or not right:
+            return
+        key = (group, resource.kind or kind, resource.resource_name)
+        earlier = self.seen.setdefault(key, node.line)
+        if earlier != node.line:
+            self.problem(node.line, f"is defined twice in the group, first in line {earlier}", resource=title)
+            return
+        self.entries.append(Entry(resource, self.file, node.line))
+
+    def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], bool]:
+        """The attributes as text and lists of text, and whether all of them were."""
+        right = True
+        values: dict[str, Any] = {}
+        for name, value in node.items.items():
+            if isinstance(value, ScalarNode):
+                values[name] = value.value
+            elif isinstance(value, ListNode) and all(isinstance(item, ScalarNode) for item in value.items):
+                values[name] = [item.value for item in value.items if isinstance(item, ScalarNode)]
+            else:
+                right = False
+                title = self.title(
+                    kind, {key: item.value for key, item in node.items.items() if isinstance(item, ScalarNode)}
+                )
+                self.problem(value.line, f"must be text, not {kind_of(value)}", resource=title, attribute=name)
+        return values, right
+
+    @staticmethod
+    def title(kind: str, attributes: dict[str, Any]) -> str:
+        name = attributes.get("dtaq" if kind == "DTAQ" else "name", "")
+        return f"{kind}({str(name)[:40]})" if name else kind

@@ -1,0 +1,93 @@
+"""TRANSACTION definitions."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator
+
+from tdqsim.definitions._fields import Keyword, Name, Number, Text, WaitTime, refuse
+from tdqsim.definitions._resource import Conflict, Resource, YesNo
+
+__all__ = ["Transaction", "check_import_path"]
+
+_IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_LONGEST_DTIMOUT = 6800  # mmss: 68 minutes
+_DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
+
+
+def check_import_path(value: str) -> str:
+    """``package.module:function``; nothing is imported here."""
+    if value and not _IMPORT_PATH.fullmatch(value):
+        raise refuse("must be an import path such as package.module:function")
+    return value
+
+
+def _check_dtimout(value: object) -> str:
+    text = str(value).upper() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    digits = text.isascii() and text.isdigit() and len(text) <= 4
+    if text != "NO" and not (digits and 1 <= int(text) <= _LONGEST_DTIMOUT and int(text) % 100 < 60):
+        raise refuse(f"must be NO or minutes and seconds as mmss, from 1 to {_LONGEST_DTIMOUT}")
+    return text
+
+
+class Transaction(Resource):
+    """A transaction and, for this simulator, the Python function that is its program.
+
+    Attributes:
+        program: the program's name, as ASSIGN PROGRAM shows it.
+        handler: import path of the callable that runs, ``package.module:function``; ours, not an RDO attribute. Without
+            it the callable is registered in Python under the transaction's name.
+        status: a DISABLED transaction cannot be started.
+        wait: whether a unit of work waits when the coordinator is lost while it is indoubt.
+        waittime: how long, as dd,hh,mm; 00,00,00 is without limit. See :attr:`waittime_seconds`.
+        action: what is done when it does not wait, or no longer: BACKOUT or COMMIT.
+        dtimout: the longest wait of a task as mmss, or NO. See :attr:`dtimout_seconds`.
+        restart: whether DFHREST may restart the task after backout.
+        ressec: resource security is checked.
+        cmdsec: command security is checked.
+        priority: 0 to 255.
+        tranclass: the transaction class that limits how many run.
+    """
+
+    kind: ClassVar[str] = "TRANSACTION"
+
+    name: Annotated[str, Name(4, "transaction")]
+    program: Annotated[str, Name(8, blank=True)] = ""
+    handler: Annotated[str, Text(200), AfterValidator(check_import_path)] = ""
+    status: Annotated[Literal["ENABLED", "DISABLED"], Keyword()] = "ENABLED"
+    wait: YesNo = "YES"
+    waittime: Annotated[str, WaitTime()] = "00,00,00"
+    action: Annotated[Literal["BACKOUT", "COMMIT"], Keyword()] = "BACKOUT"
+    dtimout: Annotated[str, Text(4), AfterValidator(_check_dtimout)] = "NO"
+    restart: YesNo = "NO"
+    ressec: YesNo = "NO"
+    cmdsec: YesNo = "NO"
+    priority: Annotated[int, Number(0, 255)] = 1
+    tranclass: Annotated[str, Name(8, blank=True)] = ""
+    remotesystem: Annotated[str, Name(4, blank=True)] = ""
+    remotename: Annotated[str, Name(8, "transaction", blank=True)] = ""
+
+    @property
+    def dtimout_seconds(self) -> int | None:
+        """DTIMOUT in seconds, or None for NO."""
+        if self.dtimout == "NO":
+            return None
+        minutes, seconds = divmod(int(self.dtimout), 100)
+        return minutes * _MINUTE + seconds
+
+    @property
+    def waittime_seconds(self) -> int | None:
+        """WAITTIME in seconds, or None for no limit."""
+        days, hours, minutes = (int(part) for part in self.waittime.split(","))
+        return days * _DAY + hours * _HOUR + minutes * _MINUTE or None
+
+    def conflicts(self) -> list[Conflict]:
+        """WAITTIME goes with WAIT(YES), REMOTENAME with REMOTESYSTEM."""
+        found = []
+        if self.wait == "NO" and self.waittime_seconds is not None:
+            found.append(("waittime", "is allowed with wait YES only"))
+        if self.remotename and not self.remotesystem:
+            found.append(("remotename", "needs remotesystem"))
+        return found
