@@ -1,0 +1,239 @@
+"""An environment: named queues and meta data that are committed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, seal, unseal
+from tdqsim.core._queue import StoredQueue, queue_facts
+from tdqsim.core._writer import State, Writer
+from tdqsim.errors import StoreError
+
+__all__ = ["Environment"]
+
+_BATCH: Final = 256
+
+
+class Environment:
+    """The queues of one half of a store.
+
+    The durable half is committed when :meth:`commit` is called; the volatile one also commits itself about every
+    thousand operations. In a store that is open for reading only, every call sees the last commit there is.
+    """
+
+    __slots__ = ("_env", "_pen", "_queues")
+
+    def __init__(self, env: Any, pen: Writer) -> None:
+        self._env = env
+        self._pen = pen
+        self._queues: dict[bytes, StoredQueue] = pen.names
+
+    @property
+    def fault(self) -> Callable[[str], None] | None:
+        """Called with ``before_commit``, ``after_commit`` and ``grow`` at these points, for tests that break things."""
+        return self._pen.fault
+
+    @fault.setter
+    def fault(self, value: Callable[[str], None] | None) -> None:
+        self._pen.fault = value
+
+    @property
+    def dirty(self) -> bool:
+        """Whether anything has changed since the last commit."""
+        return self._pen.dirty
+
+    @property
+    def path(self) -> Path:
+        """The directory of the environment."""
+        return self._pen.place
+
+    @property
+    def last_commit_ns(self) -> int:
+        """When the environment's file was last written, in nanoseconds since 1970 UTC by the system's clock."""
+        return (self._pen.place / "data.mdb").stat().st_mtime_ns
+
+    def age(self, now_ns: int) -> float:
+        """Seconds from the last commit that a reader sees to ``now_ns``, never negative."""
+        return max(0, now_ns - self.last_commit_ns) / 1e9
+
+    # -- queues ---------------------------------------------------------------------------------------------------
+
+    def create_queue(self, name: bytes, *, order: Order = Order.FIFO, key_length: int = 0) -> StoredQueue:
+        """Make an empty queue.
+
+        Args:
+            name: 1 to 480 bytes, not yet the name of a queue of this environment.
+            order: in which order it hands out its entries.
+            key_length: 1 to 256 for a KEYED queue, 0 for the others.
+
+        Raises:
+            ValueError: an argument is outside of what is allowed.
+            StoreFull: there is no room; nothing was changed.
+        """
+        if not 0 < len(name) <= MAX_NAME:
+            raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
+        if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
+            raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+        if self.queue(name) is not None:
+            raise ValueError(f"queue {name!r} exists already")
+        pen = self._pen
+        pen.change(len(name))
+        self._remember(name)
+        queue = StoredQueue(pen, bytes(name), order, key_length, pen.next_number())
+        queue.announce()
+        self._queues[queue.name] = queue
+        return queue
+
+    def queue(self, name: bytes) -> StoredQueue | None:
+        """The queue of that name; None when there is none. A writer always gets the same object."""
+        queue = self._queues.get(name)
+        if queue is not None:
+            return queue
+        if not 0 < len(name) <= MAX_NAME:
+            return None
+        record = self._pen.get(QUEUE + name)
+        return None if record is None else self._load(bytes(name), record)
+
+    def _load(self, name: bytes, record: bytes) -> StoredQueue:
+        queue = StoredQueue(self._pen, name, *queue_facts(name, record))
+        if not self._pen.readonly:
+            self._queues[name] = queue
+        return queue
+
+    def queues(self) -> Iterator[StoredQueue]:
+        """All queues in the order of their names; queues may be created and dropped meanwhile."""
+        start = QUEUE
+        while batch := self._pen.scan(start, RECLAIM, _BATCH):
+            for key, _ in batch:
+                queue = self.queue(key[1:])
+                if queue is not None:
+                    yield queue
+            start = batch[-1][0] + b"\0"
+
+    def drop_queue(self, name: bytes) -> None:
+        """Remove a queue and what it holds; the room is reclaimed bit by bit.
+
+        Raises:
+            StoreError: there is no such queue.
+        """
+        queue = self.queue(name)
+        if queue is None:
+            raise StoreError(f"{self._pen.place}: there is no queue {name!r}")
+        txn = self._pen.change()
+        self._remember(queue.name)
+        queue.drop()
+        txn.delete(QUEUE + queue.name)
+        del self._queues[queue.name]
+
+    def _remember(self, name: bytes) -> None:
+        self._pen.undo.setdefault(name, self._queues.get(name))
+
+    # -- meta data ------------------------------------------------------------------------------------------------
+
+    def get_meta(self, key: bytes) -> bytes | None:
+        """The value under a key of up to 480 bytes; None when there is none; StoreDamaged when it is not what was put."""
+        value = self._pen.get(META + key)
+        return None if value is None else unseal(META + key, value, f"{self._pen.place}: the meta data {key!r}")
+
+    def put_meta(self, key: bytes, value: bytes) -> None:
+        """Keep a value under a key of up to 480 bytes; StoreFull, and nothing changed, when there is no room."""
+        if len(key) > MAX_NAME:
+            raise ValueError(f"meta data key of {len(key)} bytes: at most {MAX_NAME}")
+        pen = self._pen
+        pen.change(len(key) + len(value))
+        pen.large_pages += len(value) // pen.space.page_size + 2
+        pen.put(META + key, seal(META + key, value))
+
+    def delete_meta(self, key: bytes) -> None:
+        """Forget a key; nothing happens when there is none."""
+        self._pen.change().delete(META + key)
+
+    def meta_items(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
+        start = META + prefix
+        while batch := self._pen.scan(start, QUEUE, _BATCH):
+            for key, value in batch:
+                if not key.startswith(prefix, 1):
+                    return
+                yield key[1:], unseal(key, value, f"{self._pen.place}: the meta data {key[1:]!r}")
+            start = batch[-1][0] + b"\0"
+
+    # -- transactions ---------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Make all changes since the last commit permanent, together; nothing is done when there are none.
+
+        The durable environment's commit survives SIGKILL, and with durability ``power`` it is synced.
+        """
+        self._pen.commit()
+
+    def abort(self) -> None:
+        """Undo all changes since the last commit, in the queues' counts too.
+
+        Raises:
+            StoreError: the environment is the volatile one, which commits itself.
+        """
+        if self._pen.automatic:
+            raise StoreError(f"{self._pen.place}: the volatile environment commits itself; nothing can be undone")
+        self._pen.abort()
+
+    def reserve(self, nbytes: int) -> None:
+        """Hold room for one later put of up to ``nbytes`` of data, key and sender.
+
+        Until it is released, nobody else's changes can take that room, so that the put and its commit cannot meet
+        StoreFull. Release it just before the put, or after the commit.
+
+        Raises:
+            StoreFull: there is no room; nothing was changed.
+        """
+        self._pen.reserve(nbytes)
+
+    def release(self, nbytes: int) -> None:
+        """Give room back that :meth:`reserve` holds: of one put, or the sum of several."""
+        self._pen.release(nbytes)
+
+    # -- for the store --------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The state record of the last commit, and of the next."""
+        return self._pen.state
+
+    def mark(self, *, clean: bool, partner: int = 0) -> None:
+        """Commit whether the environment is closed cleanly, and the other one's last commit if it is."""
+        self._pen.change()
+        self.state.clean = clean
+        self.state.partner = partner
+        self._pen.commit()
+
+    def empty(self) -> None:
+        """Remove everything in one commit. Queue objects become unusable."""
+        pen = self._pen
+        pen.abort()
+        self._forget()
+        txn = pen.change()
+        txn.drop(self._env.open_db(None, txn), delete=False)
+        pen.pending.clear()
+        pen.commit()
+
+    def _forget(self) -> None:
+        for queue in self._queues.values():
+            queue.disown()
+        self._queues.clear()
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use."""
+        self._pen.thread = -1
+
+    def sync(self) -> None:
+        """Have the system write everything to the disk."""
+        self._env.sync(True)
+
+    def close(self) -> None:
+        """Close the files; no call of the environment or its queues is possible afterwards."""
+        self._pen.close()
+        self._forget()
+        self._env.close()
+        self._pen.space.close()

@@ -1,0 +1,58 @@
+"""One process writes a store: the lock file that says which.
+
+The lock is the kernel's (``flock``), so it ends with the process however that ends, and a file that is left behind
+locks nobody out. The process id inside is for the message only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from tdqsim.errors import StoreInUse
+
+__all__ = ["LockFile"]
+
+
+class LockFile:
+    """The lock of one store directory, held from construction to :meth:`release`."""
+
+    __slots__ = ("_fd", "boot_id")
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock, or raise StoreInUse with the holder's process id."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StoreInUse(path.parent, _holder(fd)) from None
+            before = os.pread(fd, 200, 0).split()
+            self.boot_id: bytes = before[1] if len(before) > 1 else b""
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, b"%d %s\n" % (os.getpid(), this_boot()), 0)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+
+    def release(self) -> None:
+        """Give the lock up. In a forked child only the child's copy of the descriptor goes."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _holder(fd: int) -> int:
+    """The process id in a lock file; 0 when its owner has not written it yet."""
+    word = os.pread(fd, 20, 0).split(maxsplit=1)
+    return int(word[0]) if word and word[0].isdigit() else 0
+
+
+def this_boot() -> bytes:
+    """What tells one start of the machine from another; empty where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+    except OSError:
+        return b""
