@@ -1,0 +1,185 @@
+"""The three programs of the nightly posting, as handlers of transactions.
+
+PRDR reads the cross-reference and the account master, then the day's transactions, and routes each by its account to
+one of the posting queues; an account's transactions always take the same queue, so they stay in order. PPST is started
+by the trigger level of a posting queue and posts until the queue is empty. The end of the input travels through the
+queues as a record of its own; when every posting queue has seen it, PEND is triggered and writes the new master.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+from zlib import crc32
+
+from card_records import (
+    ACCOUNT,
+    CODE_PAGE,
+    TRANSACTION,
+    XREF,
+    RecordError,
+    cents_text,
+    zoned,
+)
+from card_rules import REASON_TEXT, Account, decide
+
+from tdqsim.cics import Condition, Task
+from tdqsim.facts import Resp
+
+__all__ = ["POSTING_QUEUES", "Tables", "finish", "post", "read_and_route", "tables_of"]
+
+POSTING_QUEUES: Final = ("PST1", "PST2", "PST3", "PST4")
+GIVE_WAY: Final = 200
+"""After so many records the reader lets the posting tasks run, so that the queues stay short."""
+
+_KEY_LENGTH: Final = ACCOUNT.ID.stop
+_NO_ACCOUNT: Final = b"\x40" * _KEY_LENGTH  # routed in place of an account: the card is in no cross-reference
+_END: Final = "END OF INPUT".encode(CODE_PAGE)
+
+
+class Tables:
+    """What the programs of one region keep between them.
+
+    Attributes:
+        accounts: the master in its order, by account id as in the record.
+        read: transactions read so far.
+        posted: how many were posted; ``posted_cents`` their sum.
+        rejected: how many were rejected, by reason; ``rejected_cents`` the sum of all.
+        finished: the new master has been written.
+    """
+
+    def __init__(self) -> None:
+        self.accounts: dict[bytes, Account] = {}
+        self.read = 0
+        self.posted = 0
+        self.posted_cents = 0
+        self.rejected: Counter[int] = Counter()
+        self.rejected_cents = 0
+        self.finished = False
+
+
+_tables: WeakKeyDictionary[Any, Tables] = WeakKeyDictionary()
+
+
+def tables_of(region: Any) -> Tables:
+    """The tables of a region: two regions in one process share nothing."""
+    return _tables.setdefault(region, Tables())
+
+
+def _every_record(task: Task, queue: str) -> Iterator[bytes]:
+    """The records of a queue, each read once, until QZERO."""
+    while True:
+        try:
+            record = task.readq_td(queue)
+        except Condition as condition:
+            if condition.resp is Resp.QZERO:
+                return
+            raise
+        yield record
+
+
+def _log(task: Task, text: str) -> None:
+    task.writeq_td("PLOG", text[:128].encode(CODE_PAGE))
+
+
+# -- PRDR -------------------------------------------------------------------------------------------------------------
+
+
+def read_and_route(task: Task) -> None:
+    """Transaction PRDR."""
+    tables = tables_of(task.region)
+    routes = _read_cross_reference(task)
+    _read_accounts(task, tables)
+    unknown = (_NO_ACCOUNT, POSTING_QUEUES[0])
+    card = TRANSACTION.CARD
+    for record in _every_record(task, "DALY"):
+        account, queue = routes.get(record[card], unknown)
+        task.writeq_td(queue, account + record)
+        tables.read += 1
+        if tables.read % GIVE_WAY == 0:
+            task.suspend()
+    for queue in POSTING_QUEUES:
+        # Few records may be waiting below the trigger level; from now on a single one is enough.
+        task.set_tdqueue(queue, triggerlevel=1)
+        task.writeq_td(queue, _END)
+    _log(task, f"PRDR {tables.read} TRANSACTIONS READ")
+
+
+def _read_cross_reference(task: Task) -> dict[bytes, tuple[bytes, str]]:
+    """For each card its account and the posting queue of that account."""
+    routes = {}
+    for record in _every_record(task, "XREF"):
+        account = record[XREF.ACCOUNT]
+        routes[record[XREF.CARD]] = (account, POSTING_QUEUES[crc32(account) % len(POSTING_QUEUES)])
+    return routes
+
+
+def _read_accounts(task: Task, tables: Tables) -> None:
+    for number, record in enumerate(_every_record(task, "ACCT"), 1):
+        key = record[ACCOUNT.ID]
+        if key in tables.accounts:
+            raise RecordError(f"ACCTDATA record {number}: account {key.decode(CODE_PAGE)} is there twice")
+        try:
+            tables.accounts[key] = Account(record)
+        except RecordError as error:
+            raise RecordError(f"ACCTDATA record {number}: {error}") from None
+
+
+# -- PPST -------------------------------------------------------------------------------------------------------------
+
+
+def post(task: Task) -> None:
+    """Transaction PPST: started by the trigger level of a posting queue."""
+    queue = task.assign("QNAME")
+    tables = tables_of(task.region)
+    accounts = tables.accounts
+    for record in _every_record(task, queue):
+        if record == _END:
+            task.writeq_td("PDON", queue.encode(CODE_PAGE))
+            continue
+        key, transaction = record[:_KEY_LENGTH], record[_KEY_LENGTH:]
+        account = accounts.get(key)
+        amount = _amount(transaction)
+        date = transaction[TRANSACTION.DATE]
+        reason = decide(account, card_known=key != _NO_ACCOUNT, amount=amount, date=date)
+        if reason or account is None:
+            _reject(task, tables, transaction, amount, reason)
+            continue
+        account.post(amount)
+        task.writeq_td("PSTD", transaction)
+        tables.posted += 1
+        tables.posted_cents += amount
+
+
+def _amount(transaction: bytes) -> int:
+    try:
+        return zoned(transaction[TRANSACTION.AMOUNT])
+    except RecordError as error:
+        name = transaction[TRANSACTION.ID].decode(CODE_PAGE)
+        raise RecordError(f"DALYTRAN transaction {name}: the amount at offset 132: {error}") from None
+
+
+def _reject(task: Task, tables: Tables, transaction: bytes, amount: int, reason: int) -> None:
+    text = REASON_TEXT[reason]
+    task.writeq_td("REJS", transaction + f"{reason:04d}{text:76}".encode(CODE_PAGE))
+    _log(task, f"PPST REJECTED {transaction[TRANSACTION.ID].decode(CODE_PAGE)} {reason} {text}")
+    tables.rejected[reason] += 1
+    tables.rejected_cents += amount
+
+
+# -- PEND -------------------------------------------------------------------------------------------------------------
+
+
+def finish(task: Task) -> None:
+    """Transaction PEND: triggered when every posting queue has seen the end of the input."""
+    tables = tables_of(task.region)
+    for _ in _every_record(task, task.assign("QNAME")):
+        pass
+    for account in tables.accounts.values():
+        task.writeq_td("ACCO", account.new_record())
+    rejected = tables.rejected.total()
+    _log(task, f"PEND POSTED {tables.posted} AMOUNT {cents_text(tables.posted_cents)}")
+    _log(task, f"PEND REJECTED {rejected} AMOUNT {cents_text(tables.rejected_cents)}")
+    tables.finished = True

@@ -1,0 +1,118 @@
+"""How ``tdq`` ends: exit codes that scripts can use, one clear line for people, never a traceback.
+
+What the codes mean
+    =====  ==========================================================================================
+    0      done
+    1      the command or the region's work ended in a condition, an abend, or a check that failed
+    2      the command line, a definition, a data set or other input is not right; nothing was changed
+    3      the store: in use, missing, damaged, full, or written by another version
+    4      an error of tdqsim itself
+    130    interrupted (Ctrl-C)
+    141    whoever read the output went away
+    =====  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+
+from tdqsim.errors import (
+    ConversionError,
+    DatasetError,
+    DefinitionError,
+    LayoutError,
+    StoreError,
+    TdqError,
+)
+
+__all__ = ["CommandFailed", "Exit", "InputError", "guarded", "warn"]
+
+_TRACEBACK = "TDQ_TRACEBACK"
+
+
+class Exit(IntEnum):
+    """The exit codes; see the module's table."""
+
+    OK = 0
+    CONDITION = 1
+    INPUT = 2
+    STORE = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+class InputError(TdqError):
+    """What the user gave cannot be used; the text says what is allowed."""
+
+
+class CommandFailed(TdqError):
+    """The command was carried out and its outcome is a failure that has been, or is, told in the text."""
+
+
+def guarded(call: Callable[[], int | None]) -> int:
+    """Run a command; whatever goes wrong becomes one message and an exit code."""
+    try:
+        code = call()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _told(Exit.INTERRUPTED, "interrupted")
+    except BrokenPipeError:
+        _drop_stdout()
+        return Exit.PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001  (the one place where everything ends)
+        return _failed(error)
+    return code or 0
+
+
+def warn(text: str) -> None:
+    """Say something to people, on the error stream."""
+    print(f"tdq: {text}", file=sys.stderr)  # noqa: T201  (the error stream is the command line's voice)
+
+
+def _told(code: Exit, text: str) -> int:
+    if text:
+        try:
+            warn(text)
+        except BrokenPipeError:
+            _drop_stdout()
+    return code
+
+
+def _failed(error: Exception) -> int:
+    if os.environ.get(_TRACEBACK):
+        traceback.print_exception(error)
+    if hasattr(error, "format_message"):  # the command line parser's own errors
+        return _told(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
+    code = _code_of(error)
+    if code is Exit.INTERNAL:
+        text = f"{type(error).__name__}: {error}"
+        return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
+    return _told(code, str(error) or type(error).__name__)
+
+
+def _code_of(error: Exception) -> Exit:
+    if isinstance(error, StoreError):
+        return Exit.STORE
+    if isinstance(error, (InputError, DefinitionError, DatasetError, LayoutError, ConversionError)):
+        return Exit.INPUT
+    if isinstance(error, TdqError):
+        return Exit.CONDITION
+    if isinstance(error, OSError) and error.filename is not None:
+        return Exit.INPUT
+    return Exit.INTERNAL
+
+
+def _drop_stdout() -> None:
+    """Give the interpreter somewhere to flush to at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+    finally:
+        os.close(null)

@@ -1,0 +1,80 @@
+"""What ``tdq run`` asks of a region directory beyond starting its transactions.
+
+A region directory may name a class in its ``job:`` line (``module:Class``). ``tdq run`` makes one object of it, asks
+it for the data sets that no DD card names, shows its progress, and at the end lets it look at what came out. Without
+such a line ``tdq run`` starts the transactions, waits until nothing can go on, and shows the queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+
+__all__ = ["Check", "Job", "JobRequest", "JobResult", "Progress"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is (0 when that is not known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What the user asked for.
+
+    Attributes:
+        directory: the region directory.
+        output: where data sets go that no DD card names; it exists.
+        dd: the files of DD names given by the user or by the region directory.
+        records: how many records to generate, or None when the user did not say.
+        seed: the seed for what is generated, and for the order of ready tasks.
+        progress: to be called now and then.
+    """
+
+    directory: Path
+    output: Path
+    dd: Mapping[str, Path]
+    records: int | None
+    seed: int
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold at the end: what, whether it does, and the figures it was seen by."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What came out.
+
+    Attributes:
+        figures: names and values for people and for ``--json``; amounts are text with two decimals.
+        checks: what was checked.
+        work: how many records the job worked on, for throughput.
+    """
+
+    figures: dict[str, Any]
+    checks: tuple[Check, ...] = ()
+    work: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+
+class Job(Protocol):
+    """The shape of a job class: ``Class(request)`` makes one for one run."""
+
+    def prepare(self) -> dict[str, Path]:
+        """Make the data sets that are needed and not there; give the file of each further DD name."""
+
+    def progress(self, region: Region) -> tuple[int, int]:
+        """How many records are done, and how many there are (0 when that is not known); called often."""
+
+    def finish(self, region: Region) -> JobResult:
+        """Look at what came out, after the region is closed and its data sets are complete."""
