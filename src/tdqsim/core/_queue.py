@@ -148,9 +148,10 @@ class StoredQueue:
         size = len(data)
         if get_ident() != pen.thread or size > pen.inline or key or sender or self.order is Order.KEYED:
             return self._put_slowly(data, key, sender, seq, time_ns)
+        last = self.last_seq
         if seq is None:
-            seq = self.last_seq + 1
-        elif not self.last_seq < seq <= MAX_SEQ:
+            seq = last + 1
+        if not last < seq <= MAX_SEQ:
             raise ValueError(self._bad_seq(seq))
         left = pen.left - size - OPERATION
         if left < 0:
@@ -166,7 +167,7 @@ class StoredQueue:
         except lmdb.Error as error:
             raise pen.broken(error) from error
         except StructError:
-            raise ValueError(f"queue {self.name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1") from None
+            raise ValueError(self._bad_time(time_ns)) from None
         pen.left = left
         self.last_seq = seq
         self.count += 1
@@ -218,15 +219,42 @@ class StoredQueue:
     def _bad_seq(self, seq: int) -> str:
         return f"queue {self.name!r}: sequence number {seq}: it must be over {self.last_seq} and at most {MAX_SEQ}"
 
+    def _bad_time(self, time_ns: int) -> str:
+        return f"queue {self.name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1"
+
     def _put_slowly(self, data: bytes, key: bytes, sender: bytes, seq: int | None, time_ns: int) -> int:
         if get_ident() != self._pen.thread:
             self._pen.refuse()
         chosen = self.last_seq + 1 if seq is None else seq
         if not self.last_seq < chosen <= MAX_SEQ:
             raise ValueError(self._bad_seq(chosen))
-        self._insert(Entry(chosen, time_ns, key, sender, data))
+        if key or sender or self.order is Order.KEYED or not self._insert_large(chosen, time_ns, data):
+            self._insert(Entry(chosen, time_ns, key, sender, data))
         self.last_seq = chosen
         return chosen
+
+    def _insert_large(self, seq: int, time_ns: int, data: bytes) -> bool:
+        """Write data that takes pages of its own; False when such pages cannot be relied on just now."""
+        size = len(data)
+        pen = self._pen
+        left = pen.left - size - OPERATION
+        pen.left = left if left >= 0 else pen.refill(size + OPERATION)
+        if pen.inline < 0:
+            return False
+        if self._clean:
+            self._touch()
+        try:
+            lmdb_key = _entry_key(self._number, seq)
+            checksum = crc32(data, crc32(lmdb_key, time_ns ^ (time_ns >> 32)))
+            pen.put(lmdb_key, _plain_head(PLAIN, time_ns, checksum) + data)
+        except lmdb.Error as error:
+            raise pen.broken(error) from error
+        except StructError:
+            raise ValueError(self._bad_time(time_ns)) from None
+        pen.large_pages += size // pen.space.page_size + 2
+        self.count += 1
+        self.data_bytes += size
+        return True
 
     def _insert(self, entry: Entry) -> None:
         """Write an entry whose sequence number is right, and count it."""
@@ -234,7 +262,7 @@ class StoredQueue:
         if len(entry.sender) > MAX_SENDER:
             raise ValueError(f"queue {self.name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
         if not 0 <= entry.time_ns < 2**64:
-            raise ValueError(f"queue {self.name!r}: enqueue time {entry.time_ns}: it must be 0 to 2**64 - 1")
+            raise ValueError(self._bad_time(entry.time_ns))
         size = len(entry.data)
         pen = self._pen
         pen.change(size + len(entry.key) + len(entry.sender))
