@@ -193,13 +193,14 @@ class _Parser:
         self.text = text
         self.tokens = _tokens(text)
         self.at = 0
+        self.end = len(text)
         self._strip()
 
     @property
     def token(self) -> _Token:
         if self.at < len(self.tokens):
             return self.tokens[self.at]
-        return _Token(_KIND_END, "", len(self.text))
+        return _Token(_KIND_END, "", self.end)
 
     def error(self, message: str) -> TranslationError:
         return TranslationError(message, self.text, self.token.offset)
@@ -224,9 +225,9 @@ class _Parser:
         """Take EXEC CICS and END-EXEC away."""
         tokens = self.tokens
         while tokens and tokens[-1].text == ".":
-            tokens.pop()
+            self.end = tokens.pop().offset
         if tokens and tokens[-1].is_word("END-EXEC"):
-            tokens.pop()
+            self.end = tokens.pop().offset
         if tokens and tokens[0].is_word("EXEC", "EXECUTE"):
             self.at = 1
             if not self.token.is_word("CICS"):

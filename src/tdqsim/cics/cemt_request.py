@@ -1,0 +1,179 @@
+"""What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``.
+
+Words may be shortened as the table ``facts/cemt.tsv`` says. Source: CEMT, starting and using (IBM Docs).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, table
+
+__all__ = ["CemtError", "CemtRequest", "parse_cemt"]
+
+_LONGEST: Final = 1024
+_GENERIC: Final = "*+"
+_TOKEN: Final = re.compile(r"\s*(?:([^\s()=,?]+)\s*(?:\(([^()]*)\))?|([,?]))")
+_LABEL: Final = re.compile(r"CEMT(?:(-)|(?=\s|\?|$))", re.IGNORECASE)
+
+
+class CemtError(TdqError):
+    """The request is not one that CEMT takes; nothing was done. ``column`` counts from 1."""
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        self.column = column
+        super().__init__(f"column {column}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class CemtRequest:
+    """One request.
+
+    Attributes:
+        verb: INQUIRE, SET or DISCARD.
+        resource: TDQUEUE.
+        names: the names as typed; empty for all.
+        values: option -> what it must be (INQUIRE) or become (SET): a CVDA, or text.
+        console: given as ``CEMT-``: one queue is shown on a line too, never as a panel.
+        syntax_only: given with ``?``: nothing is done.
+        text: what was typed.
+    """
+
+    verb: str
+    resource: str
+    names: tuple[str, ...]
+    values: dict[str, Cvda | str] = field(default_factory=dict)
+    console: bool = False
+    syntax_only: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyword:
+    name: str
+    shortest: int
+    verbs: tuple[str, ...]
+    option: str
+    cvda: str
+
+
+def _keywords(kind: str) -> tuple[_Keyword, ...]:
+    return tuple(
+        _Keyword(
+            row["keyword"].upper(),
+            sum(letter.isupper() for letter in row["keyword"]),
+            tuple(row["verbs"].split()),
+            row["option"],
+            row["cvda"],
+        )
+        for row in table("cemt")
+        if row["kind"] == kind
+    )
+
+
+_VERBS: Final = _keywords("verb")
+_RESOURCES: Final = _keywords("resource")
+_OPTIONS: Final = _keywords("keyword")
+
+
+def _unabbreviated(word: str, among: tuple[_Keyword, ...], what: str, column: int) -> _Keyword:
+    """The keyword that a beginning of it means."""
+    upper = word.upper()
+    found = [keyword for keyword in among if keyword.name.startswith(upper)]
+    long_enough = [keyword for keyword in found if len(upper) >= keyword.shortest]
+    for choice in ([keyword for keyword in found if keyword.name == upper], long_enough, found):
+        if len(choice) == 1:
+            return choice[0]
+    names = " ".join(keyword.name for keyword in found or among)
+    if found:
+        raise CemtError(f"{word} is ambiguous: it may be any of {names}", column)
+    raise CemtError(f"{word} is not {what}; allowed are {names}", column)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    argument: str | None
+    column: int
+
+
+def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
+    """The words with what stands in parentheses behind them, and whether a ``?`` was there."""
+    words: list[_Word] = []
+    asked = False
+    end = len(text.rstrip())
+    while offset < end:
+        match = _TOKEN.match(text, offset)
+        if match is None:
+            raise CemtError(f"{text[offset:].strip()[0]!r} cannot stand here", offset + 1)
+        if match[1]:
+            words.append(_Word(match[1], match[2], match.start(1) + 1))
+        asked = asked or match[3] == "?"
+        offset = match.end()
+    return words, asked
+
+
+def _names(word: _Word) -> tuple[str, ...]:
+    if word.argument is None:
+        return ()
+    names = tuple(name.upper() for name in re.split(r"[,\s]+", word.argument.strip()) if name)
+    if not names:
+        raise CemtError(f"{word.text}() names nothing", word.column)
+    for name in names:
+        if len(name) > 4:
+            raise CemtError(f"{name} is longer than the 4 characters of a queue's name", word.column)
+        if len(names) > 1 and any(letter in name for letter in _GENERIC):
+            raise CemtError(f"{name}: * and + are not allowed in a list of names", word.column)
+    return names
+
+
+def _option(word: _Word, verb: str) -> tuple[str, Cvda | str]:
+    among = tuple(keyword for keyword in _OPTIONS if verb in keyword.verbs)
+    keyword = _unabbreviated(word.text, among, f"an option of CEMT {verb} TDQUEUE", word.column)
+    if keyword.cvda:
+        if word.argument is not None:
+            raise CemtError(f"{keyword.name} takes no value", word.column)
+        return keyword.option, Cvda[keyword.cvda]
+    if word.argument is None or not word.argument.strip():
+        raise CemtError(f"{keyword.name} needs a value in parentheses", word.column)
+    return keyword.option, word.argument.strip().upper()
+
+
+def parse_cemt(text: str) -> CemtRequest:
+    """Understand a request, with or without the word CEMT in front.
+
+    Raises:
+        CemtError: an unknown or ambiguous word, SET without a name or without anything to set, a value that is
+            missing or not allowed; the message names the column and what is allowed.
+    """
+    if len(text) > _LONGEST:
+        raise CemtError(f"the request is longer than {_LONGEST} characters")
+    stripped = len(text) - len(text.lstrip())
+    label = _LABEL.match(text, stripped)
+    words, asked = _words(text, label.end() if label else stripped)
+    console = bool(label and label[1])
+    if not words:
+        raise CemtError("nothing to do; begin with INQUIRE, SET or DISCARD", len(text) + 1)
+    verb = _unabbreviated(words[0].text, _VERBS, "a verb of CEMT", words[0].column).name
+    if len(words) == 1:
+        raise CemtError(f"{verb} what? Allowed here is TDQUEUE", len(text) + 1)
+    resource = _unabbreviated(words[1].text, _RESOURCES, "a resource type", words[1].column).name
+    if resource != "TDQUEUE" or verb == "PERFORM":
+        raise CemtError(f"CEMT {verb} {resource} is not simulated; TDQUEUE is", words[1].column)
+    names = _names(words[1])
+    rest = [word for word in words[2:] if word.text.upper() not in ("ALL", "AL")]
+    everything = len(rest) < len(words) - 2
+    values: dict[str, Cvda | str] = {}
+    for word in rest:
+        option, value = _option(word, verb)
+        if option in values:
+            raise CemtError(f"{word.text}: {option} is given twice", word.column)
+        values[option] = value
+    if verb != "INQUIRE" and not names and not everything:
+        raise CemtError(f"{verb} needs a name, a generic name or ALL", words[1].column)
+    if verb == "SET" and not values:
+        raise CemtError("SET what? Give at least one option, such as DISABLED", len(text) + 1)
+    return CemtRequest(verb, resource, names, values, console, asked, text.strip())

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tdqsim.cics.abstime import (
+    abstime,
+    abstime_of,
+    format_abstime,
+    local_time,
+    pack_abstime,
+    time_zone,
+    unpack_abstime,
+)
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.errors import TdqError
+
+IBM_EXAMPLE = 2837962864820  # 002837962864820: 1989-12-06 19:01:04.820
+
+
+def moment(*parts: int) -> int:
+    return int(datetime(*parts, tzinfo=UTC).timestamp()) * NS_PER_SECOND
+
+
+@pytest.mark.rule("ABSTIME-LOCAL-MILLISECONDS")
+def test_abstime_counts_milliseconds_of_local_time_since_1900():
+    assert abstime_of(datetime(1989, 12, 6, 19, 1, 4, 820000)) == IBM_EXAMPLE
+    assert abstime(0) == 2_208_988_800_000  # 1970-01-01 in UTC
+    assert abstime(999_999) - abstime(0) == 0  # truncated, not rounded
+    assert abstime(moment(2024, 7, 1, 12), time_zone("Europe/Berlin")) - abstime(moment(2024, 7, 1, 12)) == 7_200_000
+    assert abstime(moment(2024, 1, 1, 12), time_zone("Europe/Berlin")) - abstime(moment(2024, 1, 1, 12)) == 3_600_000
+
+
+@pytest.mark.rule("ABSTIME-PACKED-8")
+def test_a_program_receives_eight_bytes_packed_decimal():
+    assert pack_abstime(IBM_EXAMPLE) == bytes.fromhex("002837962864820C")
+    assert unpack_abstime(bytes.fromhex("002837962864820F")) == IBM_EXAMPLE
+
+
+@given(st.integers(0, 10**15 - 1))
+def test_packing_is_undone_by_unpacking(value):
+    assert unpack_abstime(pack_abstime(value)) == value
+
+
+@pytest.mark.parametrize(
+    "data", [b"", bytes(7), bytes(8), bytes.fromhex("00000000000000AC"), bytes.fromhex("000000000000000D")]
+)
+def test_bytes_that_are_no_abstime_are_refused(data):
+    with pytest.raises(ValueError, match="no ABSTIME"):
+        unpack_abstime(data)
+
+
+@pytest.mark.parametrize("value", [-1, 10**15])
+def test_numbers_that_are_no_abstime_are_refused(value):
+    with pytest.raises(ValueError, match="no ABSTIME"):
+        pack_abstime(value)
+    with pytest.raises(ValueError, match="no ABSTIME"):
+        local_time(value)
+
+
+@pytest.mark.rule("FORMATTIME-ROUNDS")
+def test_formattime_of_ibms_example_rounds_to_the_second():
+    formatted = format_abstime(IBM_EXAMPLE, datesep="-", timesep=":")
+    assert (formatted.ddmmyy, formatted.time) == ("06-12-89", "19:01:05")
+    assert (formatted.yyddd, formatted.yyyymmdd, formatted.mmddyyyy) == ("89-340", "1989-12-06", "12-06-1989")
+    assert (formatted.dayofweek, formatted.dayofmonth, formatted.monthofyear, formatted.year) == (3, 6, 12, 1989)
+
+
+def test_formattime_without_separators_and_day_count():
+    formatted = format_abstime(abstime_of(datetime(1900, 1, 2)))
+    assert (formatted.daycount, formatted.yyyyddd, formatted.yymmdd, formatted.time) == (
+        1,
+        "1900002",
+        "000102",
+        "000000",
+    )
+    assert (formatted.yyyyddmm, formatted.yyddmm, formatted.ddmmyyyy, formatted.mmddyy) == (
+        "19000201",
+        "000201",
+        "02011900",
+        "010200",
+    )
+
+
+@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 30)))
+def test_local_time_gives_back_the_datetime_to_the_millisecond(when):
+    assert local_time(abstime_of(when)) == when.replace(microsecond=when.microsecond // 1000 * 1000)
+
+
+def test_a_datetime_with_a_zone_is_refused():
+    with pytest.raises(ValueError, match="time zone"):
+        abstime_of(datetime(2024, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("name", ["Nowhere/Atall", "", "../etc/passwd", "\0"])
+def test_an_unknown_time_zone_is_refused(name):
+    with pytest.raises(TdqError, match="IANA"):
+        time_zone(name)
