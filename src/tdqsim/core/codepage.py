@@ -1,12 +1,12 @@
 """EBCDIC and other single-byte code pages as 256-byte tables, both ways.
 
 A record is bytes; it becomes text only at an edge and only by a named page. A page is found by its CCSID or by any of
-the spellings in use for it: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"ibm1047"``, ``"latin-1"``.
-The pages known are the rows of ``facts/codepages.tsv``; their tables come from Python's codecs and the ``ebcdic`` package.
+the spellings in use for it: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"latin-1"``. The pages
+known are the rows of ``facts/codepages.tsv``; their tables come from Python's codecs and the ``ebcdic`` package.
 
-Two corrections are made to those tables. Several of the package's pages give X'15' and X'25' the same character,
-and 1047 swaps the two: here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as IBM's registered tables have it, so that
-a round trip loses nothing. And a byte that a page leaves undefined is undefined, not a substitute character.
+Two corrections are made to those tables. Several of the package's pages give X'15' and X'25' the same character, and
+1047 swaps the two: here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as IBM's registered tables
+have it, so that a round trip loses nothing. And a byte that a page leaves undefined is undefined, not a substitute.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class CodePage:
     def __repr__(self) -> str:
         return f"CodePage({self.name!r})"
 
-    def decode(self, data: bytes) -> str:
-        """The text of ``data``.
+    def decode(self, data: bytes, record: int | None = None) -> str:
+        """The text of ``data``; ``record`` is named in an error.
 
         Raises:
             ConversionError: a byte is undefined in this page; ``offset`` names the first one.
@@ -74,11 +74,13 @@ class CodePage:
             return codecs.charmap_decode(data, "strict", self._charmap)[0]
         except UnicodeDecodeError as error:
             raise ConversionError(
-                f"byte X'{data[error.start]:02X}' is undefined in code page {self.name}", offset=error.start
+                f"byte X'{data[error.start]:02X}' is undefined in code page {self.name}",
+                offset=error.start,
+                record=record,
             ) from None
 
-    def encode(self, text: str) -> bytes:
-        """The bytes of ``text``.
+    def encode(self, text: str, record: int | None = None) -> bytes:
+        """The bytes of ``text``; ``record`` is named in an error.
 
         Raises:
             ConversionError: a character is not in this page; ``offset`` is the position of the first one.
@@ -90,15 +92,17 @@ class CodePage:
         except UnicodeEncodeError as error:
             character = text[error.start]
             raise ConversionError(
-                f"character {character!r} (U+{ord(character):04X}) is not in code page {self.name}", offset=error.start
+                f"character {character!r} (U+{ord(character):04X}) is not in code page {self.name}",
+                offset=error.start,
+                record=record,
             ) from None
 
     def printable(self, data: bytes) -> str:
         """``data`` for people: one character a byte, everything that cannot be displayed as a full stop."""
         return codecs.charmap_decode(data, "strict", self._printable)[0]
 
-    def convert(self, data: bytes, target: CodePage) -> bytes:
-        """``data`` of this page in the bytes of ``target``; same length.
+    def convert(self, data: bytes, target: CodePage, record: int | None = None) -> bytes:
+        """``data`` of this page in the bytes of ``target``, same length; ``record`` is named in an error.
 
         Raises:
             ConversionError: a byte has no counterpart; ``offset`` names the first one.
@@ -110,6 +114,7 @@ class CodePage:
             raise ConversionError(
                 f"byte X'{stray[0]:02X}' of code page {self.name} has no counterpart in code page {target.name}",
                 offset=offset,
+                record=record,
             )
         return data.translate(table)
 
@@ -143,7 +148,7 @@ def _by_name(name: str) -> CodePage:
     if row is None:
         allowed = ", ".join(f"{ccsid:03d}" for ccsid in known_codepages())
         raise ConversionError(
-            f"unknown code page {name[:40]!r}; known are the CCSIDs {allowed}, also as IBM-037 or cp037, and ascii, latin-1"
+            f"unknown code page {name[:40]!r}; known are the CCSIDs {allowed}, also as IBM-037, cp037; ascii, latin-1"
         )
     return _page(int(row["ccsid"]), row["codec"], row["kind"], row["description"])
 

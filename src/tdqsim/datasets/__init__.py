@@ -6,7 +6,10 @@ everything z/OS does at open, and :func:`open_reader`, :func:`open_writer` for a
 
 from __future__ import annotations
 
+from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
+from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
+from tdqsim.datasets.detect import Detection, detect
 from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
 from tdqsim.datasets.errors import (
     BlockError,
@@ -21,14 +24,20 @@ from tdqsim.datasets.errors import (
     RecordError,
     SpaceExhausted,
 )
+from tdqsim.datasets.intrdr import InternalReader, Job, JobLog
+from tdqsim.datasets.printing import render, render_asa, render_machine
 from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
 from tdqsim.datasets.space import Space, SpaceUnit, parse_space
+from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
 from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
 
 __all__ = [
+    "Allocation",
     "BlockError",
     "BlockFault",
     "ConcatenatedReader",
+    "DDCard",
+    "DDTable",
     "DataSetDirectory",
     "DatasetFault",
     "DatasetIOError",
@@ -38,12 +47,16 @@ __all__ = [
     "DatasetWriter",
     "Dcb",
     "DcbError",
+    "Detection",
     "Disposition",
     "DsName",
     "DsnameError",
     "DummyReader",
     "DummyWriter",
     "ErrorOption",
+    "InternalReader",
+    "Job",
+    "JobLog",
     "OpenError",
     "PrintControl",
     "RecordError",
@@ -51,10 +64,21 @@ __all__ = [
     "Space",
     "SpaceExhausted",
     "SpaceUnit",
+    "Spooling",
+    "SysoutDataset",
+    "SysoutSpool",
+    "convert",
+    "convert_records",
+    "detect",
     "open_reader",
     "open_writer",
     "parse_dcb",
     "parse_dsname",
     "parse_recfm",
     "parse_space",
+    "read_records",
+    "render",
+    "render_asa",
+    "render_machine",
+    "write_records",
 ]

@@ -1,7 +1,7 @@
 """Record formats and the data control block: what must be known about a file to find its records.
 
-z/OS fills in a data control block at open from three places: what the program (here: the queue's definition) says wins, then
-the DD statement, then the data set's label. :meth:`Dcb.or_else` is one step of that merge.
+z/OS fills in a data control block at open from three places: what the program (here: the queue's definition) says wins,
+then the DD statement, then the data set's label. :meth:`Dcb.or_else` is one step of that merge.
 """
 
 from __future__ import annotations

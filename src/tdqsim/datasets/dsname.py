@@ -10,10 +10,10 @@ The rule, from DSNAME to file under a data-set directory:
 ``HLQ.GDG(+1)``             the generation after the newest; a new file
 ==========================  ==========================================================================
 
-The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $ -`` and periods, so
-none can lead out of the directory. A data set made there by name gets a label: one line of DCB parameters in
-``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not repeat it. Files named by path in a DD
-card get none, because no one expects a program to leave files beside their own.
+The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $ -`` and
+periods, so none can lead out of the directory. A data set made there by name gets a label: one line of DCB parameters
+in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not repeat it. Files
+named by path in a DD card get none, because no one expects a program to leave files beside their own.
 """
 
 from __future__ import annotations

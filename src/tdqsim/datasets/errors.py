@@ -1,4 +1,4 @@
-"""What can go wrong with a data set. Every error names the file, and the record and byte offset where there are such."""
+"""What can go wrong with a data set: every error names the file, and the record and offset where there are such."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = [
     "BlockError",
     "BlockFault",
     "DatasetFault",
-    "DatasetInUse",
     "DatasetIOError",
+    "DatasetInUse",
     "DatasetNotOpen",
     "DcbError",
     "DsnameError",
@@ -101,12 +101,12 @@ class BlockFault(Enum):
 class BlockError(DatasetFault):
     """A block that cannot be used as it is. Recoverable: the reader stands behind it.
 
-    The next ``get()`` of the reader that raised it goes on behind the damage (ERROROPTION SKIP); after ``accept_block()``
-    it first delivers what the damaged part holds (ERROROPTION IGNORE).
+    The next ``get()`` of the reader that raised it goes on behind the damage (ERROROPTION SKIP); after
+    ``accept_block()`` it first delivers what the damaged part holds (ERROROPTION IGNORE).
 
     Attributes:
         fault: what is wrong.
-        block: the damaged bytes from the first one in doubt, at most one block of them; empty when they could not be read.
+        block: the damaged bytes from the first one in doubt, at most one block; empty when they could not be read.
         skips: how many bytes are passed over when the damage is skipped.
     """
 

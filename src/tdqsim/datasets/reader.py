@@ -4,8 +4,8 @@ A reader delivers records as bytes, descriptor words and separators left out. ``
 each time. What the file holds when it is opened is what is read: bytes that another program appends later
 are seen by the next open, as a data set's end is known when it is opened.
 
-Memory is bounded by the buffers (BUFNO times BLKSIZE, at least 64 KB, at most 8 MB) and one record, whatever the file says
-about itself.
+Memory is bounded by the buffers (BUFNO times BLKSIZE, at least 64 KB, at most 8 MB) and one record, whatever the file
+says about itself.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class DatasetReader(ABC):
     def _fill(self) -> bool:
         """Make the next batch by ``_deliver``; False at the end of data."""
 
-    def _release(self) -> None:
+    def _release(self) -> None:  # noqa: B027 - most readers hold something, one does not
         """Give back what the reader holds."""
 
     def _advance(self) -> bool:
@@ -202,15 +202,16 @@ class ForwardReader(_FileReader):
 
     def _fill(self) -> bool:
         while True:
-            if self._damage is not None:
-                if self._pass(self._damage):
-                    return True
-            elif self._hungry:
+            damage = self._damage
+            if damage is None and self._hungry:
                 if self._final and not self._lost:
                     return False
                 self._load()
-                if self._damage is not None:
-                    continue
+                damage = self._damage
+            if damage is not None:
+                if self._pass(damage):
+                    return True
+                continue
             records, count, place, damage = self._deblocker.split(self._data, self._at, final=self._final)
             self._at, self._damage, self._hungry = place, damage, damage is None
             if count:
@@ -385,6 +386,7 @@ def open_reader(
     disposition: Disposition = Disposition.SHR,
     eropt: ErrorOption = ErrorOption.ABE,
     on_error: Callable[[BlockError], None] | None = None,
+    locked: bool = True,
     opener: Opener | None = None,
 ) -> DatasetReader:
     """Open a file for input.
@@ -396,6 +398,7 @@ def open_reader(
         disposition: SHR reads beside others that share; OLD and MOD exclude everybody else.
         eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is told of each one.
         on_error: called with each BlockError that is not raised.
+        locked: take the file as ``disposition`` says; without it, look at it whoever has it open.
         opener: opens the file in place of the system's open; for tests that make I/O fail.
 
     Raises:
@@ -411,6 +414,7 @@ def open_reader(
     if disposition is Disposition.NEW:
         raise OpenError(path, "DISP=NEW is for output; input is OLD, SHR or MOD")
     file = open_file(path, os.O_RDONLY, opener)
-    lock(file, path, exclusive=disposition is not Disposition.SHR)
+    if locked:
+        lock(file, path, exclusive=disposition is not Disposition.SHR)
     kind = BackwardReader if backward else ForwardReader
     return kind(path, file, complete, eropt, on_error)

@@ -25,8 +25,8 @@ class SpaceUnit(Enum):
 class Space:
     """SPACE of a DD: the primary amount, and a secondary amount that is added up to 15 times.
 
-    BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, which hold a number of blocks that depends
-    on their size; BLK counts blocks.
+    BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, which hold a number of blocks that
+    depends on their size; BLK counts blocks.
     """
 
     primary: int

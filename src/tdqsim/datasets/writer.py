@@ -58,14 +58,14 @@ class DatasetWriter(ABC):
         """
 
     def put_all(self, records: Iterable[bytes]) -> int:
-        """Write records until there are no more; returns how many. Errors as ``put()``, everything before was written."""
+        """Write records until there are no more; returns how many. Errors as ``put()``; what came before is written."""
         before = self.records_written
         put = self.put
         for record in records:
             put(record)
         return self.records_written - before
 
-    def trunc(self) -> None:
+    def trunc(self) -> None:  # noqa: B027 - without blocks there is nothing to do
         """Write the current block as it is (TRUNC): what was put so far survives a crash."""
 
     @property
@@ -189,7 +189,7 @@ class _BlockWriter(DatasetWriter):
         try:
             view = memoryview(data)
             while view:
-                view = view[self._file.write(view) :]
+                view = view[self._file.write(view) or 0 :]
         except OSError as error:
             self._restore(self._position)
             if error.errno in NO_SPACE:

@@ -1,0 +1,410 @@
+"""DD cards and allocations: from a DD name to an open data set, as z/OS does at open.
+
+An :class:`Allocation` is a DD that exists in the region: it opens the data set behind it, one open at a time, and
+merges the data control block from the definition, the card and the label. A :class:`DDTable` holds the allocations of a region
+by name: those of its DD cards, and dynamic ones made from a DSNAME or SYSOUTCLASS.
+
+A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
+SHR and OLD, but nobody pre-allocates files for a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from tdqsim.datasets._limits import limit
+from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
+from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
+from tdqsim.datasets.errors import BlockError, DatasetInUse, DcbError, OpenError
+from tdqsim.datasets.intrdr import InternalReader, JobLog
+from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
+from tdqsim.datasets.space import Space, parse_space
+from tdqsim.datasets.spool import SysoutSpool
+from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
+
+__all__ = ["Allocation", "DDCard", "DDTable", "Spooling"]
+
+_DDNAME = re.compile(r"[A-Z@#$][A-Z0-9@#$]{0,7}", re.ASCII)
+_DUMMIES = frozenset({"DUMMY", "NULLFILE"})
+_INTRDR = "INTRDR"
+_NOTHING = Dcb()
+_OpenT = TypeVar("_OpenT", DatasetReader, DatasetWriter)
+_TARGETS = ("path", "dsname", "dummy", "sysout")
+_KEYS = (*_TARGETS, "writer", "recfm", "lrecl", "blksize", "bufno", "rdwpos", "rdwincl", "disp", "space", "free",
+         "concatenation")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DDCard:
+    """One DD statement. Exactly one of path, dsname, dummy and sysout says where the data is.
+
+    Attributes:
+        name: the DD name, 1-8 characters; empty for the further members of a concatenation.
+        path: a file.
+        dsname: a data set name under the data-set directory; ``DUMMY`` and ``NULLFILE`` are the same as ``dummy``.
+        dummy: no data set: reads are at the end at once, writes vanish.
+        sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only.
+        writer: with ``sysout``: ``INTRDR`` makes it the internal reader.
+        dcb: what the card says of the DCB; a definition overrides it.
+        disp: DISP; None: what the definition says.
+        space: how much output may be written.
+        free_close: FREE=CLOSE: after the first close the DD is gone.
+        concatenation: data sets read after this one.
+    """
+
+    name: str = ""
+    path: Path | None = None
+    dsname: str = ""
+    dummy: bool = False
+    sysout: str = ""
+    writer: str = ""
+    dcb: Dcb = _NOTHING
+    disp: Disposition | None = None
+    space: Space | None = None
+    free_close: bool = False
+    concatenation: tuple[DDCard, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name and not _DDNAME.fullmatch(self.name):
+            raise OpenError(self.where, f"DD name {self.name[:20]!r}: 1-8 of A-Z 0-9 @ # $, no digit first")
+        given = [name for name in _TARGETS if getattr(self, name)]
+        if len(given) != 1:
+            raise OpenError(self.where, f"give one of {', '.join(_TARGETS)}; given: {', '.join(given) or 'none'}")
+        if self.writer not in {"", _INTRDR} or (self.writer and not self.sysout):
+            raise OpenError(self.where, f"writer {self.writer[:20]!r}: allowed is {_INTRDR}, together with sysout")
+        if self.dsname and not self.is_dummy:
+            parse_dsname(self.dsname)
+        if len(self.concatenation) >= limit("concatenation_maximum"):
+            raise OpenError(self.where, f"at most {limit('concatenation_maximum')} data sets can be concatenated")
+        if any(card.concatenation or not (card.path or card.dsname or card.dummy) for card in self.concatenation):
+            raise OpenError(self.where, "only data sets can be concatenated, in one list")
+
+    @property
+    def where(self) -> str:
+        """``DD NAME``, for messages."""
+        return f"DD {self.name or '(concatenated)'}"
+
+    @property
+    def is_dummy(self) -> bool:
+        """DUMMY in one of its spellings."""
+        return self.dummy or self.dsname in _DUMMIES
+
+    @classmethod
+    def parse(cls, text: str) -> DDCard:
+        """``NAME=FILE`` as a command line gives it, DCB parameters after commas: ``IN=/data/in,RECFM=FB,LRECL=80``.
+
+        A file name may hold commas as long as what follows one is no DCB parameter.
+        """
+        name, equals, rest = text.partition("=")
+        if not equals or not rest:
+            raise OpenError(f"DD {text[:40]}", "write it as NAME=FILE, with DCB parameters after commas if need be")
+        found = re.search(r",(?=(?:RECFM|LRECL|BLKSIZE|BUFNO|RDWPOS|RDWINCL)=)", rest, re.IGNORECASE)
+        path, dcb = (rest[: found.start()], rest[found.end() :]) if found else (rest, "")
+        return cls(name.strip().upper(), path=Path(path), dcb=parse_dcb(dcb, f"DD {name}"))
+
+    @classmethod
+    def from_mapping(cls, name: str, card: Mapping[str, object], base: Path | None = None) -> DDCard:
+        """A card from the ``dd`` section of a YAML file; a relative path starts at ``base``.
+
+        Raises:
+            OpenError: an unknown key or a value that is not allowed; the message names both.
+        """
+        where = f"DD {name or '(concatenated)'}"
+        for key in card:
+            if key not in _KEYS:
+                raise OpenError(where, f"unknown key {str(key)[:30]!r}; allowed are {', '.join(_KEYS)}")
+        rest = card.get("concatenation", ())
+        if not isinstance(rest, list | tuple) or not all(isinstance(item, Mapping) for item in rest):
+            raise OpenError(where, "concatenation is a list of data sets, each as a DD card without a name")
+        text = {key: _scalar(where, key, value) for key, value in card.items() if key != "concatenation"}
+        path = text.get("path")
+        return cls(
+            name=name,
+            path=(base / path if base else Path(path)) if path else None,
+            dsname=text.get("dsname", ""),
+            dummy=_flag(where, "dummy", text.get("dummy", "NO")),
+            sysout=text.get("sysout", ""),
+            writer=text.get("writer", ""),
+            dcb=_mapped_dcb(where, text),
+            disp=_disposition(where, text["disp"]) if "disp" in text else None,
+            space=parse_space(text["space"], where) if "space" in text else None,
+            free_close=_flag(where, "free", text.get("free", "NO"), yes="CLOSE"),
+            concatenation=tuple(cls.from_mapping("", item, base) for item in rest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spooling:
+    """What SYSOUT goes to: a spool, and the job log of the internal reader with the code page its cards are read in."""
+
+    spool: SysoutSpool
+    jobs: JobLog
+    page: str = "037"
+
+
+class Allocation:
+    """A DD as the region has it: one data set, open at most once at a time."""
+
+    def __init__(
+        self, card: DDCard, directory: DataSetDirectory | None = None, spooling: Spooling | None = None
+    ) -> None:
+        self.card = card
+        self._directory = directory
+        self._spooling = spooling
+        self._opened: DatasetReader | DatasetWriter | None = None
+        self._owner = ""
+        # A relative generation is found once: it stays the same data set as long as it is allocated.
+        self._paths: dict[DDCard, Path] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Somebody has the data set open through this DD."""
+        return self._opened is not None and self._opened.is_open
+
+    @property
+    def owner(self) -> str:
+        """Who opened it last, as said at open."""
+        return self._owner
+
+    @property
+    def dsname(self) -> DsName | None:
+        """The data set name, None for a path, SYSOUT or DUMMY."""
+        return parse_dsname(self.card.dsname) if self.card.dsname and not self.card.is_dummy else None
+
+    def open_input(
+        self,
+        definition: Dcb = _NOTHING,
+        *,
+        backward: bool = False,
+        disposition: Disposition = Disposition.SHR,
+        owner: str = "",
+        eropt: ErrorOption = ErrorOption.ABE,
+        on_error: Callable[[BlockError], None] | None = None,
+    ) -> DatasetReader:
+        """Open for input.
+
+        Args:
+            definition: what the program says of the DCB; it wins over the card and the label.
+            backward: TYPEFILE RDBACK.
+            disposition: used when the card has no DISP.
+            owner: who opens it; named when somebody else tries.
+            eropt: what to do at a damaged block.
+            on_error: told of damaged blocks that are not raised.
+
+        Raises:
+            OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
+        """
+        self._claim(owner)
+        card = self.card
+        if card.is_dummy:
+            return self._keep(DummyReader(definition.or_else(card.dcb)), owner)
+        if card.sysout:
+            raise OpenError(card.where, "SYSOUT can only be written")
+        if backward and card.concatenation:
+            raise OpenError(card.where, "a concatenation cannot be read backward")
+        disposition = card.disp or disposition
+        parts = [
+            (self._path(each, output=False), self._input_dcb(each, definition), each.disp or disposition)
+            for each in (card, *card.concatenation)
+            if not each.is_dummy
+        ]
+        if card.concatenation:
+            _check_alike([(path, dcb) for path, dcb, _ in parts])
+        ways = [
+            partial(open_reader, path, dcb, backward=backward, disposition=disp, eropt=eropt, on_error=on_error)
+            for path, dcb, disp in parts
+        ]
+        return self._keep(ConcatenatedReader(ways) if len(ways) > 1 else ways[0](), owner)
+
+    def open_output(
+        self, definition: Dcb = _NOTHING, *, disposition: Disposition = Disposition.SHR, owner: str = ""
+    ) -> DatasetWriter:
+        """Open for output.
+
+        Args:
+            definition: what the program says of the DCB; it wins over the card and the label.
+            disposition: used when the card has no DISP.
+            owner: who opens it; named when somebody else tries.
+
+        Raises:
+            OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
+        """
+        self._claim(owner)
+        card = self.card
+        dcb = definition.or_else(card.dcb)
+        if card.is_dummy:
+            return self._keep(DummyWriter(dcb), owner)
+        if card.sysout:
+            return self._keep(self._open_sysout(dcb), owner)
+        if card.concatenation:
+            raise OpenError(card.where, "a concatenation can only be read")
+        disposition = card.disp or disposition
+        path = self._path(card, output=True)
+        dcb, label = self._with_label(card, path, dcb)
+        if disposition is Disposition.MOD:
+            _check_label(path, dcb, label)
+        writer = open_writer(
+            path, dcb, disposition=disposition, space=card.space, partitioned="(" in card.dsname and bool(self._member)
+        )
+        self._remember(card, path, writer)
+        return self._keep(writer, owner)
+
+    @property
+    def _member(self) -> str:
+        return self.dsname.member if self.dsname else ""
+
+    def _claim(self, owner: str) -> None:
+        if self.is_open:
+            mine = f" for {self._owner}" if self._owner else ""
+            wanted = f" by {owner}" if owner else ""
+            raise DatasetInUse(self.card.where, f"is open{mine}; a DD can be opened{wanted} only when it is closed")
+        if self._opened is not None and self.card.free_close:
+            raise OpenError(self.card.where, "was freed when it was closed (FREE=CLOSE); allocate it again")
+
+    def _keep(self, opened: _OpenT, owner: str) -> _OpenT:
+        self._opened, self._owner = opened, owner
+        return opened
+
+    def _path(self, card: DDCard, *, output: bool) -> Path:
+        if card.path is not None:
+            return card.path
+        if card not in self._paths:
+            if self._directory is None:
+                raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
+            self._paths[card] = self._directory.path(card.dsname, output=output)
+        return self._paths[card]
+
+    def _with_label(self, card: DDCard, path: Path, dcb: Dcb) -> tuple[Dcb, Dcb]:
+        label = self._directory.label(path) if self._directory and card.path is None else Dcb()
+        return dcb.or_else(label), label
+
+    def _input_dcb(self, card: DDCard, definition: Dcb) -> Dcb:
+        path = self._path(card, output=False)
+        dcb, label = self._with_label(card, path, definition.or_else(card.dcb))
+        _check_label(path, dcb, label)
+        return dcb
+
+    def _remember(self, card: DDCard, path: Path, writer: DatasetWriter) -> None:
+        if card.path is None and self._directory is not None:
+            try:
+                self._directory.write_label(path, writer.dcb)
+            except BaseException:
+                writer.close()
+                raise
+
+    def _open_sysout(self, dcb: Dcb) -> DatasetWriter:
+        if self._spooling is None:
+            raise OpenError(self.card.where, "there is no spool for SYSOUT here")
+        if self.card.writer == _INTRDR:
+            return InternalReader(self._spooling.jobs, self._spooling.page, dcb)
+        return self._spooling.spool.open(self.card.sysout, self.card.name, dcb)
+
+
+class DDTable:
+    """The DDs of a region by name."""
+
+    def __init__(
+        self,
+        cards: Iterable[DDCard] = (),
+        directory: DataSetDirectory | None = None,
+        spooling: Spooling | None = None,
+    ) -> None:
+        self._directory = directory
+        self._spooling = spooling
+        self._allocations: dict[str, Allocation] = {}
+        for card in cards:
+            self.allocate(card)
+
+    def __iter__(self) -> Iterator[Allocation]:
+        return iter(tuple(self._allocations.values()))
+
+    def get(self, ddname: str) -> Allocation | None:
+        """The allocation of that DD name, or None."""
+        return self._allocations.get(ddname)
+
+    def allocate(self, card: DDCard) -> Allocation:
+        """Add a DD: from a card, or dynamically for a queue with DSNAME or SYSOUTCLASS.
+
+        Raises:
+            DatasetInUse: there is a DD of that name.
+        """
+        if not card.name:
+            raise OpenError(card.where, "a DD needs a name")
+        if card.name in self._allocations:
+            raise DatasetInUse(card.where, "is allocated already; a DD name stands for one data set")
+        allocation = self._allocations[card.name] = Allocation(card, self._directory, self._spooling)
+        return allocation
+
+    def free(self, ddname: str) -> None:
+        """Take a DD away (dynamic deallocation); an unknown name is no error.
+
+        Raises:
+            DatasetInUse: it is open.
+        """
+        allocation = self._allocations.get(ddname)
+        if allocation is not None and allocation.is_open:
+            raise DatasetInUse(allocation.card.where, f"is open for {allocation.owner or 'somebody'}; close it first")
+        self._allocations.pop(ddname, None)
+
+
+def _check_label(path: Path, dcb: Dcb, label: Dcb) -> None:
+    """What is said of a data set that is there must not contradict its label."""
+    if label.recfm is None or dcb.recfm is None:
+        return
+    if _family(dcb.recfm) != _family(label.recfm):
+        raise DcbError(path, f"RECFM={dcb.recfm.value}, but the data set is RECFM={label.recfm.value}")
+    if label.recfm.fixed and dcb.lrecl != label.lrecl:
+        raise DcbError(path, f"LRECL={dcb.lrecl}, but the data set's records have {label.lrecl}")
+    if label.blksize and dcb.blksize != label.blksize:
+        raise DcbError(path, f"BLKSIZE={dcb.blksize}, but the data set's is {label.blksize}; leave it out or give that")
+
+
+def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
+    """Concatenated data sets are read as one, so all must be there and be alike."""
+    first = parts[0][1]
+    for path, dcb in parts:
+        if not path.is_file():
+            raise OpenError(path, "does not exist or is no file; every concatenated data set must be there")
+        same = dcb.recfm and first.recfm and _family(dcb.recfm) == _family(first.recfm)
+        if not same or (dcb.recfm and dcb.recfm.fixed and dcb.lrecl != first.lrecl):
+            raise DcbError(path, f"{dcb.text} cannot be concatenated to {first.text}: RECFM or LRECL differ")
+
+
+def _family(recfm: RecordFormat) -> str:
+    """Formats that differ only in blocking are one."""
+    return recfm.value.rstrip("B")
+
+
+def _scalar(where: str, key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    if isinstance(value, str | int):
+        return str(value)
+    raise OpenError(where, f"{key} is {str(value)[:40]!r}; it must be one word or number")
+
+
+def _flag(where: str, key: str, text: str, yes: str = "YES") -> bool:
+    if text.upper() in {yes, "NO"}:
+        return text.upper() == yes
+    raise OpenError(where, f"{key} is {text[:20]!r}; allowed are {yes} and NO")
+
+
+def _disposition(where: str, text: str) -> Disposition:
+    try:
+        return Disposition(text.upper())
+    except ValueError:
+        allowed = ", ".join(member.value for member in Disposition)
+        raise OpenError(where, f"DISP is {text[:20]!r}; allowed are {allowed}") from None
+
+
+def _mapped_dcb(where: str, text: Mapping[str, str]) -> Dcb:
+    keys = ("recfm", "lrecl", "blksize", "bufno", "rdwpos", "rdwincl")
+    for key in keys:
+        if "," in text.get(key, ""):
+            raise OpenError(where, f"{key} is {text[key][:20]!r}; it must be one word or number")
+    return parse_dcb(",".join(f"{key.upper()}={text[key]}" for key in keys if key in text), where)

@@ -1,0 +1,97 @@
+"""A viewer for print data sets: what the control character in the first byte of each record does to the paper.
+
+Records are never changed by it: control characters are data on the data set, and this is how people look at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.datasets.dcb import PrintControl
+from tdqsim.facts import table
+
+__all__ = ["render", "render_asa", "render_machine"]
+
+_FORM_FEED: Final = "\f"
+_OVERSTRUCK: Final = frozenset(" _")
+
+
+class _Motion(NamedTuple):
+    before: str
+    after: str
+    write: bool
+
+
+_ASA: Final = {
+    row["code"]: _Motion(row["before"], row["after"], row["write"] == "YES")
+    for row in table("printcontrol")
+    if row["kind"] == "asa"
+}
+_MACHINE: Final = {
+    int(row["code"], 16): _Motion(row["before"], row["after"], row["write"] == "YES")
+    for row in table("printcontrol")
+    if row["kind"] == "machine"
+}
+_SINGLE_ASA: Final = _Motion("1", "", write=True)
+_SINGLE_MACHINE: Final = _Motion("", "1", write=True)
+
+
+def render(records: Iterable[bytes], control: PrintControl, page: CodePage | str = "037") -> Iterator[str]:
+    """The printed lines of records with that kind of control; without control each record is a line."""
+    if control is PrintControl.ASA:
+        return render_asa(records, page)
+    if control is PrintControl.MACHINE:
+        return render_machine(records, page)
+    text = codepage(page).printable
+    return (text(record).rstrip() for record in records)
+
+
+def render_asa(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
+    """The printed lines of records with ASA control characters (RECFM=FBA, VBA).
+
+    A skip to channel 1 gives a line of one form feed before the new page's first line; a skip to another channel, whose
+    place only the printer's forms control knows, and a character that is none of the controls count as a single space.
+    """
+    text = codepage(page).printable
+    return _print((_ASA.get(text(record[:1]), _SINGLE_ASA), text(record[1:])) for record in records if record)
+
+
+def render_machine(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
+    """The printed lines of records with machine control characters (RECFM=FBM, VBM); see :func:`render_asa`."""
+    text = codepage(page).printable
+    return _print((_MACHINE.get(record[0], _SINGLE_MACHINE), text(record[1:])) for record in records if record)
+
+
+def _print(records: Iterable[tuple[_Motion, str]]) -> Iterator[str]:
+    """Move the paper and print; a line is handed out when the paper leaves it."""
+    line, fresh = "", True  # fresh: nothing has been printed on the line that the paper stands at
+    for motion, text in records:
+        if motion.before and not (fresh and motion.before in {"1", "CH1"}):
+            yield from _leave(line, motion.before, fresh=fresh)
+            line = line if motion.before == "0" else ""
+        if motion.write:
+            line, fresh = _overprint(line, text), False
+        if motion.after:
+            yield from _leave(line, motion.after, fresh=fresh and motion.after.startswith("CH"))
+            line, fresh = (line, fresh) if motion.after == "0" else ("", True)
+    if not fresh:
+        yield line.rstrip()
+
+
+def _leave(line: str, movement: str, *, fresh: bool) -> Iterator[str]:
+    """What comes out when the paper moves away from ``line``."""
+    lines = 1 if movement.startswith("CH") else int(movement)
+    if lines and not fresh:
+        yield line.rstrip()
+    yield from [""] * (lines - 1)
+    if movement == "CH1":
+        yield _FORM_FEED
+
+
+def _overprint(line: str, text: str) -> str:
+    """Two texts struck on one line: the later character shows, unless it is a blank or an underscore on something."""
+    width = max(len(line), len(text))
+    pairs = zip(line.ljust(width), text.ljust(width), strict=True)
+    return "".join(below if above in _OVERSTRUCK and below != " " else above for below, above in pairs)

@@ -1,0 +1,128 @@
+"""SYSOUT: output kept by class, one file a data set, until someone purges it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdqsim.datasets.dcb import Dcb, Disposition, PrintControl, RecordFormat
+from tdqsim.datasets.errors import DsnameError, OpenError
+from tdqsim.datasets.reader import open_reader
+from tdqsim.datasets.writer import DatasetWriter, open_writer
+
+__all__ = ["SysoutDataset", "SysoutSpool"]
+
+_CLASS = re.compile(r"[A-Z0-9]", re.ASCII)
+_DDNAME = re.compile(r"[A-Z@#$][A-Z0-9@#$]{0,7}", re.ASCII)
+_FILE = re.compile(r"([A-Z0-9])\.([0-9]{5,9})\.([A-Z0-9@#$]{1,8})\.(ASA|MACHINE|NONE)", re.ASCII)
+_DEFAULT_CLASS = "A"
+_KEPT_AS = Dcb(RecordFormat.RDW)
+
+
+@dataclass(frozen=True, slots=True)
+class SysoutDataset:
+    """One SYSOUT data set on the spool.
+
+    Attributes:
+        number: its number on this spool, from 1.
+        sysout_class: A-Z or 0-9.
+        ddname: the DD it was written through.
+        control: what the first byte of each record is.
+        path: its file (a descriptor word before each record, no blocks).
+    """
+
+    number: int
+    sysout_class: str
+    ddname: str
+    control: PrintControl
+    path: Path
+
+
+class SysoutSpool:
+    """The spool of one region: a directory, or a temporary one that goes with ``close()``."""
+
+    def __init__(self, root: Path | str | None = None) -> None:
+        self._given = None if root is None else Path(root)
+        self._temporary: Path | None = None
+        self._writers: dict[Path, DatasetWriter] = {}
+        self._last = 0
+
+    def open(self, sysout_class: str, ddname: str, dcb: Dcb | None = None) -> DatasetWriter:
+        """A new SYSOUT data set; ``*`` is class A.
+
+        Raises:
+            OpenError: the class or DD name is not valid, or the spool cannot be written.
+        """
+        letter = _DEFAULT_CLASS if sysout_class == "*" else sysout_class
+        if not _CLASS.fullmatch(letter):
+            raise OpenError(
+                "SYSOUT", f"class {sysout_class[:20]!r}: a class is one of A-Z, 0-9, or * for {_DEFAULT_CLASS}"
+            )
+        if not _DDNAME.fullmatch(ddname):
+            raise OpenError("SYSOUT", f"DD name {ddname[:20]!r}: 1-8 of A-Z 0-9 @ # $, no digit first")
+        control = (dcb.control if dcb else None) or PrintControl.NONE
+        self._last = max(self._last, *(dataset.number for dataset in self.datasets()), 0) + 1
+        path = self._root() / f"{letter}.{self._last:05d}.{ddname}.{control.name}"
+        writer = open_writer(path, _KEPT_AS, disposition=Disposition.NEW)
+        self._writers = {path: writer for path, writer in self._writers.items() if writer.is_open}
+        self._writers[path] = writer
+        return writer
+
+    def datasets(self, sysout_class: str | None = None) -> list[SysoutDataset]:
+        """The data sets on the spool in the order they were made, all or those of one class."""
+        root = self._temporary or self._given
+        if root is None or not root.is_dir():
+            return []
+        matches = ((_FILE.fullmatch(entry.name), entry) for entry in root.iterdir())
+        found = [
+            SysoutDataset(int(match[2]), match[1], match[3], PrintControl[match[4]], entry)
+            for match, entry in matches
+            if match
+        ]
+        return sorted(
+            (dataset for dataset in found if sysout_class in {None, dataset.sysout_class}),
+            key=lambda dataset: dataset.number,
+        )
+
+    def read(self, dataset: SysoutDataset) -> Iterator[bytes]:
+        """Its records, also of one that is still being written."""
+        writer = self._writers.get(dataset.path)
+        if writer is not None and writer.is_open:
+            writer.trunc()
+        # The writer holds the file as DISP=NEW; the spool is its own master and reads beside it.
+        with open_reader(dataset.path, _KEPT_AS, locked=False) as reader:
+            yield from reader
+
+    def purge(self, dataset: SysoutDataset) -> None:
+        """Remove it from the spool.
+
+        Raises:
+            DsnameError: it is still being written.
+        """
+        writer = self._writers.get(dataset.path)
+        if writer is not None and writer.is_open:
+            raise DsnameError(dataset.path, "is still open for output; close it first")
+        dataset.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close what is still open; a temporary spool is removed."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+    def _root(self) -> Path:
+        if self._given is None:
+            self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="tdqsim-spool-"))
+            return self._temporary
+        try:
+            self._given.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OpenError(self._given, f"the spool cannot be made: {error.strerror}") from error
+        return self._given
