@@ -1,0 +1,42 @@
+"""Record layouts: COBOL copybooks and YAML, offsets, and records decoded and encoded in plain Python.
+
+>>> layout = parse_copybook("01 R. 05 ID PIC 9(4). 05 AMOUNT PIC S9(3)V99 COMP-3.").record()
+>>> layout.length
+7
+>>> layout.decode(bytes.fromhex("F0F0F4F2 12345D"))
+{'ID': 42, 'AMOUNT': Decimal('-123.45')}
+"""
+
+from __future__ import annotations
+
+from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
+from tdqsim.layouts.codecs import BadValue, Rules, decode_value, encode_value
+from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, parse_copybook
+from tdqsim.layouts.fields import Field, FieldType
+from tdqsim.layouts.layout import CorruptField, Layout, LayoutRow
+from tdqsim.layouts.picture import Picture, parse_picture
+from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
+
+__all__ = [
+    "BadValue",
+    "Condition",
+    "Copybook",
+    "CorruptField",
+    "Field",
+    "FieldType",
+    "Layout",
+    "LayoutRow",
+    "Occurs",
+    "Picture",
+    "Rules",
+    "Sign",
+    "Usage",
+    "copybook_library",
+    "decode_value",
+    "encode_value",
+    "load_copybook",
+    "load_layout_yaml",
+    "parse_copybook",
+    "parse_layout_yaml",
+    "parse_picture",
+]

@@ -1,0 +1,455 @@
+"""Data description entries: the clauses of a copybook, sentence by sentence, before anything has an offset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tdqsim.errors import LayoutError
+from tdqsim.layouts._source import Place, bad
+from tdqsim.layouts._tokens import Token
+from tdqsim.layouts.picture import Picture, parse_picture
+
+__all__ = ["Condition", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
+
+MAX_OCCURS = 1 << 24
+FIGURATIVE = {
+    "ZERO": "0", "ZEROS": "0", "ZEROES": "0", "SPACE": " ", "SPACES": " ", "QUOTE": '"', "QUOTES": '"',
+    "LOW-VALUE": "\x00", "LOW-VALUES": "\x00", "HIGH-VALUE": "\xff", "HIGH-VALUES": "\xff", "NULL": "\x00", "NULLS": "\x00",
+}  # fmt: skip
+
+
+class Usage(StrEnum):
+    """The USAGE clause, synonyms resolved (COMP, COMP-4 and BINARY are one usage, as are COMP-3 and PACKED-DECIMAL)."""
+
+    DISPLAY = "DISPLAY"
+    NATIONAL = "NATIONAL"
+    DISPLAY_1 = "DISPLAY-1"
+    BINARY = "BINARY"
+    COMP_1 = "COMP-1"
+    COMP_2 = "COMP-2"
+    PACKED_DECIMAL = "PACKED-DECIMAL"
+    COMP_5 = "COMP-5"
+    COMP_6 = "COMP-6"
+    INDEX = "INDEX"
+    POINTER = "POINTER"
+    POINTER_32 = "POINTER-32"
+    FUNCTION_POINTER = "FUNCTION-POINTER"
+    PROCEDURE_POINTER = "PROCEDURE-POINTER"
+
+
+USAGES = {usage.value: usage for usage in Usage} | {
+    "COMP": Usage.BINARY, "COMP-4": Usage.BINARY, "COMP-3": Usage.PACKED_DECIMAL,
+    "COMPUTATIONAL": Usage.BINARY, "COMPUTATIONAL-4": Usage.BINARY, "COMPUTATIONAL-3": Usage.PACKED_DECIMAL,
+    "COMPUTATIONAL-1": Usage.COMP_1, "COMPUTATIONAL-2": Usage.COMP_2, "COMPUTATIONAL-5": Usage.COMP_5,
+    "COMPUTATIONAL-6": Usage.COMP_6, "FLOAT-SHORT": Usage.COMP_1, "FLOAT-LONG": Usage.COMP_2,
+    "POINTER-31": Usage.POINTER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """The SIGN clause: where the sign is, and whether it has a byte of its own."""
+
+    leading: bool
+    separate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Occurs:
+    """The OCCURS clause: ``minimum`` equals ``maximum`` unless it depends on a field, named as written."""
+
+    minimum: int
+    maximum: int
+    depending_on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition name (level 88): each value is one literal or a (from, through) pair, as text without quotes."""
+
+    name: str
+    values: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(slots=True)
+class DataItem:
+    """One data description entry as written; filled in clause by clause."""
+
+    level: int
+    name: str
+    place: Place
+    redefines: str | None = None
+    renames: tuple[str, str | None] | None = None
+    occurs: Occurs | None = None
+    picture: Picture | None = None
+    usage: Usage | None = None
+    sign: Sign | None = None
+    sync: bool = False
+    justified: bool = False
+    blank_when_zero: bool = False
+    values: tuple[tuple[str, str | None], ...] = ()
+    code_page: str | None = None
+    conditions: list[Condition] = field(default_factory=list)
+    children: list[DataItem] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    @property
+    def is_filler(self) -> bool:
+        """FILLER, or an entry without a name."""
+        return self.name == "FILLER"
+
+    @property
+    def label(self) -> str:
+        """Level and name, for messages."""
+        return f"{self.level:02d} {self.name}"
+
+
+def read_items(tokens: list[Token]) -> list[DataItem]:
+    """Read the entries and nest them by level number; the result holds the top-level ones.
+
+    Raises:
+        LayoutError: anything that is not a data description entry; the message names line, column and clause.
+    """
+    roots: list[DataItem] = []
+    stack: list[DataItem] = []
+    position = 0
+    while position < len(tokens):
+        if (after := _header(tokens, position)) is not None:
+            position = after
+            continue
+        item, position = _Entry(tokens, position).read()
+        _nest(item, roots, stack)
+    return roots
+
+
+def _header(tokens: list[Token], position: int) -> int | None:
+    """``WORKING-STORAGE SECTION.`` and ``DATA DIVISION.`` say nothing about a record; so does a stray period."""
+    if tokens[position].kind == "period":
+        return position + 1
+    if (
+        len(tokens) - position > 2
+        and tokens[position + 1].upper in ("SECTION", "DIVISION")
+        and tokens[position + 2].kind == "period"
+    ):
+        return position + 3
+    return None
+
+
+def _nest(item: DataItem, roots: list[DataItem], stack: list[DataItem]) -> None:
+    if item.level == 88:
+        if not stack:
+            raise bad(item.place, item.label, "a condition name needs an item before it")
+        stack[-1].conditions.append(Condition(item.name, item.values))
+        return
+    if item.level in (66, 77):
+        if item.level == 66 and not roots:
+            raise bad(item.place, item.label, "RENAMES needs a record before it")
+        (stack[0].children if item.level == 66 and stack else roots).append(item)
+        if item.level == 77:
+            stack[:] = [item]
+        return
+    while stack and (stack[-1].level >= item.level or stack[-1].level == 77):
+        stack.pop()
+    if stack and stack[-1].picture is not None:
+        raise bad(item.place, item.label, f"{stack[-1].label} has a PICTURE, so it cannot be a group")
+    (stack[-1].children if stack else roots).append(item)
+    stack.append(item)
+
+
+class _Entry:
+    """A cursor over the words of one entry."""
+
+    def __init__(self, tokens: list[Token], position: int) -> None:
+        self.tokens = tokens
+        self.position = position
+        self.item = DataItem(0, "FILLER", tokens[position].place)
+
+    def read(self) -> tuple[DataItem, int]:
+        first = self._next()
+        if not (first.kind == "word" and first.text.isascii() and first.text.isdigit() and len(first.text) <= 2):
+            raise bad(first.place, first.text[:40], "expected a level number: 01 to 49, 66, 77 or 88")
+        item = self.item
+        item.level = int(first.text)
+        if not (1 <= item.level <= 49 or item.level in (66, 77, 88)):
+            raise bad(first.place, first.text, "a level number is 01 to 49, 66, 77 or 88")
+        self._name()
+        while (token := self._peek()) is not None and token.kind != "period":
+            self._clause(self._next())
+        if token is None:
+            raise bad(item.place, item.label, "the entry has no closing period")
+        self.position += 1
+        self._check()
+        return item, self.position
+
+    def _name(self) -> None:
+        token = self._peek()
+        if token is None or token.kind != "word" or token.upper in CLAUSES:
+            return
+        self.position += 1
+        if token.upper == "FILLER":
+            return
+        if not _is_name(token.text):
+            raise bad(
+                token.place,
+                token.text[:40],
+                "a name has letters, digits, - and _, and a letter or an @ # $ sign somewhere",
+            )
+        self.item.name = token.text
+
+    def _check(self) -> None:
+        item = self.item
+        if item.level == 88 and not item.values:
+            raise bad(item.place, item.label, "a condition name needs a VALUE clause")
+        if (item.level == 66) != (item.renames is not None):
+            raise bad(item.place, item.label, "RENAMES and level 66 belong together")
+        if item.level in (66, 88) and item.name == "FILLER":
+            raise bad(item.place, item.label, "level 66 and 88 need a name")
+        if item.occurs and item.level in (66, 77, 88):
+            raise bad(item.place, item.label, f"OCCURS is not allowed at level {item.level}")
+
+    # cursor -----------------------------------------------------------------------------------------------------------
+
+    def _peek(self) -> Token | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
+
+    def _next(self) -> Token:
+        token = self._peek()
+        if token is None:
+            raise bad(self.item.place, self.item.label, "the entry ends too early")
+        self.position += 1
+        return token
+
+    def _accept(self, *words: str) -> bool:
+        token = self._peek()
+        if token is not None and token.kind == "word" and token.upper in words:
+            self.position += 1
+            return True
+        return False
+
+    def _operand(self, clause: str, what: str) -> Token:
+        token = self._next()
+        if token.kind != "word" or token.upper in CLAUSES:
+            raise bad(token.place, clause, f"expected {what}, found {token.text[:40]!r}")
+        return token
+
+    def _number(self, clause: str) -> int:
+        token = self._operand(clause, "a whole number")
+        if not (token.text.isascii() and token.text.isdigit()) or len(token.text) > 9:
+            raise bad(token.place, clause, f"expected a whole number, found {token.text[:40]!r}")
+        return int(token.text)
+
+    # clauses ----------------------------------------------------------------------------------------------------------
+
+    def _clause(self, token: Token) -> None:
+        handler = CLAUSES.get(token.upper) if token.kind == "word" else None
+        if handler is None:
+            hint = "; is the period before it missing?" if token.text.isdigit() else ""
+            raise bad(token.place, self.item.label, f"{token.text[:40]!r} is no clause of a data description{hint}")
+        handler(self, token)
+
+    def _once(self, token: Token, clause: str) -> None:
+        if clause in self.item.seen:
+            raise bad(token.place, clause, f"{self.item.label} has this clause twice")
+        self.item.seen.add(clause)
+
+    def _redefines(self, token: Token) -> None:
+        self._once(token, "REDEFINES")
+        self.item.redefines = self._operand("REDEFINES", "a data name").text
+
+    def _renames(self, token: Token) -> None:
+        self._once(token, "RENAMES")
+        first = self._operand("RENAMES", "a data name").text
+        through = self._operand("RENAMES", "a data name").text if self._accept("THRU", "THROUGH") else None
+        self.item.renames = (first, through)
+
+    def _picture(self, token: Token) -> None:
+        self._once(token, "PICTURE")
+        self._accept("IS")
+        text = self._next()
+        if text.kind != "word":
+            raise bad(text.place, "PICTURE", f"expected a PICTURE string, found {text.text[:40]!r}")
+        try:
+            self.item.picture = parse_picture(text.text)
+        except LayoutError as error:
+            raise bad(text.place, self.item.label, str(error)) from None
+
+    def _usage(self, token: Token) -> None:
+        if token.upper == "USAGE":
+            self._accept("IS")
+            token = self._next()
+        self._once(token, "USAGE")
+        usage = USAGES.get(token.upper)
+        if usage is None:
+            raise bad(token.place, "USAGE", f"{token.text[:40]!r} is not known; allowed: {', '.join(sorted(USAGES))}")
+        self.item.usage = usage
+
+    def _sign(self, token: Token) -> None:
+        if token.upper == "SIGN":
+            self._accept("IS")
+            token = self._next()
+        self._once(token, "SIGN")
+        if token.upper not in ("LEADING", "TRAILING"):
+            raise bad(token.place, "SIGN", f"expected LEADING or TRAILING, found {token.text[:40]!r}")
+        separate = self._accept("SEPARATE")
+        if separate:
+            self._accept("CHARACTER")
+        self.item.sign = Sign(token.upper == "LEADING", separate)
+
+    def _occurs(self, token: Token) -> None:
+        self._once(token, "OCCURS")
+        low = high = self._number("OCCURS")
+        if self._accept("TO"):
+            high = self._number("OCCURS")
+        self._accept("TIMES")
+        depending = None
+        while (word := self._peek()) is not None and word.upper in ("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"):
+            self.position += 1
+            if word.upper == "DEPENDING":
+                self._accept("ON")
+                depending = self._qualified("OCCURS DEPENDING ON")
+            else:
+                self._names()
+        self.item.occurs = self._checked_occurs(token, low, high, depending)
+
+    def _checked_occurs(self, token: Token, low: int, high: int, depending: str | None) -> Occurs:
+        if not 1 <= high <= MAX_OCCURS or low > high:
+            raise bad(
+                token.place, "OCCURS", f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, lowest first"
+            )
+        if depending is None and low != high:
+            raise bad(token.place, "OCCURS", f"{low} TO {high} needs DEPENDING ON")
+        if depending is not None and low == high:
+            low = 0
+        return Occurs(low, high, depending)
+
+    def _qualified(self, clause: str) -> str:
+        """A data name, with the OF qualifiers that follow it as a dotted path from the outside."""
+        names = [self._operand(clause, "a data name").text]
+        while self._accept("OF", "IN"):
+            names.append(self._operand(clause, "a data name").text)
+        return ".".join(reversed(names))
+
+    def _names(self) -> None:
+        """KEY IS names, INDEXED BY names: they take no room in the record."""
+        self._accept("KEY")
+        self._accept("IS", "BY")
+        while (
+            (token := self._peek()) is not None and token.kind == "word" and token.upper not in CLAUSES | OCCURS_WORDS
+        ):
+            self.position += 1
+
+    def _sync(self, token: Token) -> None:
+        self._once(token, "SYNCHRONIZED")
+        self._accept("LEFT", "RIGHT")
+        self.item.sync = True
+
+    def _justified(self, token: Token) -> None:
+        self._once(token, "JUSTIFIED")
+        self._accept("RIGHT")
+        self.item.justified = True
+
+    def _blank(self, token: Token) -> None:
+        self._once(token, "BLANK WHEN ZERO")
+        self._accept("WHEN")
+        if not self._accept("ZERO", "ZEROS", "ZEROES"):
+            raise bad(token.place, "BLANK WHEN ZERO", "expected ZERO")
+        self.item.blank_when_zero = True
+
+    def _value(self, token: Token) -> None:
+        self._once(token, "VALUE")
+        self._accept("IS", "ARE")
+        found: list[tuple[str, str | None]] = []
+        while (word := self._peek()) is not None and self._is_value(word):
+            low = self._literal()
+            high = self._literal() if self._accept("THRU", "THROUGH") else None
+            found.append((low, high))
+        if not found:
+            raise bad(token.place, "VALUE", "expected a literal")
+        self.item.values = tuple(found)
+
+    def _is_value(self, token: Token) -> bool:
+        return token.kind == "literal" or (token.kind == "word" and token.upper not in CLAUSES)
+
+    def _literal(self) -> str:
+        token = self._next()
+        if token.kind == "word" and token.upper == "ALL":
+            token = self._next()
+        if token.kind == "word":
+            if token.upper in FIGURATIVE:
+                return FIGURATIVE[token.upper]
+            if _is_number(token.text):
+                return token.text
+            raise bad(
+                token.place, "VALUE", f"{token.text[:40]!r} is neither a number, a literal nor a figurative constant"
+            )
+        if token.kind != "literal":
+            raise bad(token.place, "VALUE", "expected a literal")
+        return _unquote(token)
+
+    def _attribute(self, token: Token) -> None:
+        """EXTERNAL and GLOBAL change no offset."""
+        self._once(token, token.upper)
+
+    def _is(self, _: Token) -> None:
+        if not self._accept("EXTERNAL", "GLOBAL"):
+            token = self._next()
+            raise bad(token.place, self.item.label, "after IS, EXTERNAL or GLOBAL is allowed")
+
+    def _group_usage(self, token: Token) -> None:
+        self._accept("IS")
+        if not self._accept("NATIONAL"):
+            raise bad(token.place, "GROUP-USAGE", "only NATIONAL is allowed")
+
+
+_OWN: dict[str, Callable[[_Entry, Token], None]] = {
+    "REDEFINES": _Entry._redefines,  # noqa: SLF001 - the table of this class's own handlers
+    "RENAMES": _Entry._renames,  # noqa: SLF001
+    "PIC": _Entry._picture,  # noqa: SLF001
+    "PICTURE": _Entry._picture,  # noqa: SLF001
+    "USAGE": _Entry._usage,  # noqa: SLF001
+    "SIGN": _Entry._sign,  # noqa: SLF001
+    "LEADING": _Entry._sign,  # noqa: SLF001
+    "TRAILING": _Entry._sign,  # noqa: SLF001
+    "OCCURS": _Entry._occurs,  # noqa: SLF001
+    "SYNC": _Entry._sync,  # noqa: SLF001
+    "SYNCHRONIZED": _Entry._sync,  # noqa: SLF001
+    "JUST": _Entry._justified,  # noqa: SLF001
+    "JUSTIFIED": _Entry._justified,  # noqa: SLF001
+    "BLANK": _Entry._blank,  # noqa: SLF001
+    "VALUE": _Entry._value,  # noqa: SLF001
+    "VALUES": _Entry._value,  # noqa: SLF001
+    "EXTERNAL": _Entry._attribute,  # noqa: SLF001
+    "GLOBAL": _Entry._attribute,  # noqa: SLF001
+    "IS": _Entry._is,  # noqa: SLF001
+    "GROUP-USAGE": _Entry._group_usage,  # noqa: SLF001
+}
+CLAUSES = _OWN | {word: _OWN["USAGE"] for word in USAGES}
+
+OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
+
+
+def _is_name(text: str) -> bool:
+    body = text.replace("-", "").replace("_", "").replace(":", "")
+    plain = body.replace("@", "A").replace("#", "A").replace("$", "A")
+    return 0 < len(text) <= 64 and plain.isalnum() and not plain.isdigit()
+
+
+def _is_number(text: str) -> bool:
+    body = text.lstrip("+-").replace(",", ".", 1)
+    mantissa, _, exponent = body.upper().partition("E")
+    digits = mantissa.replace(".", "", 1)
+    return digits.isascii() and digits.isdigit() and (not exponent or exponent.lstrip("+-").isdigit())
+
+
+def _unquote(token: Token) -> str:
+    """The text of a literal; hexadecimal ones become the characters of those codes."""
+    quote = token.text[-1]
+    prefix, _, body = token.text[:-1].partition(quote)
+    if prefix.upper() in ("X", "NX", "UX"):
+        try:
+            return bytes.fromhex(body).decode("latin-1")
+        except ValueError:
+            raise bad(token.place, "VALUE", f"{token.text[:40]} is no hexadecimal literal") from None
+    return body.replace(quote * 2, quote)

@@ -1,0 +1,350 @@
+"""From entries to fields: usage inherited, lengths, offsets, slack bytes, redefinitions, tables and renames.
+
+Lengths and alignments are those of Enterprise COBOL for z/OS (USAGE, SYNCHRONIZED and OCCURS clauses of its language
+reference). SYNCHRONIZED aligns on 2 bytes for binary items up to four digits, on 4 for longer ones, COMP-1, INDEX and
+pointers, on 8 for COMP-2. The slack bytes go before the group when the item is the first one in it, and a table element that
+holds aligned items is filled up so that each occurrence is aligned alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tdqsim.layouts._items import DataItem, Usage
+from tdqsim.layouts._source import bad
+from tdqsim.layouts.fields import Field, FieldType
+from tdqsim.layouts.picture import Picture
+
+__all__ = ["MAX_RECORD", "place_items"]
+
+MAX_RECORD = 1 << 24
+BINARY_DIGITS = 18
+FIXED_LENGTH = {
+    Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4, Usage.PROCEDURE_POINTER: 8,
+}  # fmt: skip
+WITHOUT_PICTURE = frozenset(FIXED_LENGTH) | {Usage.POINTER}
+POINTERS = frozenset({Usage.POINTER, Usage.POINTER_32, Usage.FUNCTION_POINTER, Usage.PROCEDURE_POINTER})
+
+
+@dataclass(slots=True)
+class _State:
+    """What is carried along one record: names met so far, fillers counted."""
+
+    pointer_size: int
+    known: dict[str, list[Field]] = field(default_factory=dict)
+    tables: list[tuple[str, ...]] = field(default_factory=list)
+    inside: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    fillers: int = 0
+    group_fillers: int = 0
+
+
+def place_items(items: list[DataItem], *, pointer_size: int = 4) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """Give the items of one record their offsets; the result is its fields and its RENAMES aliases.
+
+    Raises:
+        LayoutError: clauses that do not fit each other; the message names line, column and clause.
+    """
+    state = _State(pointer_size)
+    data = [item for item in items if item.level != 66]
+    fields, _ = _siblings(data, 0, (), None, state)
+    renames = [_rename(item, state) for root in items for item in _renamed(root)]
+    return fields, tuple(renames)
+
+
+def _renamed(root: DataItem) -> list[DataItem]:
+    return [root] if root.level == 66 else [item for child in root.children for item in _renamed(child)]
+
+
+def _siblings(
+    items: list[DataItem], start: int, path: tuple[str, ...], parent: DataItem | None, state: _State
+) -> tuple[tuple[Field, ...], int]:
+    """Place items one after another; gives the fields and the offset after them."""
+    fields: list[Field] = []
+    keys: dict[str, DataItem] = {}
+    end = start
+    for item in items:
+        if item.level == 66:
+            continue
+        _inherit(item, parent)
+        if item.redefines is not None:
+            target = _target(item, fields)
+            placed = _field(item, target.offset, path, state, redefines=target.path)
+            if placed.slack:
+                raise bad(item.place, item.label, f"SYNCHRONIZED does not fit where {target.name} begins")
+            end = max(end, placed.offset + placed.size)
+        else:
+            placed = _field(item, end, path, state, redefines=None)
+            end = placed.offset + placed.size
+        if end > MAX_RECORD:
+            raise bad(item.place, item.label, f"the record grows over {MAX_RECORD} bytes")
+        if placed.key.upper() in keys:
+            first = keys[placed.key.upper()].place
+            raise bad(item.place, item.label, f"the name was already used in this group at line {first.line}")
+        keys[placed.key.upper()] = item
+        fields.append(placed)
+    return tuple(fields), end
+
+
+def _inherit(item: DataItem, parent: DataItem | None) -> None:
+    """USAGE and SIGN of a group hold for what is in it."""
+    if parent is None:
+        return
+    if parent.usage is not None:
+        if item.usage is not None and item.usage is not parent.usage and not (item.children or item.picture is None):
+            raise bad(item.place, item.label, f"USAGE {item.usage} is not that of its group, {parent.usage}")
+        item.usage = item.usage or parent.usage
+    numeric = item.picture is not None and item.picture.category == "numeric" and item.picture.signed
+    if item.sign is None and (item.children or numeric):
+        item.sign = parent.sign
+    if item.sync is False and parent.sync:
+        item.sync = True
+
+
+def _target(item: DataItem, fields: list[Field]) -> Field:
+    """The field an item redefines: the last one of that name at its level; a redefinition stands for its own target."""
+    wanted = str(item.redefines).upper()
+    for known in reversed(fields):
+        if known.name.upper() == wanted:
+            if known.depending_on is not None:
+                raise bad(item.place, "REDEFINES", f"{known.name} is a table of variable length")
+            return known
+    raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")
+
+
+def _field(
+    item: DataItem, offset: int, path: tuple[str, ...], state: _State, *, redefines: tuple[str, ...] | None
+) -> Field:
+    kind = _type(item)
+    start = offset + (-offset) % _alignment(item, state, first_only=True)
+    key = _key(item, kind, state)
+    inner = (*path, key)
+    children: tuple[Field, ...] = ()
+    depending = _depending(item, state)
+    if kind is FieldType.GROUP:
+        if item.occurs:
+            state.tables.append(inner)
+        children, end = _siblings(item.children, start, inner, item, state)
+        if item.occurs:
+            state.tables.pop()
+        length = end - start
+    else:
+        length = _length(item, kind, state)
+    if item.occurs:
+        length += (-length) % _alignment(item, state, first_only=False)
+    placed = Field(
+        name=item.name, key=key, path=inner, level=item.level, type=kind, offset=start, length=length, picture=item.picture,
+        usage=item.usage or _natural(item), digits=_digits(item, kind), scale=item.picture.scale if item.picture else 0,
+        signed=_signed(item, kind), sign=item.sign, occurs=item.occurs, depending_on=depending, redefines=redefines,
+        justified=item.justified, blank_when_zero=item.blank_when_zero, children=children, conditions=tuple(item.conditions),
+        values=item.values, code_page=item.code_page, slack=start - offset, place=item.place,
+    )  # fmt: skip
+    state.known.setdefault(item.name.upper(), []).append(placed)
+    state.inside[inner] = tuple(state.tables)
+    return placed
+
+
+def _key(item: DataItem, kind: FieldType, state: _State) -> str:
+    if not item.is_filler:
+        return item.name
+    if kind is FieldType.GROUP:
+        state.group_fillers += 1
+        return f"FILLER-{state.group_fillers}"
+    state.fillers += 1
+    return f"FILLER-P{state.fillers}"
+
+
+def _natural(item: DataItem) -> Usage:
+    """PIC N is NATIONAL and PIC G DISPLAY-1 without saying so."""
+    category = item.picture.category if item.picture else ""
+    return {"national": Usage.NATIONAL, "dbcs": Usage.DISPLAY_1}.get(category, Usage.DISPLAY)
+
+
+def _signed(item: DataItem, kind: FieldType) -> bool:
+    if kind in (FieldType.GROUP, FieldType.BYTES):
+        return False
+    return item.usage in (Usage.COMP_1, Usage.COMP_2, Usage.INDEX) or (item.picture is not None and item.picture.signed)
+
+
+def _digits(item: DataItem, kind: FieldType) -> int:
+    if item.picture is None:
+        return 9 if item.usage is Usage.INDEX else 0
+    return item.picture.digits if kind is not FieldType.BYTES else 0
+
+
+def _type(item: DataItem) -> FieldType:
+    """How the bytes are read; refuses clauses that exclude each other."""
+    if item.children:
+        return _group_type(item)
+    if item.picture is None:
+        if item.usage not in WITHOUT_PICTURE:
+            raise bad(item.place, item.label, "an elementary item needs a PICTURE; a group needs items below it")
+        return _pictureless(item)
+    kind = _with_picture(item, item.picture)
+    numeric = kind in (FieldType.ZONED, FieldType.NATIONAL_DIGITS)
+    if item.sign and not numeric:
+        # A group's SIGN reaches only the items it can apply to; written on the item itself it must fit.
+        if "SIGN" in item.seen:
+            raise bad(item.place, "SIGN", f"{item.label}: only signed numeric DISPLAY or NATIONAL items can have it")
+        item.sign = None
+    if item.sign and not item.picture.signed:
+        raise bad(item.place, "SIGN", f"{item.label}: the PICTURE has no S")
+    if item.blank_when_zero and not (numeric or kind is FieldType.EDITED):
+        raise bad(item.place, "BLANK WHEN ZERO", f"{item.label}: only numeric DISPLAY and edited items can have it")
+    if item.justified and kind not in (FieldType.TEXT, FieldType.NATIONAL, FieldType.DBCS):
+        raise bad(item.place, "JUSTIFIED", f"{item.label}: only text items can have it")
+    return kind
+
+
+def _group_type(item: DataItem) -> FieldType:
+    for clause, given in (
+        ("PICTURE", item.picture),
+        ("JUSTIFIED", item.justified),
+        ("BLANK WHEN ZERO", item.blank_when_zero),
+    ):
+        if given:
+            raise bad(item.place, clause, f"{item.label} is a group, which cannot have it")
+    return FieldType.GROUP
+
+
+def _pictureless(item: DataItem) -> FieldType:
+    if item.usage in POINTERS:
+        return FieldType.BYTES
+    return FieldType.BINARY if item.usage is Usage.INDEX else FieldType.FLOAT
+
+
+def _with_picture(item: DataItem, picture: Picture) -> FieldType:
+    usage = item.usage or _natural(item)
+    if usage in WITHOUT_PICTURE:
+        raise bad(item.place, "PICTURE", f"{item.label}: USAGE {usage} has no PICTURE")
+    category = picture.category
+    if category == "numeric":
+        numeric = {
+            Usage.DISPLAY: FieldType.ZONED, Usage.NATIONAL: FieldType.NATIONAL_DIGITS, Usage.BINARY: FieldType.BINARY,
+            Usage.COMP_5: FieldType.BINARY, Usage.PACKED_DECIMAL: FieldType.PACKED, Usage.COMP_6: FieldType.PACKED,
+        }.get(usage)  # fmt: skip
+        if numeric is None:
+            raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+        _check_numeric(item, picture, usage)
+        return numeric
+    if category in ("alphanumeric", "alphabetic") and usage in (Usage.BINARY, Usage.COMP_5):
+        return FieldType.BYTES
+    allowed = {
+        "national": (Usage.NATIONAL, FieldType.NATIONAL), "dbcs": (Usage.DISPLAY_1, FieldType.DBCS),
+        "numeric-edited": (Usage.DISPLAY, FieldType.EDITED),
+    }.get(category, (Usage.DISPLAY, FieldType.TEXT))  # fmt: skip
+    if category == "national" and usage is Usage.DISPLAY_1:
+        return FieldType.DBCS
+    if usage is not allowed[0]:
+        raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+    return allowed[1]
+
+
+def _check_numeric(item: DataItem, picture: Picture, usage: Usage) -> None:
+    if usage in (Usage.BINARY, Usage.COMP_5) and picture.digits > BINARY_DIGITS:
+        raise bad(
+            item.place,
+            "PICTURE",
+            f"{item.label}: a binary item has at most {BINARY_DIGITS} digits, not {picture.digits}",
+        )
+    if usage is Usage.COMP_6 and picture.signed:
+        raise bad(item.place, "PICTURE", f"{item.label}: COMP-6 has no sign")
+
+
+def _length(item: DataItem, kind: FieldType, state: _State) -> int:
+    """Bytes of one occurrence of an elementary item."""
+    usage = item.usage or _natural(item)
+    if item.picture is None:
+        return state.pointer_size if usage is Usage.POINTER else FIXED_LENGTH[usage]
+    if kind is FieldType.BINARY:
+        return _binary_length(item.picture.digits)
+    if kind is FieldType.PACKED:
+        return (item.picture.digits + 1) // 2 if usage is Usage.COMP_6 else item.picture.digits // 2 + 1
+    width = 2 if kind in (FieldType.NATIONAL, FieldType.DBCS, FieldType.NATIONAL_DIGITS) else 1
+    separate = 1 if item.sign and item.sign.separate else 0
+    return (item.picture.length + separate) * width
+
+
+def _binary_length(digits: int) -> int:
+    return 2 if digits <= 4 else 4 if digits <= 9 else 8
+
+
+def _alignment(item: DataItem, state: _State, *, first_only: bool) -> int:
+    """Bytes to align on: for the first elementary item (where the item starts), or the largest within it."""
+    if item.children:
+        inside = [child for child in item.children if child.level != 66 and child.redefines is None]
+        for child in inside:
+            _inherit(child, item)
+        chosen = inside[:1] if first_only else inside
+        return max((_alignment(child, state, first_only=first_only) for child in chosen), default=1)
+    if not item.sync:
+        return 1
+    usage = item.usage or Usage.DISPLAY
+    if usage in (Usage.BINARY, Usage.COMP_5) and item.picture and item.picture.category == "numeric":
+        return min(_binary_length(item.picture.digits), 4)
+    if usage is Usage.POINTER:
+        return state.pointer_size
+    return {Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4,
+            Usage.PROCEDURE_POINTER: 8}.get(usage, 1)  # fmt: skip
+
+
+def _depending(item: DataItem, state: _State) -> tuple[str, ...] | None:
+    """The path of the DEPENDING ON object: an integer defined before the table and not inside one."""
+    if item.occurs is None or item.occurs.depending_on is None:
+        return None
+    written = item.occurs.depending_on
+    parts = [part.upper() for part in written.split(".")]
+    found = [known for known in state.known.get(parts[-1], []) if _qualifies(known, parts)]
+    if not found:
+        raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is no {written} before it in the record")
+    counter = found[-1]
+    around = state.inside[counter.path]
+    whole = (counter.is_numeric and counter.scale <= 0) or counter.type is FieldType.TEXT
+    if not whole or counter.occurs or around != tuple(state.tables[: len(around)]):
+        raise bad(
+            item.place,
+            "OCCURS DEPENDING ON",
+            f"{written} must be a whole number, not in a table that {item.name} is not in",
+        )
+    return counter.path
+
+
+def _qualifies(known: Field, parts: list[str]) -> bool:
+    """Qualifiers must appear in the path from outside in, not necessarily next to each other."""
+    names = iter(part.upper() for part in known.path)
+    return all(part in names for part in parts)
+
+
+def _rename(item: DataItem, state: _State) -> Field:
+    """A RENAMES alias: one elementary item keeps its type, anything else is text over the whole stretch."""
+    first_name, last_name = item.renames or ("", None)
+    first, last = (_single(item, name, state) for name in (first_name, last_name or first_name))
+    if last.offset + last.length < first.offset + first.length or last.offset < first.offset:
+        raise bad(item.place, "RENAMES", f"{last_name} does not come after {first_name}")
+    length = last.offset + last.length - first.offset
+    if last_name is None and not first.is_group:
+        return replace(
+            first,
+            name=item.name,
+            key=item.name,
+            path=(item.name,),
+            level=66,
+            place=item.place,
+            conditions=tuple(item.conditions),
+        )
+    return Field(
+        name=item.name, key=item.name, path=(item.name,), level=66, type=FieldType.TEXT, offset=first.offset, length=length,
+        conditions=tuple(item.conditions), place=item.place,
+    )  # fmt: skip
+
+
+def _single(item: DataItem, name: str, state: _State) -> Field:
+    found = state.known.get(name.upper(), [])
+    if len(found) != 1:
+        raise bad(
+            item.place,
+            "RENAMES",
+            f"{item.label}: {'there is no' if not found else 'there is more than one'} {name} in the record",
+        )
+    if found[0].level in (1, 77) or found[0].occurs:
+        raise bad(item.place, "RENAMES", f"{item.label}: {name} is a record or a table, which cannot be renamed")
+    return found[0]

@@ -1,0 +1,344 @@
+"""Walking a record by its layout, reading and writing.
+
+Offsets in a layout are those of tables at their maximum. While walking, ``shift`` is how many bytes earlier things
+really are, because tables before them have fewer occurrences (only with ``variable_size_occurs="shift_record"``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from tdqsim.errors import ConversionError
+from tdqsim.layouts.codecs import BadValue, decode_value, encode_value, fill
+from tdqsim.layouts.fields import Field, FieldType
+from tdqsim.layouts.layout import CorruptField, Layout
+
+__all__ = ["Decoder", "Encoder", "one_value"]
+
+CUTTABLE = (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL)
+
+
+def shown(path: tuple[str, ...], indexes: tuple[int, ...]) -> str:
+    """A path for people, with the occurrence numbers of the tables it goes through."""
+    return ".".join(path) + (f"({','.join(str(index + 1) for index in indexes)})" if indexes else "")
+
+
+def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
+    """The value at a place in the record; None past its end. A cut text keeps what is there, a cut number is None.
+
+    Raises:
+        BadValue: the bytes are no value.
+    """
+    data = record[start : start + item.length]
+    if len(data) < item.length:
+        if not data or item.type not in CUTTABLE:
+            return None
+        if item.type is FieldType.NATIONAL:
+            data = data[: len(data) & ~1]
+    return decode_value(item, data, layout.rules)
+
+
+class Decoder:
+    """Reads one record."""
+
+    def __init__(self, layout: Layout, record: bytes, *, fillers: bool) -> None:
+        self.layout = layout
+        self.record = record
+        self.fillers = fillers
+        self.corrupt: list[CorruptField] = []
+        self.counters = {item.depending_on for item in layout.walk() if item.depending_on}
+        self.counts: dict[tuple[str, ...], int] = {}
+        self.moving = layout.variable_size_occurs == "shift_record"
+
+    def run(self) -> dict[str, Any]:
+        """The values of all fields."""
+        values, _ = self._fields(self.layout.fields, 0, ())
+        return values
+
+    def _fields(self, fields: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> tuple[dict[str, Any], int]:
+        """Values of fields one after another, and the shift behind them."""
+        values: dict[str, Any] = {}
+        before: dict[tuple[str, ...], int] = {}
+        for item in fields:
+            at = before.get(item.redefines, shift) if item.redefines else shift
+            before[item.path] = at
+            value, after = self._item(item, at, indexes)
+            if item.redefines is None:
+                shift = after
+            if self._wanted(item):
+                values[item.key] = value
+        return values, shift
+
+    def _wanted(self, item: Field) -> bool:
+        """Elementary FILLERs are left out, and FILLER groups that hold nothing else."""
+        if self.fillers or not item.is_filler:
+            return True
+        return item.is_group and any(not inner.is_filler for inner in item.walk() if inner is not item)
+
+    def _item(self, item: Field, shift: int, indexes: tuple[int, ...]) -> tuple[Any, int]:
+        if item.occurs is None:
+            return self._once(item, shift, 0, indexes)
+        count = self._count(item)
+        elements = []
+        for index in range(count):
+            value, shift = self._once(item, shift, index, (*indexes, index))
+            elements.append(value)
+        if self.moving:
+            shift += (item.count - count) * item.length
+        return elements, shift
+
+    def _once(self, item: Field, shift: int, index: int, indexes: tuple[int, ...]) -> tuple[Any, int]:
+        """One occurrence. ``shift`` already holds what earlier occurrences and tables lacked."""
+        moved = shift - index * item.length
+        if item.is_group:
+            value, after = self._fields(item.children, moved, indexes)
+            return value, after + index * item.length
+        start = item.offset - moved
+        leaf: Any = None
+        try:
+            leaf = decode_at(self.layout, item, self.record, start)
+        except BadValue as error:
+            data = self.record[start : start + item.length]
+            self.corrupt.append(CorruptField(shown(item.path, indexes), start, data.hex().upper(), str(error)))
+        if item.path in self.counters:
+            self.counts[item.path] = _as_count(leaf)
+        return leaf, shift
+
+    def _count(self, item: Field) -> int:
+        """How many occurrences there are; never more than the maximum, whatever the record says."""
+        assert item.occurs is not None
+        if item.depending_on is None:
+            return item.occurs.maximum
+        return min(max(self.counts.get(item.depending_on, 0), 0), item.occurs.maximum)
+
+
+def _as_count(value: Any) -> int:
+    if isinstance(value, str):
+        value = value.strip()
+        return int(value) if value.isascii() and value.isdigit() and len(value) <= 9 else 0
+    return int(value) if isinstance(value, int | Decimal) else 0
+
+
+def one_value(layout: Layout, record: bytes, item: Field) -> Any:
+    """The value of one elementary field or RENAMES name.
+
+    Raises:
+        LookupError: it is a group or in a table.
+        ConversionError: its bytes are no value.
+    """
+    if item.level == 66:
+        try:
+            return decode_at(layout, item, record, item.offset)
+        except BadValue as error:
+            raise ConversionError(f"field {item.name}: {error}", offset=item.offset) from None
+    value: Any = Decoder(layout, record, fillers=True).run()
+    for key in item.path:
+        if not isinstance(value, dict):
+            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")
+        value = value[key]
+    return value
+
+
+class Encoder:
+    """Writes one record. ``record`` grows as fields are reached; with a base it starts as that."""
+
+    def __init__(self, layout: Layout, base: bytes | None) -> None:
+        self.layout = layout
+        self.base = None if base is None else bytes(base)
+        self.record = bytearray(base or b"")
+        self.counters = {item.depending_on for item in layout.walk() if item.depending_on}
+        self.counts: dict[tuple[str, ...], int] = {}
+        self.shared: list[tuple[Field, int, Any, tuple[int, ...]]] = []
+        self.moving = layout.variable_size_occurs == "shift_record"
+
+    def run(self, values: Mapping[str, Any]) -> bytes:
+        """The record."""
+        self._fields(self.layout.fields, values, 0, (), shared=False)
+        for item, start, value, indexes in self.shared:
+            self._agree(item, start, value, indexes)
+        self._keep_counts()
+        return bytes(self.record)
+
+    def _keep_counts(self) -> None:
+        """With a base, what lies behind a table of variable length could not move with it."""
+        if self.base is None or not self.moving:
+            return
+        before = Decoder(self.layout, self.base, fillers=True)
+        before.run()
+        for path, count in self.counts.items():
+            if before.counts.get(path, 0) != count:
+                raise ConversionError(
+                    f"{shown(path, ())}: a table's size cannot be changed in a base record; encode without one"
+                )
+
+    def _agree(self, item: Field, start: int, value: Any, indexes: tuple[int, ...]) -> None:
+        """Fields that share bytes must not contradict each other."""
+        try:
+            same = decode_at(self.layout, item, bytes(self.record), start) == decode_value(
+                item, encode_value(item, value, self.layout.rules), self.layout.rules
+            )
+        except BadValue:
+            same = False
+        if not same:
+            raise ConversionError(
+                f"{shown(item.path, indexes)}: {str(value)[:60]!r} contradicts another field that shares its bytes",
+                offset=start,
+            )
+
+    def _fields(
+        self,
+        fields: tuple[Field, ...],
+        values: Mapping[str, Any],
+        shift: int,
+        indexes: tuple[int, ...],
+        *,
+        shared: bool,
+    ) -> int:
+        if not isinstance(values, Mapping):
+            where = shown(fields[0].path[:-1], indexes)
+            raise ConversionError(f"{where}: expected a mapping of field names to values")  # noqa: TRY004 - bad input
+        _refuse_unknown(fields, values, indexes)
+        for group in _sharing(fields):
+            given = [
+                item for item in group if values.get(item.key) is not None or (len(group) == 1 and item.key in values)
+            ]
+            if not given and self.base is None:
+                _refuse_missing(group, shift, indexes)
+                given = group[:1]
+            after = shift
+            for item in group:
+                if item in given or self.base is not None:
+                    value = values.get(item.key, _ABSENT)
+                    end = self._item(item, value, shift, indexes, shared=shared or len(group) > 1)
+                else:
+                    end = shift
+                    self._reach(item.offset - shift + item.size)
+                after = end if item.redefines is None else after
+            shift = after
+        return shift
+
+    def _item(self, item: Field, value: Any, shift: int, indexes: tuple[int, ...], *, shared: bool) -> int:
+        if item.occurs is None:
+            return self._once(item, value, shift, 0, indexes, shared=shared)
+        elements = self._elements(item, value, indexes)
+        for index, element in enumerate(elements):
+            shift = self._once(item, element, shift, index, (*indexes, index), shared=shared)
+        if self.moving:
+            shift += (item.count - len(elements)) * item.length
+        else:
+            self._reach(item.offset - shift + item.size)
+        return shift
+
+    def _elements(self, item: Field, value: Any, indexes: tuple[int, ...]) -> Sequence[Any]:
+        """The elements of a table, checked against its size and its DEPENDING ON field."""
+        assert item.occurs is not None
+        count = self.counts.get(item.depending_on) if item.depending_on else item.occurs.maximum
+        if value is _ABSENT:
+            return [_ABSENT] * min(count or 0, item.occurs.maximum)
+        if not isinstance(value, list | tuple):
+            raise ConversionError(f"{shown(item.path, indexes)}: expected a list of {item.occurs.maximum} elements")
+        limit = min(max(count, 0), item.occurs.maximum) if count is not None else item.occurs.maximum
+        if len(value) != limit:
+            says = (
+                f"{item.depending_on[-1]} says {count}, at most {item.occurs.maximum}"
+                if item.depending_on
+                else str(item.occurs.maximum)
+            )
+            raise ConversionError(f"{shown(item.path, indexes)}: {len(value)} elements were given; {says}")
+        return value
+
+    def _once(self, item: Field, value: Any, shift: int, index: int, indexes: tuple[int, ...], *, shared: bool) -> int:
+        moved = shift - index * item.length
+        if not item.is_group:
+            self._leaf(item, value, item.offset - moved, indexes, shared=shared)
+            return shift
+        after = (
+            self._fields(item.children, {} if value is _ABSENT else value, moved, indexes, shared=shared)
+            + index * item.length
+        )
+        self._reach(item.offset - after + (index + 1) * item.length)
+        return after
+
+    def _leaf(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, shared: bool) -> None:
+        fresh = len(self.record) < start + item.length
+        if value is not _ABSENT:
+            self._write(item, value, start, indexes, fresh=fresh)
+            if shared and value is not None:
+                self.shared.append((item, start, value, indexes))
+        elif fresh and self.base is None:
+            self._reach(start)
+            self.record[start : start + item.length] = fill(item, self.layout.rules)
+        if item.path in self.counters:
+            try:
+                self.counts[item.path] = _as_count(
+                    decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)
+                )
+            except BadValue:
+                self.counts[item.path] = 0
+
+    def _write(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, fresh: bool) -> None:
+        """Write a value unless the bytes already say it. None leaves what a base holds, if that reads as None."""
+        if (self.base is not None or not fresh) and self._says(item, value, start):
+            return
+        try:
+            data = encode_value(item, value, self.layout.rules)
+        except ConversionError as error:
+            raise ConversionError(
+                str(error) if not indexes else f"{shown(item.path, indexes)}: {error}", offset=start
+            ) from None
+        self.record += bytes(max(start - len(self.record), 0))
+        self.record[start : start + item.length] = data
+
+    def _says(self, item: Field, value: Any, start: int) -> bool:
+        """Whether the bytes there read as this value (corrupt bytes read as None, as decoding gives them)."""
+        try:
+            current = decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)
+        except BadValue:
+            current = None
+        return type(current) is type(value) and str(current) == str(value)
+
+    def _reach(self, size: int) -> None:
+        """Slack and unused bytes are X'00'; a base keeps its length."""
+        if self.base is None:
+            self.record += bytes(max(size - len(self.record), 0))
+
+
+class _Absent:
+    """No value was given (None is a value: null)."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+_ABSENT = _Absent()
+
+
+def _sharing(fields: tuple[Field, ...]) -> Iterator[list[Field]]:
+    """Fields that share bytes, together: each one with what redefines it."""
+    groups: dict[tuple[str, ...], list[Field]] = {}
+    owner: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for item in fields:
+        first = owner[item.redefines] if item.redefines else item.path
+        owner[item.path] = first
+        groups.setdefault(first, []).append(item)
+    yield from groups.values()
+
+
+def _refuse_missing(group: list[Field], shift: int, indexes: tuple[int, ...]) -> None:
+    """Fields without a value are refused unless they are FILLERs; None counts as one where nothing shares the bytes."""
+    if any(not inner.is_filler for item in group for inner in item.walk()):
+        names = " or ".join(item.name for item in group)
+        where = shown(group[0].path[:-1], indexes)
+        raise ConversionError(
+            f"{where + '.' if where else ''}{names}: no value was given", offset=group[0].offset - shift
+        )
+
+
+def _refuse_unknown(fields: tuple[Field, ...], values: Mapping[str, Any], indexes: tuple[int, ...]) -> None:
+    known = {item.key for item in fields}
+    for name in values:
+        if name not in known:
+            where = shown(fields[0].path[:-1], indexes) or "the record"
+            raise ConversionError(f"{where} has no field {str(name)[:60]!r}; it has {', '.join(sorted(known))}"[:500])

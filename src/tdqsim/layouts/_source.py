@@ -1,0 +1,193 @@
+"""From the lines of a copybook to one text whose every character knows its line and column.
+
+COBOL source comes in two reference formats. In *fixed* format columns 1 to 6 hold a sequence number, column 7 an
+indicator (``*`` or ``/`` comment, ``-`` continuation, ``D`` debugging line), columns 8 to 72 the text; what follows is
+ignored. In *free* format the whole line is text. ``*>`` starts a comment in both. Debugging lines are comments, since a
+layout has no DEBUGGING MODE.
+
+Continuation follows the language reference: a continued literal runs to column 72 and goes on after the quote that
+opens it again; a continued word goes on at the first non-blank.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tdqsim.errors import LayoutError
+
+__all__ = ["Place", "SourceText", "bad", "read_source"]
+
+MAX_SOURCE = 4 * 1024 * 1024
+TAB_STOPS = 8
+QUOTES = "'\""
+SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}")
+SOURCE_DIRECTIVE = re.compile(
+    r"\s*(?:>>|\$SET\s+)SOURCE\s*(?:FORMAT)?\s*(?:IS)?\s*\(?\"?(FREE|FIXED)\"?\)?\s*\.?\s*", re.IGNORECASE
+)
+LISTING = re.compile(r"\s*(?:EJECT|SKIP[123])\s*\.?\s*$|\s*TITLE\s+['\"].*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: file name as given, line and column from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """``file:line:column``, as compilers write it."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def bad(place: Place, clause: str, message: str) -> LayoutError:
+    """A :class:`LayoutError` that names place, clause and what is allowed."""
+    return LayoutError(f"{place}: {clause}: {message}" if clause else f"{place}: {message}")
+
+
+@dataclass(slots=True)
+class SourceText:
+    """The program text of one file, comments and columns taken away, with a way back to line and column."""
+
+    file: str
+    _parts: list[str] = field(default_factory=list)
+    _length: int = 0
+    _starts: list[int] = field(default_factory=list)
+    _places: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of the text; lines end with a newline before them."""
+        return "".join(self._parts)
+
+    def add(self, text: str, line: int, column: int) -> None:
+        """Append a stretch of text that begins at this line and column."""
+        self._starts.append(self._length)
+        self._places.append((line, column))
+        self._parts.append(text)
+        self._length += len(text)
+
+    def end_at(self, width: int | None) -> None:
+        """Pad the last stretch with blanks to this width, or with None take its trailing blanks away."""
+        last = self._parts.pop() if self._parts else ""
+        self._length -= len(last)
+        last = last.rstrip(" ") if width is None else last.ljust(width)
+        self._parts.append(last)
+        self._length += len(last)
+
+    def place(self, offset: int) -> Place:
+        """The place of one character of ``text``."""
+        if not self._starts:
+            return Place(self.file, 1, 1)
+        index = max(bisect_right(self._starts, offset) - 1, 0)
+        line, column = self._places[index]
+        return Place(self.file, line, column + max(offset - self._starts[index], 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    column: int
+    text: str
+    continues: bool
+
+
+def read_source(text: str, file: str, *, source_format: str = "auto", columns: tuple[int, int] = (6, 72)) -> SourceText:
+    """Take comments, sequence numbers and continuations out of copybook text.
+
+    Args:
+        text: the copybook as read, any line ends.
+        file: its name for messages.
+        source_format: ``fixed``, ``free`` or ``auto`` (fixed when every line could be fixed).
+        columns: for fixed format, how many columns precede the indicator and where the text ends.
+
+    Raises:
+        LayoutError: the text is larger than 4 MiB, or column 7 holds an unknown indicator.
+    """
+    if len(text) > MAX_SOURCE:
+        raise bad(Place(file, 1, 1), "", f"the copybook has {len(text)} characters; at most {MAX_SOURCE} are read")
+    if source_format not in ("auto", "fixed", "free"):
+        raise LayoutError(f"source format {source_format!r}: must be auto, fixed or free")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "").expandtabs(TAB_STOPS).split("\n")
+    fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns[0]))
+    return _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])
+
+
+def _looks_fixed(lines: list[str], left: int) -> bool:
+    """Whether every line has blanks or a sequence number in columns 1 to 6 and an indicator in column 7."""
+    for line in lines:
+        if not line.strip() or SOURCE_DIRECTIVE.fullmatch(line):
+            continue
+        if len(line) <= left:
+            if not line.strip().isdigit():
+                return False
+        elif not (SEQUENCE.fullmatch(line[:6]) or left != 6) or line[left] not in " *-/dD$":
+            return False
+    return True
+
+
+def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[int, int]) -> Iterator[_Line]:
+    left, right = columns
+    for number, line in enumerate(lines, 1):
+        directive = SOURCE_DIRECTIVE.fullmatch(line)
+        if directive:
+            fixed = directive[1].upper() == "FIXED"
+            continue
+        if fixed:
+            if len(line) <= left:
+                continue
+            indicator, column, body = line[left], left + 2, line[left + 1 : right]
+            if indicator in "*/dD$":
+                continue
+            if indicator not in " -":
+                raise bad(
+                    Place(file, number, left + 1),
+                    "indicator",
+                    f"column {left + 1} is {indicator!r}; blank, *, /, D or - is allowed",
+                )
+        else:
+            indicator, column, body = " ", 1, line
+            if body.lstrip().startswith("*"):
+                continue
+        if not LISTING.match(body) and (body.strip() or indicator == "-"):
+            yield _Line(number, column, body, indicator == "-")
+
+
+def _strip_comment(body: str, quote: str) -> tuple[str, str]:
+    """The text before ``*>``, and the quote still open at its end (empty when none)."""
+    for index, char in enumerate(body):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in QUOTES:
+            quote = char
+        elif body.startswith("*>", index):
+            return body[:index], quote
+    return body, quote
+
+
+def _join(file: str, lines: list[_Line], right: int) -> SourceText:
+    source = SourceText(file)
+    quote = ""
+    for line in lines:
+        body, column = line.text, line.column
+        if line.continues:
+            indent = len(body) - len(body.lstrip())
+            body, column = body[indent:], column + indent
+            if quote:
+                if not body.startswith(quote):
+                    raise bad(
+                        Place(file, line.number, column), "literal", f"a continued literal must go on with {quote}"
+                    )
+                source.end_at(right - line.column + 1)
+                body, column = body[1:], column + 1
+            else:
+                source.end_at(None)
+        else:
+            quote = ""
+            source.add("\n", line.number, column)
+        body, quote = _strip_comment(body, quote)
+        source.add(body, line.number, column)
+    return source

@@ -1,0 +1,457 @@
+"""Elementary values: bytes to Python and back, exactly.
+
+What a byte pattern means follows the data representations of Enterprise COBOL where they are defined, and the rules that
+readers of mainframe files have come to expect where they are not (``facts/rules`` rows LAY-...):
+
+* DISPLAY numbers: digits with an overpunched sign (zone C or D; F is none), or a sign of its own; blanks and X'00' between
+  digits are passed over; ``.`` and ``,`` are decimal points that stand in the data. Only blanks or X'00': null.
+* Packed numbers: sign C, D or F; all X'00': null.
+* Binary numbers are not cut to their PICTURE; an unsigned one with its top bit set is corrupt, except COMP-5 and those
+  of 9 and 18 digits.
+* Text of X'00' only is null.
+
+A null is None in Python. What is none of this is corrupt: :class:`BadValue`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts._items import Usage
+from tdqsim.layouts.fields import Field, FieldType
+
+__all__ = ["BadValue", "FloatFormat", "Rules", "Value", "decode_value", "encode_value", "fill", "overflows"]
+
+Value = str | int | Decimal | float | bytes | None
+
+FLOAT_FORMATS = ("IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian")
+FloatFormat = str
+LONG_DIGITS = 18
+WIDENED_DIGITS = (9, 18)
+DIGIT, PLUS, MINUS, POINT, SKIP, BAD = 0, 16, 32, 48, 49, 255
+EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
+
+
+class BadValue(ValueError):
+    """The bytes are no value of the field's type; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the values of a layout are read.
+
+    Attributes:
+        code_page: name of the code page of text and DISPLAY numbers.
+        floating_point: COMP-1 and COMP-2: IBM (hexadecimal), IEEE754, or either with ``_little_endian``.
+        native_little_endian: COMP-5 has its low byte first.
+        strict_overpunch: a sign on an unsigned DISPLAY number is corrupt; else a plus is read over.
+        null_detection: text of X'00' is None; else it is the text of those bytes.
+        utf16_big_endian: byte order of PIC N.
+    """
+
+    code_page: str = "037"
+    floating_point: FloatFormat = "IBM"
+    native_little_endian: bool = False
+    strict_overpunch: bool = True
+    null_detection: bool = True
+    utf16_big_endian: bool = True
+
+    def __post_init__(self) -> None:
+        if self.floating_point not in FLOAT_FORMATS:
+            raise LayoutError(f"floating_point {self.floating_point!r}: must be one of {', '.join(FLOAT_FORMATS)}")
+
+    def page(self, field: Field) -> CodePage:
+        """The code page of one field."""
+        return codepage(field.code_page or self.code_page)
+
+
+def decode_value(field: Field, data: bytes, rules: Rules) -> Value:
+    """The value of an elementary field from exactly its bytes.
+
+    Raises:
+        BadValue: the bytes are no value of this type.
+    """
+    return _DECODERS[field.type](field, data, rules)
+
+
+def encode_value(field: Field, value: object, rules: Rules) -> bytes:
+    """The bytes of a value, exactly ``field.length`` long.
+
+    Raises:
+        ConversionError: the value is of the wrong type, too long or too large; nothing is cut silently.
+    """
+    if value is None:
+        return _null(field)
+    data = _ENCODERS[field.type](field, value, rules)
+    assert len(data) == field.length
+    return data
+
+
+def fill(field: Field, rules: Rules) -> bytes:
+    """What a field that nobody gives a value holds: its VALUE, else zero for numbers, X'00' for pointers, else blanks."""
+    if field.values and field.values[0][1] is None:
+        try:
+            literal = field.values[0][0]
+            return encode_value(field, Decimal(literal) if field.is_numeric else literal, rules)
+        except (ConversionError, ArithmeticError):
+            pass  # a figurative constant or an edited VALUE: blanks or zeros stand for it
+    if field.is_numeric:
+        return encode_value(field, 0, rules)
+    if field.type in (FieldType.FLOAT, FieldType.BYTES):
+        return bytes(field.length)
+    if field.type is FieldType.NATIONAL:
+        return encode_value(field, "", rules)
+    return bytes([rules.page(field).space]) * field.length
+
+
+def overflows(field: Field, unscaled: int) -> bool:
+    """Whether a number read from a record has more digits than the type it is given out as can hold."""
+    if field.type is FieldType.BINARY:
+        if field.usage is Usage.COMP_5 or field.scale <= 0:
+            return False
+        return abs(unscaled) >= int(10**field.digits)
+    if field.scale <= 0 and field.digits <= LONG_DIGITS:
+        return False
+    return abs(unscaled) >= int(10**field.digits)
+
+
+def _null(field: Field) -> bytes:
+    if field.type in (FieldType.BINARY, FieldType.FLOAT, FieldType.BYTES):
+        raise ConversionError(f"{'.'.join(field.path)}: None has no representation in a {field.type} field")
+    return bytes(field.length)
+
+
+def _wrong(field: Field, value: object, allowed: str) -> ConversionError:
+    return ConversionError(f"{'.'.join(field.path)}: {str(value)[:60]!r} does not fit; allowed: {allowed}")
+
+
+# Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _scaled(field: Field, unscaled: int) -> int | Decimal:
+    if overflows(field, unscaled):
+        raise BadValue(f"{unscaled} has more digits than the PICTURE, {field.digits}")
+    if field.scale > 0:
+        sign, digits = (1, -unscaled) if unscaled < 0 else (0, unscaled)
+        return Decimal((sign, tuple(map(int, str(digits))), -field.scale))
+    return unscaled * int(10**-field.scale)
+
+
+def _unscaled(field: Field, value: object) -> int:
+    """The digits of a number as the field stores them; refuses what would lose digits."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise _wrong(field, value, "an int or a Decimal")
+    number = Decimal(value)
+    if not number.is_finite() or abs(number.adjusted()) > 2 * 38:
+        raise _wrong(field, value, "a finite number")
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    moved = exponent + field.scale
+    whole = int("".join(map(str, digits)) or "0")
+    if moved < 0:
+        whole, lost = divmod(whole, 10**-moved)
+        if lost:
+            raise _wrong(
+                field,
+                value,
+                f"{max(field.scale, 0)} digits after the decimal point"
+                if field.scale >= 0
+                else f"multiples of 10**{-field.scale}",
+            )
+    else:
+        whole *= 10**moved
+    if sign and whole and not field.signed:
+        raise _wrong(field, value, "no negative numbers, the PICTURE has no S")
+    return -whole if sign else whole
+
+
+def _digits(field: Field, value: object) -> tuple[bool, str]:
+    unscaled = _unscaled(field, value)
+    text = str(abs(unscaled))
+    if len(text) > field.digits:
+        raise _wrong(field, value, f"{field.digits} digits with scale {field.scale}")
+    return unscaled < 0, text.rjust(field.digits, "0")
+
+
+@cache
+def _number_table(family: str) -> bytes:
+    """What each byte means in a DISPLAY number: digit, digit with plus (16+) or minus (32+), signs, points, skipped."""
+    table = bytearray([BAD]) * 256
+    if family == EBCDIC_FAMILY:
+        for digit in range(10):
+            table[0xF0 + digit], table[0xC0 + digit], table[0xD0 + digit] = digit, PLUS + digit, MINUS + digit
+        minus, plus, points, blank = 0x60, 0x4E, (0x4B, 0x6B), 0x40
+    else:
+        for digit in range(10):
+            table[0x30 + digit] = digit
+            table[b"{ABCDEFGHI"[digit]], table[b"}JKLMNOPQR"[digit]] = PLUS + digit, MINUS + digit
+        minus, plus, points, blank = 0x2D, 0x2B, (0x2E, 0x2C), 0x20
+    table[plus], table[minus] = PLUS + 15, MINUS + 15
+    table[points[0]] = table[points[1]] = POINT
+    table[blank] = table[0] = SKIP
+    return bytes(table)
+
+
+def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
+    meaning = data.translate(_number_table(family))
+    negative: bool | None = None
+    digits: list[str] = []
+    point = -1
+    for code in meaning:
+        if code < 10:
+            digits.append(str(code))
+        elif code == SKIP:
+            continue
+        elif code == POINT and point < 0:
+            point = len(digits)
+        elif code in (BAD, POINT) or negative is not None:
+            raise BadValue("a byte is no digit, sign or decimal point, or there are two signs")
+        else:
+            negative = code >= MINUS
+            _check_sign(field, code, negative=negative, rules=rules)
+            if code & 15 < 10:
+                digits.append(str(code & 15))
+    if not digits:
+        if negative is None and point < 0:
+            return 0 if field.blank_when_zero and any(data) else None
+        raise BadValue("there is a sign or a point, but no digit")
+    number = int("".join(digits))
+    return _pointed(field, -number if negative else number, len(digits) - point if point >= 0 else None)
+
+
+def _check_sign(field: Field, code: int, *, negative: bool, rules: Rules) -> None:
+    if field.signed:
+        return
+    if negative or (rules.strict_overpunch and code & 15 < 10):
+        raise BadValue("the field is unsigned, its PICTURE has no S")
+
+
+def _pointed(field: Field, number: int, after_point: int | None) -> int | Decimal:
+    """A point that stands in the data wins over the one the PICTURE implies."""
+    if after_point is None:
+        return _scaled(field, number)
+    if field.scale < after_point or (field.scale <= 0 and after_point >= 0):
+        raise BadValue("there is a decimal point, and more digits behind it than the PICTURE allows")
+    return _scaled(field, number * int(10 ** (field.scale - after_point)))
+
+
+def _decode_zoned(field: Field, data: bytes, rules: Rules) -> Value:
+    return _parse_display(field, data, rules, rules.page(field).kind)
+
+
+def _encode_zoned(field: Field, value: object, rules: Rules) -> bytes:
+    ascii_page = rules.page(field).kind != EBCDIC_FAMILY
+    negative, digits = _digits(field, value)
+    if field.blank_when_zero and not digits.strip("0"):
+        return (b" " if ascii_page else b"\x40") * field.length
+    text = _signed_text(field, digits, negative=negative)
+    # The sign, whatever the code page: '{' and 'A'-'I' lie at C0-C9 in EBCDIC, '}' and 'J'-'R' at D0-D9.
+    return text.encode("ascii") if ascii_page else text.encode("cp037")
+
+
+def _signed_text(field: Field, digits: str, *, negative: bool) -> str:
+    if not field.signed:
+        return digits
+    leading = field.sign is not None and field.sign.leading
+    if field.sign is not None and field.sign.separate:
+        mark = "-" if negative else "+"
+        return mark + digits if leading else digits + mark
+    index = 0 if leading else len(digits) - 1
+    mark = ("}JKLMNOPQR" if negative else "{ABCDEFGHI")[int(digits[index])]
+    return digits[:index] + mark + digits[index + 1 :]
+
+
+def _decode_national_digits(field: Field, data: bytes, rules: Rules) -> Value:
+    try:
+        text = data.decode("utf-16-be" if rules.utf16_big_endian else "utf-16-le").encode("ascii")
+    except UnicodeError:
+        raise BadValue("the bytes are no digits in UTF-16") from None
+    return _parse_display(field, text, rules, ASCII_FAMILY)
+
+
+def _encode_national_digits(field: Field, value: object, rules: Rules) -> bytes:
+    negative, digits = _digits(field, value)
+    text = (
+        " " * (field.length // 2)
+        if field.blank_when_zero and not digits.strip("0")
+        else _signed_text(field, digits, negative=negative)
+    )
+    return text.encode("utf-16-be" if rules.utf16_big_endian else "utf-16-le")
+
+
+def _byte_order(field: Field, rules: Rules) -> str:
+    return "little" if field.usage is Usage.COMP_5 and rules.native_little_endian else "big"
+
+
+def _decode_binary(field: Field, data: bytes, rules: Rules) -> Value:
+    number = int.from_bytes(data, "little" if _byte_order(field, rules) == "little" else "big", signed=field.signed)
+    if (
+        not field.signed
+        and field.usage is not Usage.COMP_5
+        and field.digits not in WIDENED_DIGITS
+        and number >> (8 * len(data) - 1)
+    ):
+        raise BadValue("the top bit of an unsigned number is set")
+    return _scaled(field, number)
+
+
+def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
+    unscaled = _unscaled(field, value)
+    bits = 8 * field.length - 1
+    top = (1 << bits) - 1
+    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS):
+        top = (1 << (bits + 1)) - 1
+    low = -(1 << bits) if field.signed else 0
+    if not low <= unscaled <= top or overflows(field, unscaled):
+        raise _wrong(
+            field, value, f"numbers of {field.length} bytes and {field.digits} digits with scale {field.scale}"
+        )
+    return unscaled.to_bytes(
+        field.length, "little" if _byte_order(field, rules) == "little" else "big", signed=field.signed
+    )
+
+
+def _decode_packed(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001 - one signature for all
+    if not any(data) and field.usage is not Usage.COMP_6:
+        return None
+    text = data.hex()
+    sign = "f"
+    if field.usage is not Usage.COMP_6:
+        text, sign = text[:-1], text[-1]
+    if not text.isdecimal() or sign not in "cdf":
+        raise BadValue("a digit is over 9, or the sign is none of C, D and F")
+    number = int(text)
+    return _scaled(field, -number if sign == "d" else number)
+
+
+def _encode_packed(field: Field, value: object, rules: Rules) -> bytes:  # noqa: ARG001
+    negative, digits = _digits(field, value)
+    sign = "" if field.usage is Usage.COMP_6 else ("d" if negative else "c") if field.signed else "f"
+    return bytes.fromhex((digits + sign).rjust(2 * field.length, "0"))
+
+
+# Floating point ---------------------------------------------------------------------------------------------------
+
+
+def _decode_float(field: Field, data: bytes, rules: Rules) -> Value:
+    if rules.floating_point.endswith("little_endian"):
+        data = data[::-1]
+    if rules.floating_point.startswith("IEEE754"):
+        return float(struct.unpack(">f" if len(data) == 4 else ">d", data)[0])
+    bits = 8 * len(data) - 8
+    number = int.from_bytes(data, "big")
+    fraction, exponent = number & ((1 << bits) - 1), (number >> bits) & 0x7F
+    value = math.ldexp(fraction, 4 * (exponent - 64) - bits)
+    return -value if number >> (bits + 7) else value
+
+
+def _encode_float(field: Field, value: object, rules: Rules) -> bytes:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise _wrong(field, value, "a number")
+    number = float(value)
+    if rules.floating_point.startswith("IEEE754"):
+        try:
+            data = struct.pack(">f" if field.length == 4 else ">d", number)
+        except OverflowError:
+            raise _wrong(field, value, "numbers in the range of COMP-1") from None
+    else:
+        data = _hexadecimal(field, number, value)
+    return data[::-1] if rules.floating_point.endswith("little_endian") else data
+
+
+def _hexadecimal(field: Field, number: float, value: object) -> bytes:
+    """IBM hexadecimal floating point: sign, exponent of 16 in excess 64, 24 or 56 bits of fraction, normalised."""
+    if not math.isfinite(number):
+        raise _wrong(field, value, "finite numbers")
+    bits = 8 * field.length - 8
+    mantissa, exponent2 = math.frexp(abs(number))
+    exponent = -(-exponent2 // 4)
+    fraction = round(math.ldexp(mantissa, bits + exponent2 - 4 * exponent))
+    if fraction >> bits:
+        fraction, exponent = fraction >> 4, exponent + 1
+    if number == 0 or exponent < -64:
+        fraction, exponent = 0, -64
+    if exponent > 63:
+        raise _wrong(field, value, "numbers up to 7.2E+75")
+    sign = 0x80 if math.copysign(1.0, number) < 0 else 0
+    return ((sign | (exponent + 64)) << bits | fraction).to_bytes(field.length, "big")
+
+
+# Text -------------------------------------------------------------------------------------------------------------
+
+
+def _decode_text(field: Field, data: bytes, rules: Rules) -> Value:
+    if rules.null_detection and not any(data):
+        return None
+    try:
+        return rules.page(field).decode(data)
+    except ConversionError as error:
+        raise BadValue(str(error)) from None
+
+
+def _encode_text(field: Field, value: object, rules: Rules) -> bytes:
+    if not isinstance(value, str):
+        raise _wrong(field, value, "text")
+    page = rules.page(field)
+    try:
+        data = page.encode(value)
+    except ConversionError as error:
+        raise ConversionError(f"{'.'.join(field.path)}: {error}") from None
+    return _padded(field, value, data, bytes([page.space]))
+
+
+def _padded(field: Field, value: object, data: bytes, blank: bytes) -> bytes:
+    if len(data) > field.length:
+        raise _wrong(field, value, f"text of {field.length} bytes")
+    pad = blank * ((field.length - len(data)) // len(blank))
+    return pad + data if field.justified else data + pad
+
+
+def _decode_national(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
+    if rules.null_detection and not any(data):
+        return None
+    try:
+        return data.decode("utf-16-be" if rules.utf16_big_endian else "utf-16-le")
+    except UnicodeError:
+        raise BadValue("the bytes are no UTF-16") from None
+
+
+def _encode_national(field: Field, value: object, rules: Rules) -> bytes:
+    if not isinstance(value, str):
+        raise _wrong(field, value, "text")
+    order = "utf-16-be" if rules.utf16_big_endian else "utf-16-le"
+    try:
+        return _padded(field, value, value.encode(order), " ".encode(order))
+    except UnicodeError:
+        raise _wrong(field, value, "text without lone surrogates") from None
+
+
+def _decode_bytes(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
+    return data
+
+
+def _encode_bytes(field: Field, value: object, rules: Rules) -> bytes:  # noqa: ARG001
+    if not isinstance(value, bytes | bytearray | memoryview) or len(value) != field.length:
+        raise _wrong(field, value, f"{field.length} bytes")
+    return bytes(value)
+
+
+_DECODERS = {
+    FieldType.TEXT: _decode_text, FieldType.EDITED: _decode_text, FieldType.NATIONAL: _decode_national,
+    FieldType.DBCS: _decode_bytes, FieldType.BYTES: _decode_bytes, FieldType.ZONED: _decode_zoned,
+    FieldType.NATIONAL_DIGITS: _decode_national_digits, FieldType.BINARY: _decode_binary,
+    FieldType.PACKED: _decode_packed, FieldType.FLOAT: _decode_float,
+}  # fmt: skip
+
+_ENCODERS = {
+    FieldType.TEXT: _encode_text, FieldType.EDITED: _encode_text, FieldType.NATIONAL: _encode_national,
+    FieldType.DBCS: _encode_bytes, FieldType.BYTES: _encode_bytes, FieldType.ZONED: _encode_zoned,
+    FieldType.NATIONAL_DIGITS: _encode_national_digits, FieldType.BINARY: _encode_binary,
+    FieldType.PACKED: _encode_packed, FieldType.FLOAT: _encode_float,
+}  # fmt: skip

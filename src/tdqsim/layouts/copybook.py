@@ -1,0 +1,164 @@
+"""COBOL copybooks: text in, layouts out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from tdqsim.errors import LayoutError
+from tdqsim.layouts._items import DataItem, read_items
+from tdqsim.layouts._place import place_items
+from tdqsim.layouts._source import read_source
+from tdqsim.layouts._tokens import CopyResolver, read_tokens
+from tdqsim.layouts.codecs import Rules
+from tdqsim.layouts.fields import Field
+from tdqsim.layouts.layout import Layout
+
+__all__ = ["Copybook", "SourceFormat", "copybook_library", "load_copybook", "parse_copybook"]
+
+SourceFormat = Literal["auto", "fixed", "free"]
+MEMBER_SUFFIXES = ("", ".cpy", ".cbl", ".cob", ".copy", ".cobol", ".inc")
+MAX_COPYBOOK = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Copybook:
+    """What one copybook defines.
+
+    Attributes:
+        file: its name.
+        records: one layout for each level 01 or 77 item, or a single one when there is no level 01.
+        whole: all of it as one record, one after the other, as readers that know of one record only take it.
+    """
+
+    file: str
+    records: tuple[Layout, ...]
+    whole: Layout
+
+    def record(self, name: str | None = None) -> Layout:
+        """The layout of one record; without a name the only one there is.
+
+        Raises:
+            LayoutError: no record of that name, or several and no name; the message lists them.
+        """
+        if name is None and len(self.records) == 1:
+            return self.records[0]
+        found = [layout for layout in self.records if name is not None and layout.name.upper() == name.upper()]
+        if len(found) != 1:
+            names = ", ".join(layout.name for layout in self.records)
+            asked = f"no record {name!r}" if name is not None else "more than one record"
+            raise LayoutError(f"{self.file}: the copybook has {asked}; it has {names}")
+        return found[0]
+
+
+def parse_copybook(
+    text: str,
+    *,
+    file: str = "<copybook>",
+    source_format: SourceFormat = "auto",
+    columns: tuple[int, int] = (6, 72),
+    library: CopyResolver | None = None,
+    pointer_size: Literal[4, 8] = 4,
+    rules: Rules | None = None,
+) -> Copybook:
+    """Read a copybook.
+
+    Args:
+        text: its text.
+        file: its name for messages.
+        source_format: fixed or free reference format; ``auto`` looks at the columns.
+        columns: fixed format: columns before the indicator, last column of text.
+        library: finds the members that COPY names; see :func:`copybook_library`.
+        pointer_size: bytes of USAGE POINTER: 4, or 8 under LP(64).
+        rules: code page and number formats of the layouts.
+
+    Raises:
+        LayoutError: the text is no copybook; the message names file, line, column and clause.
+    """
+    source = read_source(text, file, source_format=source_format, columns=columns)
+    tokens = read_tokens(source, library, source_format=source_format, columns=columns)
+    items = read_items(tokens)
+    if not any(item.level not in (66, 88) for item in items):
+        raise LayoutError(f"{file}:1:1: the copybook defines no field")
+    chosen = rules or Rules()
+    records = tuple(_layout(group, file, pointer_size, chosen) for group in _records(items))
+    if len(records) == 1:
+        return Copybook(file, records, records[0])
+    fields, renames = place_items(items, pointer_size=pointer_size)
+    return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
+
+
+def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: object) -> Copybook:
+    """Read a copybook file; COPY is looked up beside it unless ``library`` is given. Options as :func:`parse_copybook`.
+
+    Raises:
+        LayoutError: the file cannot be read, or is no copybook.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes() if path.stat().st_size <= MAX_COPYBOOK else None
+    except OSError as error:
+        raise LayoutError(f"{path}: {error.strerror or error}") from error
+    if data is None:
+        raise LayoutError(f"{path}: larger than {MAX_COPYBOOK} bytes; is it a copybook?")
+    try:
+        text = data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        text = data.decode("latin-1")  # comments in a national code page; the COBOL words themselves are ASCII
+    options.setdefault("library", copybook_library(path.parent))
+    return parse_copybook(text, file=str(path), **options)  # type: ignore[arg-type]
+
+
+def copybook_library(*folders: str | Path) -> CopyResolver:
+    """A resolver that looks COPY members up in folders, any case, with the usual suffixes."""
+    places = [Path(folder) for folder in folders]
+
+    def resolve(name: str, library: str) -> tuple[str, str]:
+        if not name or any(mark in name for mark in ("/", "\\", "..", "\x00")):
+            raise LookupError(f"{name[:60]!r} is no member name")
+        wanted = {(name + suffix).lower() for suffix in MEMBER_SUFFIXES}
+        for folder in [
+            place / library for place in places if library and ".." not in library and "/" not in library
+        ] + places:
+            found = (
+                sorted(entry for entry in folder.iterdir() if entry.name.lower() in wanted) if folder.is_dir() else []
+            )
+            if found and found[0].stat().st_size <= MAX_COPYBOOK:
+                return str(found[0]), found[0].read_text("utf-8", errors="replace")
+        raise LookupError(f"no member {name} in {', '.join(map(str, places))}")
+
+    return resolve
+
+
+def _records(items: list[DataItem]) -> list[list[DataItem]]:
+    """Items of each record: level 01 and 77 begin one; items without a level 01 above them are one record together."""
+    groups: list[list[DataItem]] = []
+    for item in items:
+        if item.level in (1, 77) or not groups or (groups[-1][0].level in (1, 77) and item.level != 66):
+            groups.append([item])
+        else:
+            groups[-1].append(item)
+    return groups
+
+
+def _layout(items: list[DataItem], file: str, pointer_size: int, rules: Rules) -> Layout:
+    if len(items) == 1 and items[0].redefines is not None:
+        items[0].redefines = None  # 01 B REDEFINES A: taken alone it is a record of its own
+    fields, renames = place_items(items, pointer_size=pointer_size)
+    if len(fields) == 1 and fields[0].level == 1 and fields[0].is_group:
+        inner = tuple(_rooted(child) for child in fields[0].children)
+        return Layout(fields[0].name, inner, rules, renames, root=fields[0].name)
+    name = items[0].name if items[0].level in (1, 77) else Path(file).stem
+    return Layout(name, fields, rules, renames)
+
+
+def _rooted(item: Field) -> Field:
+    """The field as its record sees it: paths without the record's own name."""
+    return replace(
+        item,
+        path=item.path[1:],
+        redefines=item.redefines and item.redefines[1:],
+        depending_on=item.depending_on and item.depending_on[1:],
+        children=tuple(_rooted(child) for child in item.children),
+    )

@@ -1,0 +1,140 @@
+"""The fields of a record layout: what is where, how long, and how it is to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
+from tdqsim.layouts._source import Place
+from tdqsim.layouts.picture import Picture
+
+__all__ = ["Field", "FieldType"]
+
+_NOWHERE = Place("", 0, 0)
+
+
+class FieldType(StrEnum):
+    """How the bytes of a field are to be read."""
+
+    GROUP = "group"
+    TEXT = "text"  #: PIC X and A, alphanumeric-edited: characters of the code page
+    EDITED = "edited"  #: numeric-edited: characters, kept as they stand
+    NATIONAL = "national"  #: PIC N: UTF-16, big-endian
+    DBCS = "dbcs"  #: PIC G: pairs of bytes, not converted
+    ZONED = "zoned"  #: numeric DISPLAY, one digit a byte
+    NATIONAL_DIGITS = "national digits"  #: numeric USAGE NATIONAL, one digit in two bytes
+    BINARY = "binary"  #: COMP, COMP-4, BINARY, COMP-5, INDEX: two's complement
+    PACKED = "packed"  #: COMP-3 and COMP-6
+    FLOAT = "float"  #: COMP-1 and COMP-2
+    BYTES = "bytes"  #: pointers, PIC X COMP: not converted
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a layout.
+
+    Attributes:
+        name: as written; FILLER where there is none.
+        key: the name under which its value is found: the name, or FILLER-1 (a group) and FILLER-P1 (elementary),
+            numbered through the layout.
+        path: the keys from the record down to this field.
+        level: level number.
+        type: how its bytes are read.
+        offset: bytes from the start of the record, every variable table before it at its maximum, first occurrence.
+        length: bytes of one occurrence.
+        picture: the PICTURE, or None.
+        usage: USAGE, inherited from the group where the item has none.
+        digits: decimal digits by PICTURE (0 for text).
+        scale: digits after the decimal point; negative for trailing P.
+        signed: it can be negative.
+        sign: where the sign of a DISPLAY number is; None for the usual overpunch on the last digit.
+        occurs: OCCURS, or None.
+        depending_on: path of the field that holds the number of occurrences, or None.
+        redefines: path of the field whose bytes it shares, or None.
+        children: fields of a group, in order.
+        conditions: its level 88 names.
+        values: literals of its VALUE clause.
+        code_page: its own code page, or None for the layout's.
+        slack: slack bytes put before it by SYNCHRONIZED.
+        place: where it is defined.
+    """
+
+    name: str
+    key: str
+    path: tuple[str, ...]
+    level: int
+    type: FieldType
+    offset: int
+    length: int
+    picture: Picture | None = None
+    usage: Usage = Usage.DISPLAY
+    digits: int = 0
+    scale: int = 0
+    signed: bool = False
+    sign: Sign | None = None
+    occurs: Occurs | None = None
+    depending_on: tuple[str, ...] | None = None
+    redefines: tuple[str, ...] | None = None
+    justified: bool = False
+    blank_when_zero: bool = False
+    children: tuple[Field, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    values: tuple[tuple[str, str | None], ...] = ()
+    code_page: str | None = None
+    slack: int = 0
+    place: Place = _NOWHERE
+
+    @property
+    def is_group(self) -> bool:
+        """It has fields below it instead of a value."""
+        return self.type is FieldType.GROUP
+
+    @property
+    def is_filler(self) -> bool:
+        """It has no name of its own."""
+        return self.name == "FILLER"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Its value is an int or a Decimal."""
+        return self.type in (FieldType.ZONED, FieldType.NATIONAL_DIGITS, FieldType.BINARY, FieldType.PACKED)
+
+    @property
+    def count(self) -> int:
+        """The most occurrences it can have; 1 without OCCURS."""
+        return self.occurs.maximum if self.occurs else 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its occurrences."""
+        return self.length * self.count
+
+    def walk(self) -> Iterator[Field]:
+        """This field and everything below it, in order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def holds(self, condition: str, value: object) -> bool:
+        """Whether the condition name (level 88) is true for a value of this field.
+
+        Raises:
+            LookupError: the field has no such condition name.
+        """
+        for known in self.conditions:
+            if known.name.upper() == condition.upper():
+                return any(_between(self, value, low, high) for low, high in known.values)
+        raise LookupError(f"{'.'.join(self.path)} has no condition name {condition!r}")
+
+
+def _between(field: Field, value: object, low: str, high: str | None) -> bool:
+    if value is None:
+        return False
+    if field.is_numeric:
+        number = Decimal(str(value))
+        return Decimal(low) <= number <= Decimal(high if high is not None else low)
+    text = str(value).rstrip(" ")
+    return low.rstrip(" ") <= text <= (high if high is not None else low).rstrip(" ")

@@ -1,0 +1,239 @@
+"""A record layout: its fields, and records decoded and encoded by it.
+
+Values come as a ``dict`` in field order: text as ``str``, numbers without decimals as ``int``, others as ``Decimal``, floating
+point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the record is too
+short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions are all decoded, side
+by side.
+
+Encoding writes a field only where the bytes do not already say its value. So ``layout.encode(layout.decode(record),
+base=record)`` is ``record``, whatever it holds; and fields that share bytes do not destroy each other's spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from tdqsim.core.codepage import codepage
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts.codecs import Rules
+from tdqsim.layouts.fields import Field
+
+__all__ = ["CorruptField", "Layout", "LayoutRow"]
+
+VariableOccurs = Literal["shift_record", "max_size"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptField:
+    """A field whose bytes are no value of its type.
+
+    Attributes:
+        field: its path with dots, occurrences in parentheses from 1.
+        offset: bytes from the start of the record.
+        hex: its bytes.
+        reason: why they are no value.
+    """
+
+    field: str
+    offset: int
+    hex: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRow:
+    """One line of the table of offsets: positions count from 1 as in listings, offsets from 0."""
+
+    level: int
+    name: str
+    picture: str
+    usage: str
+    offset: int
+    length: int
+    position: int
+    end: int
+    occurs: str
+    redefines: str
+    remarks: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of one record.
+
+    Attributes:
+        name: the record's name (of level 01), or what the caller chose.
+        fields: top-level fields: what is in the level 01 group.
+        length: bytes of the longest record.
+        rules: code page and number formats.
+        renames: level 66 names; they are decoded only by :meth:`value`.
+        root: name of the level 01 group that the fields were in; empty when there was none.
+        variable_size_occurs: ``shift_record`` (COBOL's own: a table of variable length takes only the room of its
+            occurrences) or ``max_size`` (it always takes that of its maximum).
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    rules: Rules = field(default_factory=Rules)
+    renames: tuple[Field, ...] = ()
+    variable_size_occurs: VariableOccurs = "shift_record"
+    root: str = ""
+
+    def __post_init__(self) -> None:
+        if self.variable_size_occurs not in ("shift_record", "max_size"):
+            raise LayoutError(f"variable_size_occurs {self.variable_size_occurs!r}: must be shift_record or max_size")
+        try:
+            for page in {self.rules.code_page, *(item.code_page for item in self.walk() if item.code_page)}:
+                codepage(page)
+        except ConversionError as error:
+            raise LayoutError(f"layout {self.name}: {error}") from None
+
+    @property
+    def length(self) -> int:
+        """Bytes of the longest record."""
+        return max((item.offset + item.size for item in self.fields), default=0)
+
+    @property
+    def minimum_length(self) -> int:
+        """Bytes of the shortest record: every table of variable length at its minimum."""
+        return self.length if self.variable_size_occurs == "max_size" else self.length - _variable_part(self.fields)
+
+    def walk(self) -> Iterator[Field]:
+        """All fields, groups before what is in them."""
+        for item in self.fields:
+            yield from item.walk()
+
+    def field(self, name: str) -> Field:
+        """The field of that name; qualify with dots where it is not unique (``ORDER.ITEM.PRICE``). Case does not matter.
+
+        Raises:
+            LookupError: there is none, or there are several.
+        """
+        parts = [part.upper() for part in name.split(".")]
+        found = [item for item in (*self.walk(), *self.renames) if _matches(item, parts)]
+        if len(found) != 1:
+            exact = [item for item in found if len(item.path) == len(parts)]
+            if len(exact) == 1:
+                return exact[0]
+            raise LookupError(f"layout {self.name} has {'no' if not found else 'more than one'} field {name!r}")
+        return found[0]
+
+    def with_rules(self, *, variable_size_occurs: VariableOccurs | None = None, **changes: Any) -> Layout:
+        """The same fields with other :class:`~tdqsim.layouts.Rules` (``code_page="1047"``, ``floating_point="IEEE754"``)."""
+        return replace(
+            self,
+            rules=replace(self.rules, **changes),
+            variable_size_occurs=variable_size_occurs or self.variable_size_occurs,
+        )
+
+    def with_code_pages(self, pages: Mapping[str, str]) -> Layout:
+        """The same layout with code pages of their own for some fields, by field name; a group's holds for what is in it.
+
+        Raises:
+            LookupError: no such field.
+            LayoutError: no such code page.
+        """
+        chosen: dict[tuple[str, ...], str] = {}
+        for name, page in pages.items():
+            chosen |= {item.path: page for item in self.field(name).walk()}
+        return replace(self, fields=tuple(_with_pages(item, chosen) for item in self.fields))
+
+    def decode(
+        self, record: bytes, *, corrupt: Literal["raise", "null"] = "raise", fillers: bool = False
+    ) -> dict[str, Any]:
+        """The values of a record.
+
+        Args:
+            record: its bytes, without descriptor word. It may be shorter or longer than the layout.
+            corrupt: ``raise`` refuses bytes that are no value of their field's type; ``null`` gives None for them.
+            fillers: give FILLERs too.
+
+        Raises:
+            ConversionError: a field is corrupt and ``corrupt`` is ``raise``; it names field, offset and bytes.
+        """
+        values, bad = self.decode_with_corrupt(record, fillers=fillers)
+        if bad and corrupt == "raise":
+            first = bad[0]
+            raise ConversionError(f"field {first.field} X'{first.hex}': {first.reason}", offset=first.offset)
+        return values
+
+    def decode_with_corrupt(
+        self, record: bytes, *, fillers: bool = False
+    ) -> tuple[dict[str, Any], tuple[CorruptField, ...]]:
+        """The values of a record, None for corrupt fields, and the corrupt fields."""
+        from tdqsim.layouts._record import Decoder  # noqa: PLC0415 - the two modules need each other's types
+
+        decoder = Decoder(self, bytes(record), fillers=fillers)
+        return decoder.run(), tuple(decoder.corrupt)
+
+    def value(self, record: bytes, name: str) -> Any:
+        """The value of one elementary field outside tables, or of a RENAMES name; None when null or past the end.
+
+        Raises:
+            LookupError: no such field.
+            ConversionError: its bytes are no value.
+        """
+        from tdqsim.layouts._record import one_value  # noqa: PLC0415
+
+        return one_value(self, bytes(record), self.field(name))
+
+    def encode(self, values: Mapping[str, Any], *, base: bytes | None = None) -> bytes:
+        """The record of these values.
+
+        Args:
+            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of fields that
+                share bytes, one is enough. FILLERs take their VALUE or blanks when not given.
+            base: a record to start from; what ``values`` does not change stays as it is, its length included.
+
+        Raises:
+            ConversionError: a value is missing, of the wrong type or too large, an unknown name, a table with the
+                wrong number of elements, or fields that share bytes contradict each other. Nothing is cut silently.
+        """
+        from tdqsim.layouts._record import Encoder  # noqa: PLC0415
+
+        return Encoder(self, base).run(values)
+
+    def table(self) -> list[LayoutRow]:
+        """The rows of the table of offsets, as ``tdq layout`` prints it."""
+        return [_row(item) for item in (*self.walk(), *self.renames)]
+
+
+def _variable_part(fields: tuple[Field, ...]) -> int:
+    """Bytes that can be missing because tables have fewer occurrences than their maximum."""
+    total = 0
+    for item in fields:
+        if item.redefines is not None:
+            continue
+        inner = _variable_part(item.children)
+        least = item.occurs.minimum if item.occurs else 1
+        total += (item.count - least) * item.length + least * inner
+    return total
+
+
+def _matches(item: Field, parts: list[str]) -> bool:
+    if parts[-1] not in (item.name.upper(), item.key.upper()):
+        return False
+    names = iter(part.upper() for part in item.path)
+    return all(part in names for part in parts)
+
+
+def _with_pages(item: Field, chosen: dict[tuple[str, ...], str]) -> Field:
+    children = tuple(_with_pages(child, chosen) for child in item.children)
+    return replace(item, children=children, code_page=chosen.get(item.path, item.code_page))
+
+
+def _row(item: Field) -> LayoutRow:
+    occurs = ""
+    if item.occurs:
+        occurs = str(item.occurs.maximum)
+        if item.depending_on:
+            occurs = f"{item.occurs.minimum} TO {occurs} DEPENDING ON {item.depending_on[-1]}"
+    remarks = [f"{item.slack} slack bytes before"] if item.slack else []
+    remarks += [f"code page {item.code_page}"] if item.code_page else []
+    usage = "" if item.is_group else str(item.usage)
+    return LayoutRow(
+        item.level, item.name, item.picture.text if item.picture else "", usage, item.offset, item.length, item.offset + 1,
+        item.offset + item.size, occurs, item.redefines[-1] if item.redefines else "", "; ".join(remarks),
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""PICTURE strings: what kind of item, how many digits, where the point is, how many characters.
+
+The rules are those of the PICTURE clause in the Enterprise COBOL language reference: A, X, N, G and U make text items,
+9, S, V and P numeric ones, and any editing symbol (B 0 / , . Z * + - CR DB and the currency sign) an edited one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tdqsim.errors import LayoutError
+
+__all__ = ["Picture", "parse_picture"]
+
+MAX_PICTURE = 256
+MAX_DIGITS = 38
+MAX_LENGTH = 1 << 24
+SYMBOL = re.compile(r"(CR|DB|[A-Z0-9/,.*+\-$€£¥])(?:\((\d{1,9})\))?", re.IGNORECASE)
+EDITING = frozenset("B0/,.Z*+-$€£¥") | {"CR", "DB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a PICTURE string says.
+
+    Attributes:
+        text: the string as written.
+        category: alphabetic, alphanumeric, alphanumeric-edited, national, dbcs, numeric or numeric-edited.
+        length: character positions it takes under USAGE DISPLAY (S, V and P take none).
+        digits: digit positions stored (0 for text).
+        scale: digits after the decimal point; negative where P stands for zeros before it.
+        signed: S was given, or the edited item has a sign.
+    """
+
+    text: str
+    category: str
+    length: int
+    digits: int
+    scale: int
+    signed: bool
+
+
+def parse_picture(text: str) -> Picture:
+    """Read a PICTURE string such as ``S9(7)V99``.
+
+    Raises:
+        LayoutError: the string is no PICTURE; the message says which symbol (no place: the caller knows it).
+    """
+    if not text or len(text) > MAX_PICTURE:
+        raise LayoutError(f"PICTURE {text[:40]!r}: a PICTURE string has 1 to {MAX_PICTURE} characters")
+    symbols = _symbols(text)
+    kinds = {symbol for symbol, _ in symbols}
+    length = sum(count * len(symbol) for symbol, count in symbols if symbol not in "SVP")
+    if length > MAX_LENGTH:
+        raise LayoutError(f"PICTURE {text!r}: {length} positions; at most {MAX_LENGTH} are allowed")
+    if kinds <= {"9", "S", "V", "P"}:
+        return _numeric(text, symbols, length)
+    return _other(text, symbols, kinds, length)
+
+
+def _symbols(text: str) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    position = 0
+    while position < len(text):
+        match = SYMBOL.match(text, position)
+        if match is None:
+            raise LayoutError(f"PICTURE {text!r}: {text[position]!r} at position {position + 1} is not allowed")
+        count = int(match[2]) if match[2] is not None else 1
+        if count == 0:
+            raise LayoutError(f"PICTURE {text!r}: a repetition of 0 is not allowed")
+        found.append((match[1].upper(), count))
+        position = match.end()
+    return found
+
+
+def _numeric(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
+    order = [symbol for symbol, _ in symbols]
+    if order.count("V") > 1 or any(count > 1 for symbol, count in symbols if symbol in "SV"):
+        raise LayoutError(f"PICTURE {text!r}: S and V may stand once")
+    if "S" in order[1:]:
+        raise LayoutError(f"PICTURE {text!r}: S must be the first symbol")
+    digits = sum(count for symbol, count in symbols if symbol == "9")
+    scale = _scale(text, [(symbol, count) for symbol, count in symbols if symbol != "S"])
+    if not 1 <= digits <= MAX_DIGITS or digits + abs(scale) > 2 * MAX_DIGITS:
+        raise LayoutError(f"PICTURE {text!r}: a numeric item has 1 to {MAX_DIGITS} digits")
+    return Picture(text, "numeric", length, digits, scale, order[0] == "S")
+
+
+def _scale(text: str, symbols: list[tuple[str, int]]) -> int:
+    """Digits after the point. P on the left means a point before it, P on the right zeros before the point."""
+    shape = re.sub(r"(.)\1+", r"\1", "".join(symbol for symbol, _ in symbols))
+    total = {mark: sum(count for symbol, count in symbols if symbol == mark) for mark in "9P"}
+    if shape in ("9", "9V"):
+        return 0
+    if shape in ("9P", "9PV"):
+        return -total["P"]
+    if shape in ("P9", "VP9"):
+        return total["P"] + total["9"]
+    if shape in ("V9", "9V9"):
+        point = [symbol for symbol, _ in symbols].index("V")
+        return sum(count for symbol, count in symbols[point:] if symbol == "9")
+    raise LayoutError(f"PICTURE {text!r}: P and V stand at one end of the digits, V once")
+
+
+def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: int) -> Picture:
+    for allowed, category in (("A", "alphabetic"), ("N", "national"), ("G", "dbcs"), ("U", "utf-8")):
+        if kinds == {allowed} or (allowed in "NG" and kinds == {allowed, "B"}):
+            if category == "utf-8":
+                raise LayoutError(f"PICTURE {text!r}: UTF-8 items (U) have no fixed length and are not supported")
+            return Picture(text, category, length, 0, 0, signed=False)
+    if kinds & {"X", "A"} and kinds <= {"X", "A", "9"}:
+        return Picture(text, "alphanumeric", length, 0, 0, signed=False)
+    if kinds & {"X", "A"} and kinds <= {"X", "A", "9", "B", "0", "/"}:
+        return Picture(text, "alphanumeric-edited", length, 0, 0, signed=False)
+    if kinds <= EDITING | {"9", "V", "P"} and kinds & EDITING:
+        return _edited(text, symbols, length)
+    odd = sorted(kinds - EDITING - set("AXNG9SVP")) or sorted(kinds)
+    raise LayoutError(f"PICTURE {text!r}: the symbols {' '.join(odd)} do not go together")
+
+
+def _edited(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
+    point = [symbol in ".V" for symbol, _ in symbols]
+    if sum(point) > 1 or any(count > 1 for symbol, count in symbols if symbol in (".", "V", "CR", "DB")):
+        raise LayoutError(f"PICTURE {text!r}: one decimal point, and CR or DB once, are allowed")
+    after = symbols[point.index(True) :] if any(point) else []
+    floating = [mark for mark in "+-$€£¥" if sum(count for symbol, count in symbols if symbol == mark) > 1]
+    digit = frozenset("9Z*") | set(floating)
+    digits = sum(count for symbol, count in symbols if symbol in digit) - (1 if floating else 0)
+    scale = sum(count for symbol, count in after if symbol in digit)
+    if digits < 1 or digits > MAX_DIGITS:
+        raise LayoutError(f"PICTURE {text!r}: a numeric-edited item has 1 to {MAX_DIGITS} digit positions")
+    signed = any(symbol in ("+", "-", "CR", "DB") for symbol, _ in symbols)
+    return Picture(text, "numeric-edited", length, digits, scale, signed)

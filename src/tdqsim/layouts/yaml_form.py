@@ -1,0 +1,240 @@
+"""Layouts written as YAML, for people without a copybook.
+
+.. code-block:: yaml
+
+    layout: DAILY-TRANSACTION
+    code_page: "037"
+    fields:
+      - {name: TRAN-ID, picture: X(16)}
+      - {name: AMOUNT, picture: S9(9)V99}
+      - name: LINES
+        occurs: {minimum: 0, maximum: 9, depending_on: LINE-COUNT}
+        fields:
+          - {name: QUANTITY, picture: S9(4), usage: COMP}
+      - {filler: 20}
+
+A field has the clauses of a copybook under their own names: ``picture``, ``usage``, ``sign`` (such as ``LEADING SEPARATE``),
+``occurs``, ``redefines``, ``synchronized``, ``justified``, ``blank_when_zero``, ``value``, ``conditions`` (name to value or
+list of values) and ``code_page``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tdqsim.errors import LayoutError
+from tdqsim.layouts._items import USAGES, Condition, DataItem, Occurs, Sign
+from tdqsim.layouts._place import place_items
+from tdqsim.layouts._source import Place, bad
+from tdqsim.layouts.codecs import Rules
+from tdqsim.layouts.layout import Layout
+from tdqsim.layouts.picture import parse_picture
+
+__all__ = ["load_layout_yaml", "parse_layout_yaml"]
+
+MAX_YAML = 4 * 1024 * 1024
+MAX_DEPTH = 49
+MAX_NODES = 500_000
+RECORD_KEYS = ("layout", "code_page", "floating_point", "native_little_endian", "variable_size_occurs", "fields")
+FIELD_KEYS = (
+    "name", "filler", "picture", "usage", "sign", "occurs", "redefines", "synchronized", "justified", "blank_when_zero",
+    "value", "conditions", "code_page", "fields",
+)  # fmt: skip
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
+    """Read one layout from YAML.
+
+    Raises:
+        LayoutError: it is no YAML, or no layout; the message names file, line, column, key and what is allowed.
+    """
+    if len(text) > MAX_YAML:
+        raise LayoutError(f"{file}:1:1: the layout has {len(text)} characters; at most {MAX_YAML} are read")
+    try:
+        root = yaml.compose(text, Loader=_LOADER)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1:1"
+        raise LayoutError(f"{place}: no YAML: {getattr(error, 'problem', None) or error}") from error
+    reader = _Reader(file)
+    keys = reader.mapping(root, RECORD_KEYS, "the layout")
+    if "fields" not in keys:
+        raise LayoutError(f"{file}:1:1: fields: the layout has no list of fields")
+    items = [reader.field(node, 1) for node in reader.sequence(keys["fields"], "fields")]
+    fields, renames = place_items(items)
+    options: dict[str, Any] = {
+        name: reader.scalar(keys[name], name) for name in ("code_page", "floating_point") if name in keys
+    }
+    little = (
+        reader.flag(keys["native_little_endian"], "native_little_endian") if "native_little_endian" in keys else False
+    )
+    name = reader.scalar(keys["layout"], "layout") if "layout" in keys else Path(file).stem
+    occurs: Any = (
+        reader.scalar(keys["variable_size_occurs"], "variable_size_occurs")
+        if "variable_size_occurs" in keys
+        else "shift_record"
+    )
+    return Layout(name, fields, Rules(native_little_endian=little, **options), renames, occurs)
+
+
+def load_layout_yaml(path: str | Path) -> Layout:
+    """Read a layout from a YAML file.
+
+    Raises:
+        LayoutError: the file cannot be read, or is no layout.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LayoutError(f"{path}: {error}") from error
+    return parse_layout_yaml(text, file=str(path))
+
+
+class _Reader:
+    """Reads YAML nodes, which know their line; counts them, so that aliases cannot multiply a small text."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.nodes = 0
+
+    def place(self, node: yaml.Node | None) -> Place:
+        if node is None:
+            return Place(self.file, 1, 1)
+        self.nodes += 1
+        place = Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+        if self.nodes > MAX_NODES:
+            raise bad(place, "", f"the layout has more than {MAX_NODES} values")
+        return place
+
+    def mapping(self, node: yaml.Node | None, allowed: tuple[str, ...], what: str) -> dict[str, yaml.Node]:
+        place = self.place(node)
+        if not isinstance(node, yaml.MappingNode):
+            raise bad(place, what, f"expected a mapping with the keys {', '.join(allowed)}")
+        found: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            name = self.scalar(key, what)
+            if (allowed and name not in allowed) or name in found:
+                raise bad(
+                    self.place(key), name[:40], f"unknown or given twice; allowed in {what}: {', '.join(allowed)}"
+                )
+            found[name] = value
+        return found
+
+    def sequence(self, node: yaml.Node, what: str) -> list[yaml.Node]:
+        place = self.place(node)
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            raise bad(place, what, "expected a list with at least one entry")
+        return list(node.value)
+
+    def scalar(self, node: yaml.Node, what: str) -> str:
+        place = self.place(node)
+        if not isinstance(node, yaml.ScalarNode) or not isinstance(node.value, str):
+            raise bad(place, what, "expected a single value")
+        return node.value
+
+    def number(self, node: yaml.Node, what: str) -> int:
+        text = self.scalar(node, what)
+        if not (text.isascii() and text.isdigit()) or len(text) > 9:
+            raise bad(self.place(node), what, f"{text[:40]!r} is no whole number")
+        return int(text)
+
+    def flag(self, node: yaml.Node, what: str) -> bool:
+        text = self.scalar(node, what).lower()
+        if text not in ("true", "false"):
+            raise bad(self.place(node), what, f"{text[:40]!r}: must be true or false")
+        return text == "true"
+
+    def field(self, node: yaml.Node, level: int) -> DataItem:
+        keys = self.mapping(node, FIELD_KEYS, "a field")
+        place = self.place(node)
+        if level > MAX_DEPTH:
+            raise bad(place, "fields", f"groups are nested more than {MAX_DEPTH} deep")
+        if ("name" in keys) == ("filler" in keys):
+            raise bad(place, "name", "a field needs a name, or filler")
+        item = DataItem(level, "FILLER", place)
+        if "name" in keys:
+            item.name = self.scalar(keys["name"], "name")
+        else:
+            self._filler(item, keys["filler"])
+        self._clauses(item, keys)
+        if "fields" in keys:
+            item.children = [self.field(child, level + 1) for child in self.sequence(keys["fields"], "fields")]
+        return item
+
+    def _filler(self, item: DataItem, node: yaml.Node) -> None:
+        """``filler: 20`` is twenty characters; ``filler: true`` goes with a picture or fields."""
+        text = self.scalar(node, "filler")
+        if text.lower() != "true":
+            item.picture = parse_picture(f"X({self.number(node, 'filler')})")
+
+    def _clauses(self, item: DataItem, keys: dict[str, yaml.Node]) -> None:
+        if "picture" in keys:
+            try:
+                item.picture = parse_picture(self.scalar(keys["picture"], "picture"))
+            except LayoutError as error:
+                raise bad(self.place(keys["picture"]), "picture", str(error)) from None
+        if "usage" in keys:
+            word = self.scalar(keys["usage"], "usage").upper()
+            if word not in USAGES:
+                raise bad(
+                    self.place(keys["usage"]),
+                    "usage",
+                    f"{word[:40]!r} is not known; allowed: {', '.join(sorted(USAGES))}",
+                )
+            item.usage = USAGES[word]
+        if "sign" in keys:
+            item.sign = self._sign(keys["sign"])
+            item.seen.add("SIGN")
+        if "occurs" in keys:
+            item.occurs = self._occurs(keys["occurs"])
+        item.redefines = self.scalar(keys["redefines"], "redefines") if "redefines" in keys else None
+        item.code_page = self.scalar(keys["code_page"], "code_page") if "code_page" in keys else None
+        item.sync = "synchronized" in keys and self.flag(keys["synchronized"], "synchronized")
+        item.justified = "justified" in keys and self.flag(keys["justified"], "justified")
+        item.blank_when_zero = "blank_when_zero" in keys and self.flag(keys["blank_when_zero"], "blank_when_zero")
+        item.values = self._values(keys["value"]) if "value" in keys else ()
+        item.conditions = self._conditions(keys["conditions"]) if "conditions" in keys else []
+
+    def _sign(self, node: yaml.Node) -> Sign:
+        words = self.scalar(node, "sign").upper().split()
+        if words not in (["LEADING"], ["TRAILING"], ["LEADING", "SEPARATE"], ["TRAILING", "SEPARATE"]):
+            raise bad(self.place(node), "sign", "must be LEADING or TRAILING, with or without SEPARATE")
+        return Sign(words[0] == "LEADING", len(words) > 1)
+
+    def _occurs(self, node: yaml.Node) -> Occurs:
+        if isinstance(node, yaml.ScalarNode):
+            low = high = self.number(node, "occurs")
+            depending = None
+        else:
+            keys = self.mapping(node, ("minimum", "maximum", "depending_on"), "occurs")
+            if set(keys) < {"maximum", "depending_on"}:
+                raise bad(self.place(node), "occurs", "needs maximum and depending_on; or give a number")
+            low = self.number(keys["minimum"], "minimum") if "minimum" in keys else 0
+            high = self.number(keys["maximum"], "maximum")
+            depending = self.scalar(keys["depending_on"], "depending_on")
+        if not 1 <= high <= 1 << 24 or low > high:
+            raise bad(
+                self.place(node), "occurs", f"{low} to {high}: 1 to {1 << 24} occurrences are allowed, lowest first"
+            )
+        return Occurs(low, high, depending)
+
+    def _values(self, node: yaml.Node) -> tuple[tuple[str, str | None], ...]:
+        nodes = self.sequence(node, "value") if isinstance(node, yaml.SequenceNode) else [node]
+        found: list[tuple[str, str | None]] = []
+        for entry in nodes:
+            if isinstance(entry, yaml.SequenceNode):
+                pair = [self.scalar(part, "value") for part in self.sequence(entry, "value")]
+                if len(pair) != 2:
+                    raise bad(self.place(entry), "value", "a range has two values: [from, through]")
+                found.append((pair[0], pair[1]))
+            else:
+                found.append((self.scalar(entry, "value"), None))
+        return tuple(found)
+
+    def _conditions(self, node: yaml.Node) -> list[Condition]:
+        keys = self.mapping(node, (), "conditions")
+        return [Condition(name, self._values(value)) for name, value in keys.items()]

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.errors import LayoutError
+from tdqsim.layouts import copybook_library, load_copybook, parse_copybook
+from tests.rules import expect_rule
+
+ONE_CLAUSE = [
+    ("text", "05 A PIC X(10).", 10),
+    ("alphabetic", "05 A PIC A(7).", 7),
+    ("zoned", "05 A PIC 9(5).", 5),
+    ("signed zoned", "05 A PIC S9(5)V99.", 7),
+    ("sign trailing separate", "05 A PIC S9(5) SIGN IS TRAILING SEPARATE CHARACTER.", 6),
+    ("sign leading", "05 A PIC S9(5) SIGN LEADING.", 5),
+    ("comp halfword", "05 A PIC S9(4) COMP.", 2),
+    ("comp fullword", "05 A PIC S9(9) COMP.", 4),
+    ("comp doubleword", "05 A PIC S9(18) USAGE IS COMPUTATIONAL.", 8),
+    ("binary", "05 A PIC 9(5) BINARY.", 4),
+    ("comp-1", "05 A COMP-1.", 4),
+    ("comp-2", "05 A USAGE COMP-2.", 8),
+    ("comp-3", "05 A PIC S9(7)V99 COMP-3.", 5),
+    ("packed-decimal", "05 A PIC 9(4) PACKED-DECIMAL.", 3),
+    ("comp-4", "05 A PIC S9(8) COMP-4.", 4),
+    ("comp-5", "05 A PIC S9(4) COMP-5.", 2),
+    ("comp-6", "05 A PIC 9(5) COMP-6.", 3),
+    ("pointer", "05 A POINTER.", 4),
+    ("national", "05 A PIC N(5).", 10),
+    ("dbcs", "05 A PIC G(5) DISPLAY-1.", 10),
+    ("P positions", "05 A PIC 9(3)PPP.", 3),
+    ("edited", "05 A PIC ZZ,ZZ9.99-.", 10),
+    ("occurs", "05 A PIC X(3) OCCURS 4 TIMES.", 12),
+    ("nested occurs", "05 G OCCURS 3. 10 A PIC X(2) OCCURS 2. 10 B PIC 9.", 15),
+    ("occurs depending on", "05 N PIC 9. 05 A PIC X(3) OCCURS 1 TO 4 DEPENDING ON N.", 13),
+    ("redefines", "05 A PIC X(8). 05 B REDEFINES A. 10 C PIC 9(4). 10 D PIC X(2).", 8),
+    ("sync", "05 A PIC X. 05 B PIC S9(9) COMP SYNC.", 8),
+    ("filler and value list", "05 FILLER PIC X(3) VALUE 'ABC'. 05 A PIC 9. 88 LOW VALUE 1 2 3 THRU 5, 9.", 4),
+]
+
+
+@pytest.mark.parametrize(("clause", "text", "length"), ONE_CLAUSE, ids=[row[0] for row in ONE_CLAUSE])
+def test_one_clause_gives_the_right_length(clause, text, length):
+    assert parse_copybook(text).record().length == length
+
+
+def offsets(text, **options):
+    return {".".join(item.path): (item.offset, item.length) for item in parse_copybook(text, **options).record().walk()}
+
+
+COMBINED = """\
+000100 01  CUSTOMER-RECORD.                                             CUST0001
+000200*    the whole of it, with what parsers stumble over
+000300     05  CUST-ID              PIC 9(8).                           CUST0003
+000400     05  CUST-NAME.                                               CUST0004
+000500         10 FIRST-NAME        PIC X(10).
+000600         10 LAST-NAME         PIC X(15).
+000700     05  BALANCE              PIC S9(9)V99 COMP-3.
+000800     05  FLAGS                PIC X.
+000900         88 ACTIVE            VALUE 'A' 'B'.
+001000         88 CLOSED            VALUES ARE 'C' THRU 'E'.
+001100     05  HALF                 PIC S9(4) COMP.
+001200     05  NATIVE               PIC 9(9) COMP-5.
+001300     05  SEPARATED         PIC S9(3)V9 SIGN IS LEADING SEPARATE.
+001400     05  ADDRESS-PART.
+001500         10 STREET            PIC X(20).
+001600         10 CITY              PIC X(10).
+001700     05  ADDRESS-CODED REDEFINES ADDRESS-PART.
+001800         10 ADDRESS-CODE      PIC 9(6).
+001900         10 FILLER            PIC X(24).
+002000     05  ITEM-COUNT           PIC 9(2).
+002100     05  ITEMS OCCURS 0 TO 5 TIMES DEPENDING ON ITEM-COUNT
+002200           INDEXED BY IX.
+002300         10 SKU               PIC X(4).
+002400         10 QTY               PIC S9(3) COMP-3.
+"""
+
+
+def test_the_combined_copybook():
+    found = offsets(COMBINED)
+    assert found["CUST-ID"] == (0, 8)
+    assert found["CUST-NAME.LAST-NAME"] == (18, 15)
+    assert found["BALANCE"] == (33, 6)
+    assert found["HALF"] == (40, 2)
+    assert found["NATIVE"] == (42, 4)
+    assert found["SEPARATED"] == (46, 5)
+    assert found["ADDRESS-CODED.ADDRESS-CODE"] == (51, 6)
+    assert found["ITEM-COUNT"] == (81, 2)
+    assert found["ITEMS.QTY"] == (87, 2)
+    layout = parse_copybook(COMBINED).record()
+    assert (layout.name, layout.length, layout.minimum_length) == ("CUSTOMER-RECORD", 83 + 5 * 6, 83)
+    assert [condition.name for condition in layout.field("FLAGS").conditions] == ["ACTIVE", "CLOSED"]
+    assert layout.field("FLAGS").holds("CLOSED", "D")
+    assert not layout.field("FLAGS").holds("active", "C")
+
+
+@pytest.mark.rule("LAY-BINARY-LENGTH")
+def test_binary_lengths():
+    for digits, length in [(1, 2), (4, 2), (5, 4), (9, 4), (10, 8), (18, 8)]:
+        assert parse_copybook(f"01 A PIC S9({digits}) COMP.").record().length == length
+
+
+@pytest.mark.rule("LAY-PACKED-LENGTH")
+def test_packed_lengths():
+    for digits, length in [(1, 1), (2, 2), (3, 2), (7, 4), (18, 10), (31, 16)]:
+        assert parse_copybook(f"01 A PIC S9({digits}) COMP-3.").record().length == length
+
+
+@pytest.mark.rule("LAY-SYNC-ALIGNMENT")
+def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
+    found = offsets("01 R. 05 M PIC X(5). 05 N PIC XX. 05 O. 10 P COMP PIC S9(6) SYNC.")
+    assert found["O"] == (8, 4)
+    found = offsets("01 R. 05 B PIC X(5). 05 C. 10 D PIC XX. 10 E COMP PIC S9(6) SYNC.")
+    assert found["C"] == (5, 7)
+    assert found["C.E"] == (8, 4)
+    found = offsets("01 R. 05 A PIC X. 05 B COMP-2 SYNC. 05 C PIC X. 05 D PIC 9(4) COMP SYNC. 05 E PIC X. 05 F COMP-1 SYNC.")
+    assert [found[name][0] for name in "BDF"] == [8, 18, 24]
+
+
+@pytest.mark.rule("LAY-SYNC-OCCURS")
+def test_every_occurrence_is_aligned_alike():
+    found = offsets(
+        """01 WORK-RECORD. 05 WORK-CODE PIC X. 05 COMP-TABLE OCCURS 10 TIMES. 10 COMP-TYPE PIC X.
+           10 COMP-PAY PIC S9(4)V99 COMP SYNC. 10 COMP-HOURS PIC S9(3) COMP SYNC. 10 COMP-NAME PIC X(5)."""
+    )
+    assert found["COMP-TABLE"] == (1, 16)
+    assert found["COMP-TABLE.COMP-PAY"][0] == 4
+
+
+def test_usage_and_sign_of_a_group_hold_for_what_is_in_it():
+    found = offsets("01 R. 05 G COMP-3. 10 A PIC S9(3). 10 B PIC 9(5). 05 H SIGN TRAILING SEPARATE. 10 C PIC S9. 10 D PIC 9.")
+    assert (found["G.B"], found["H.C"], found["H.D"]) == ((2, 3), (5, 2), (7, 1))
+
+
+def test_pointers_have_four_bytes_or_eight():
+    assert parse_copybook("01 A POINTER.", pointer_size=8).record().length == 8
+    assert parse_copybook("01 A PROCEDURE-POINTER.").record().length == 8
+
+
+def test_renames():
+    layout = parse_copybook("01 R. 05 A PIC 99. 05 B PIC X(3). 05 C PIC X. 66 AB RENAMES A THRU B. 66 N RENAMES A.").record()
+    record = "42xyz!".encode("cp037")
+    assert (layout.value(record, "AB"), layout.value(record, "N")) == ("42xyz", 42)
+    assert (layout.field("AB").offset, layout.field("AB").length) == (0, 5)
+
+
+def test_free_format_tabs_and_comments():
+    text = "*> a comment\n01 R.\n\t05 A PIC X. *> not the end 05 Z PIC X.\n* another\n\t05 B PIC 9(4)\n\t\tCOMP.\n"
+    assert offsets(text) == {"A": (0, 1), "B": (1, 2)}
+
+
+def test_source_format_directive():
+    assert offsets(">>SOURCE FORMAT IS FREE\n01 R.\n05 A PIC X.\n") == {"A": (0, 1)}
+
+
+def test_what_stands_behind_column_72_is_no_text():
+    assert offsets("       01  R.\n           05  A PIC X(4).".ljust(95) + "GARBAGE.\n") == {"A": (0, 4)}
+
+
+def test_continued_literal_and_word():
+    first = "           05  A PIC X(60) VALUE 'this literal goes on over the"
+    text = "       01  R.\n" + first.ljust(72) + "\n      -    ' end of the line'.\n           05  LONG-N\n      -    AME PIC X(3).\n"
+    layout = parse_copybook(text, source_format="fixed").record()
+    expected = "this literal goes on over the".ljust(72 - first.index("'") - 1) + " end of the line"
+    assert layout.field("A").values[0][0] == expected
+    assert layout.field("LONG-NAME").length == 3
+
+
+def test_columns_can_be_moved():
+    text = "AB* no\nAB 01 R.\nAB 05 A PIC X(7).   X\n"
+    assert offsets(text, source_format="fixed", columns=(2, 20)) == {"A": (0, 7)}
+
+
+def test_sections_exec_sql_and_listing_words_are_passed_over():
+    text = """\
+       EJECT
+           EXEC SQL DECLARE T TABLE ( A CHAR(3) NOT NULL ) END-EXEC.
+       WORKING-STORAGE SECTION.
+       01  R EXTERNAL.
+           05  A PIC X(3).
+"""
+    assert offsets(text) == {"A": (0, 3)}
+
+
+def test_several_records_are_named_or_taken_as_one():
+    book = parse_copybook("01 A. 05 X PIC X(3). 01 B. 05 Y PIC X(5). 77 C PIC 9.")
+    assert [layout.name for layout in book.records] == ["A", "B", "C"]
+    assert book.record("b").length == 5
+    assert [(item.name, item.offset) for item in book.whole.fields] == [("A", 0), ("B", 3), ("C", 8)]
+    with pytest.raises(LayoutError, match="more than one record; it has A, B, C"):
+        book.record()
+
+
+def library(members):
+    def resolve(name, library_name):
+        if name.upper() not in members:
+            raise LookupError(f"no member {name}")
+        return f"{name}.cpy", members[name.upper()]
+
+    return resolve
+
+
+@pytest.mark.parametrize(
+    ("statement", "member", "name"),
+    [
+        ("COPY M.", "05 A PIC X.", "A"),
+        ("COPY M REPLACING ==:TAG:== BY ==CUST==.", "05 :TAG:-ID PIC X.", "CUST-ID"),
+        ("COPY M REPLACING LEADING ==OLD== BY ==NEW==.", "05 OLD-ID PIC X.", "NEW-ID"),
+        ("COPY M REPLACING TRAILING ==-X== BY ==-Y==.", "05 AB-X PIC X.", "AB-Y"),
+        ("COPY M REPLACING AA BY BB.", "05 AA PIC X.", "BB"),
+        ("COPY M OF LIB SUPPRESS REPLACING ==AA PIC X== BY ==CC PIC X==.", "05 AA PIC X.", "CC"),
+        ("REPLACE ==AA== BY ==DD==. 05 AA PIC X. REPLACE OFF.", "", "DD"),
+    ],
+)
+def test_copy_and_replace(statement, member, name):
+    layout = parse_copybook(f"01 R. {statement}", library=library({"M": member})).record()
+    assert [item.name for item in layout.fields] == [name]
+
+
+def test_copy_looks_beside_the_file(tmp_path):
+    (tmp_path / "inner.CPY").write_text("05 A PIC X(4).")
+    (tmp_path / "outer.cpy").write_text("01 R. COPY INNER.")
+    assert load_copybook(tmp_path / "outer.cpy").record().length == 4
+    with pytest.raises(LookupError):
+        copybook_library(tmp_path)("../outer", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("01 R.\n05 A PIC X(3", 2, 10, "PICTURE"),
+        ("01 R.\n05 A PIC Q.", 2, 10, "PICTURE 'Q'"),
+        ("01 R.\n05 A PIC X(3) USAGE COMP-9.", 2, 21, "COMP-9"),
+        ("01 R.\n05 A PIC X\n05 B PIC X.", 3, 1, "is the period before it missing"),
+        ("01 R.\n51 A PIC X.", 2, 1, "level number"),
+        ("01 R.\n05 A PIC X. BOO.", 2, 13, "expected a level number"),
+        ("01 R.\n05 A PIC X PIC X.", 2, 12, "twice"),
+        ("01 R.\n05 A PIC X OCCURS 3 TO 2.", 2, 12, "OCCURS"),
+        ("01 R.\n05 A PIC X OCCURS 1 TO 2.", 2, 12, "DEPENDING ON"),
+        ("01 R.\n05 A PIC X VALUE 'abc.", 2, 18, "closing quote"),
+        ("01 R.\n05 A PIC X.\n05 A PIC X.", 3, 1, "line 2"),
+        ("01 R.\n05 A PIC X SIGN LEADING.", 2, 1, "SIGN"),
+        ("01 R.\n05 A PIC X BLANK ZERO.", 2, 1, "BLANK WHEN ZERO"),
+        ("01 R.\n05 A PIC 9 JUST.", 2, 1, "JUSTIFIED"),
+        ("01 R.\n05 A PIC S9 COMP-6.", 2, 1, "COMP-6"),
+        ("01 R.\n05 A PIC X COMP-3.", 2, 1, "USAGE"),
+        ("01 R.\n05 A PIC X\n", 2, 1, "closing period"),
+        ("01 R.\nCOPY M.", 2, 1, "COPY M"),
+        ("01 R.\n05 A PIC X(9999999) OCCURS 9.", 2, 1, "grows over"),
+        ("88 A VALUE 1.", 1, 1, "needs an item before"),
+        ("01 R.\n05 A PIC X.\n66 B RENAMES C.", 3, 1, "RENAMES"),
+        ("", 1, 1, "no field"),
+    ],
+)
+def test_an_error_names_line_column_and_clause(text, line, column, words):
+    with pytest.raises(LayoutError) as caught:
+        parse_copybook(text, file="BOOK")
+    assert str(caught.value).startswith(f"BOOK:{line}:{column}: ")
+    assert words in str(caught.value)
+
+
+@pytest.mark.rule("LAY-BINARY-TOO-LONG", "LAY-ODO-MISSING", "LAY-GROUP-PICTURE", "LAY-ELEMENTARY-PICTURE", "LAY-REDEFINES-TARGET")
+def test_clauses_that_do_not_fit_are_refused():
+    expect_rule("LAY-BINARY-TOO-LONG", parse_copybook, "01 A PIC 9(19) COMP.")
+    expect_rule("LAY-ODO-MISSING", parse_copybook, "01 R. 05 A PIC X OCCURS 1 TO 3 DEPENDING ON N. 05 N PIC 9.")
+    expect_rule("LAY-GROUP-PICTURE", parse_copybook, "01 R PIC X. 05 A PIC X.")
+    expect_rule("LAY-ELEMENTARY-PICTURE", parse_copybook, "01 R. 05 A.")
+    expect_rule("LAY-REDEFINES-TARGET", parse_copybook, "01 R. 05 A PIC X. 05 G. 10 B REDEFINES A PIC X.")
+
+
+def test_a_member_that_copies_itself_is_refused():
+    with pytest.raises(LayoutError, match="nested more than 16 deep"):
+        parse_copybook("COPY M.", library=library({"M": "COPY M."}))
+
+
+def test_the_table_of_offsets():
+    rows = parse_copybook(COMBINED).record().table()
+    row = next(row for row in rows if row.name == "ITEMS")
+    assert (row.offset, row.position, row.end, row.occurs) == (83, 84, 113, "0 TO 5 DEPENDING ON ITEM-COUNT")
+    row = next(row for row in rows if row.name == "ADDRESS-CODED")
+    assert (row.redefines, row.usage) == ("ADDRESS-PART", "")

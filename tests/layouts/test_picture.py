@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.errors import LayoutError
+from tdqsim.layouts import parse_picture
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "length", "digits", "scale", "signed"),
+    [
+        ("X", "alphanumeric", 1, 0, 0, False),
+        ("x(10)", "alphanumeric", 10, 0, 0, False),
+        ("XX9(3)", "alphanumeric", 5, 0, 0, False),
+        ("A(5)", "alphabetic", 5, 0, 0, False),
+        ("XXBXX/XX", "alphanumeric-edited", 8, 0, 0, False),
+        ("N(4)", "national", 4, 0, 0, False),
+        ("G(4)", "dbcs", 4, 0, 0, False),
+        ("9(4)", "numeric", 4, 4, 0, False),
+        ("S9(7)V99", "numeric", 9, 9, 2, True),
+        ("S9(7)V9(2)", "numeric", 9, 9, 2, True),
+        ("V99", "numeric", 2, 2, 2, False),
+        ("9V", "numeric", 1, 1, 0, False),
+        ("9(3)P(3)", "numeric", 3, 3, -3, False),
+        ("SVPP99", "numeric", 2, 2, 4, True),
+        ("PP99", "numeric", 2, 2, 4, False),
+        ("ZZ9.99", "numeric-edited", 6, 5, 2, False),
+        ("Z,ZZ9.99-", "numeric-edited", 9, 6, 2, True),
+        ("$$,$$9.99CR", "numeric-edited", 11, 6, 2, True),
+        ("-(5)9", "numeric-edited", 6, 5, 0, True),
+        ("99/99/9999", "numeric-edited", 10, 8, 0, False),
+        ("*(6)9", "numeric-edited", 7, 7, 0, False),
+        ("9(38)", "numeric", 38, 38, 0, False),
+    ],
+)
+def test_what_a_picture_says(text, category, length, digits, scale, signed):
+    picture = parse_picture(text)
+    assert (picture.category, picture.length, picture.digits) == (category, length, digits)
+    assert (picture.scale, picture.signed) == (scale, signed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "9S", "S", "V", "9V9V", "9P9", "X(0)", "X(", "X)", "9(39)", "XZ", "Q", "9.9.9", "U(3)", "NX", "SX", "X(99999999)", "9" * 300],
+)
+def test_a_wrong_picture_is_refused_by_name(text):
+    with pytest.raises(LayoutError, match="PICTURE"):
+        parse_picture(text)

@@ -1,0 +1,159 @@
+"""Random layouts and records: decoding and encoding are each other's inverse, and no text breaks the parser."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts import FieldType, Usage, parse_copybook, parse_layout_yaml
+
+digits = st.integers(1, 18)
+
+
+@st.composite
+def pictures(draw):
+    """The clauses of a numeric or text item."""
+    kind = draw(st.sampled_from(["X", "zoned", "binary", "packed", "comp6", "comp5", "float", "N", "G", "pointer", "P"]))
+    count, scale, sign = draw(digits), draw(st.integers(0, 4)), draw(st.sampled_from(["", "S"]))
+    number = f"PIC {sign}9({count})" + (f"V9({scale})" if scale and count + scale <= 18 else "")
+    separate = draw(st.sampled_from(["", " SIGN LEADING", " SIGN LEADING SEPARATE", " SIGN TRAILING SEPARATE"])) if sign else ""
+    return {
+        "X": f"PIC X({count})",
+        "zoned": number + separate,
+        "binary": number + " COMP" + draw(st.sampled_from(["", " SYNC"])),
+        "packed": f"PIC {sign}9({count + draw(st.integers(0, 20))}) COMP-3",
+        "comp6": f"PIC 9({count}) COMP-6",
+        "comp5": number + " COMP-5",
+        "float": draw(st.sampled_from(["COMP-1", "COMP-2"])),
+        "N": f"PIC N({count})",
+        "G": f"PIC G({count})",
+        "pointer": "POINTER",
+        "P": f"PIC {sign}9(3)P({scale + 1})" + draw(st.sampled_from(["", " COMP-3"])),
+    }[kind]
+
+
+@st.composite
+def copybooks(draw, *, depending=True):
+    lines = ["01 R.", "05 N PIC 9."]
+    for index in range(draw(st.integers(1, 6))):
+        shape = draw(st.sampled_from(["plain", "plain", "table", "group", "odo", "redefines", "filler"]))
+        clauses = draw(pictures())
+        if shape == "table":
+            lines.append(f"05 F{index} {clauses} OCCURS 3.")
+        elif shape == "group":
+            lines.append(f"05 F{index} OCCURS 2. 10 A {clauses}. 10 B PIC X OCCURS 2.")
+        elif shape == "odo" and depending:
+            lines.append(f"05 F{index} OCCURS 0 TO 3 DEPENDING ON N. 10 A {clauses}.")
+        elif shape == "redefines":
+            lines.append(f"05 F{index} PIC X(6). 05 G{index} REDEFINES F{index} {draw(pictures())}.")
+        elif shape == "filler":
+            lines.append(f"05 FILLER {clauses}.")
+        else:
+            lines.append(f"05 F{index} {clauses}.")
+    return " ".join(lines)
+
+
+@settings(max_examples=150, deadline=None)
+@given(copybooks(), st.data())
+def test_decode_then_encode_gives_the_same_bytes(text, data):
+    layout = parse_copybook(text).record()
+    size = data.draw(st.integers(0, layout.length + 2))
+    plain = data.draw(st.binary(min_size=size, max_size=size))
+    digits_only = bytes(0xF0 + byte % 10 for byte in plain)
+    for record in (plain, digits_only):
+        values, _ = layout.decode_with_corrupt(record)
+        assert layout.encode(values, base=record) == record
+
+
+def leaf(field):
+    """A value that the field can hold, in the form in which it is decoded."""
+    if field.type in (FieldType.TEXT, FieldType.EDITED):
+        return st.text(st.characters(codec="cp037", exclude_characters="\x00"), min_size=field.length, max_size=field.length)
+    if field.type is FieldType.NATIONAL:
+        size = field.length // 2
+        return st.text(st.characters(max_codepoint=0xD7FF, min_codepoint=1), min_size=size, max_size=size)
+    if field.type in (FieldType.BYTES, FieldType.DBCS):
+        return st.binary(min_size=field.length, max_size=field.length)
+    if field.type is FieldType.FLOAT:
+        return st.integers(-(2**20), 2**20).map(lambda number: number / 64)
+    top = 10**field.digits - 1
+    if field.type is FieldType.BINARY and field.usage is not Usage.COMP_5:
+        top = min(top, 2 ** (8 * field.length - 1) - 1)
+    numbers = st.integers(-top if field.signed else 0, top)
+    if field.scale > 0:
+        return numbers.map(lambda number: Decimal(number).scaleb(-field.scale))
+    return numbers.map(lambda number: number * 10**-field.scale)
+
+
+@st.composite
+def values_of(draw, fields, counts):
+    found = {}
+    for field in fields:
+        if field.is_filler or field.redefines:
+            continue
+        one = values_of(field.children, counts) if field.is_group else leaf(field)
+        if field.occurs is None:
+            found[field.key] = draw(one)
+            counts[field.path] = found[field.key]
+        else:
+            size = field.occurs.maximum
+            if field.depending_on:
+                size = min(counts[field.depending_on], size)
+            found[field.key] = [draw(one) for _ in range(size)]
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(copybooks(), st.data())
+def test_encode_then_decode_gives_the_same_values(text, data):
+    layout = parse_copybook(text).record()
+    values = data.draw(values_of(layout.fields, {}))
+    record = layout.encode(values)
+    decoded, corrupt = layout.decode_with_corrupt(record)
+    redefined = {field.key for field in layout.fields if field.redefines}
+    assert {key: value for key, value in decoded.items() if key not in redefined} == values
+    assert all(bad.field in redefined for bad in corrupt)
+    assert layout.minimum_length <= len(record) <= layout.length
+
+
+words = st.sampled_from(
+    "01 05 10 66 77 88 R A B FILLER PIC X(3) 9(4) S9(3)V99 COMP COMP-3 OCCURS 3 TIMES TO DEPENDING ON REDEFINES A VALUE 'x' ZERO THRU "
+    "SYNC SIGN LEADING SEPARATE . . . COPY REPLACE ==a== BY == =:T:= RENAMES USAGE IS BLANK JUST '".split(" ")
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.lists(words, max_size=40).map(" ".join), st.text(max_size=200), st.binary(max_size=200).map(lambda b: b.decode("latin-1"))))
+def test_any_text_is_a_copybook_or_a_layout_error(text):
+    try:
+        book = parse_copybook(text, library=lambda name, library: ("M", "05 C PIC X."))
+    except LayoutError:
+        return
+    for layout in (*book.records, book.whole):
+        assert layout.length >= 1
+        if layout.length < 10_000:
+            layout.decode_with_corrupt(bytes(layout.length))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text("abfields:name- {}[]\n &*picture:X9(3)", max_size=120))
+def test_any_text_is_a_yaml_layout_or_a_layout_error(text):
+    for candidate in (text, "fields:\n- {name: A, picture: X}\n" + text):
+        try:
+            parse_layout_yaml(candidate)
+        except LayoutError:
+            pass
+
+
+@settings(max_examples=100, deadline=None)
+@given(copybooks(), st.dictionaries(st.sampled_from(["N", "F0", "F1", "G0", "Q"]), st.one_of(st.none(), st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=3))))
+def test_any_values_are_a_record_or_a_conversion_error(text, values):
+    layout = parse_copybook(text).record()
+    try:
+        record = layout.encode(values)
+    except ConversionError:
+        return
+    assert layout.minimum_length <= len(record) <= layout.length

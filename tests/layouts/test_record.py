@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts import load_layout_yaml, parse_copybook, parse_layout_yaml
+
+ODO = """01 R. 05 N PIC 9. 05 T OCCURS 0 TO 3 TIMES DEPENDING ON N. 10 A PIC X. 10 B PIC 9(2). 05 Z PIC X(2)."""
+
+
+def ebcdic(text):
+    return text.encode("cp037")
+
+
+@pytest.mark.rule("LAY-ODO-SHIFT")
+def test_what_follows_a_table_of_variable_length_moves():
+    layout = parse_copybook(ODO).record()
+    record = ebcdic("2x01y02zz")
+    values = {"N": 2, "T": [{"A": "x", "B": 1}, {"A": "y", "B": 2}], "Z": "zz"}
+    assert layout.decode(record) == values
+    assert layout.encode(values) == record
+    assert layout.encode({"N": 0, "T": [], "Z": "zz"}) == ebcdic("0zz")
+    assert layout.encode(values | {"Z": "ab"}, base=record) == ebcdic("2x01y02ab")
+
+
+def test_a_table_can_always_take_its_maximum():
+    layout = parse_copybook(ODO).record().with_rules(variable_size_occurs="max_size")
+    record = ebcdic("1x01y02z03zz")
+    values = layout.decode(record)
+    assert values == {"N": 1, "T": [{"A": "x", "B": 1}], "Z": "zz"}
+    assert layout.encode(values, base=record) == record
+    assert layout.minimum_length == layout.length == 12
+    assert len(layout.encode(values)) == 12
+
+
+def test_a_count_over_the_maximum_is_the_maximum():
+    assert len(parse_copybook(ODO).record().decode(ebcdic("9x01y02z03zz"))["T"]) == 3
+
+
+def test_tables_in_tables():
+    layout = parse_copybook(
+        "01 R. 05 G OCCURS 2. 10 N PIC 9. 10 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X."
+    ).record()
+    record = ebcdic("2ab1cz")
+    values = layout.decode(record)
+    assert values == {"G": [{"N": 2, "T": ["a", "b"]}, {"N": 1, "T": ["c"]}], "Z": "z"}
+    assert layout.encode(values) == record
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_table_must_have_as_many_elements_as_its_count_says(count):
+    with pytest.raises(ConversionError, match="N says"):
+        parse_copybook(ODO).record().encode({"N": count, "T": [{"A": "x", "B": 1}] * 2, "Z": "zz"})
+
+
+def test_the_size_of_a_table_cannot_change_in_a_base():
+    layout = parse_copybook(ODO).record()
+    with pytest.raises(ConversionError, match="cannot be changed in a base"):
+        layout.encode({"N": 1, "T": [{"A": "x", "B": 1}]}, base=ebcdic("2x01y02zz"))
+
+
+REDEFINED = "01 R. 05 K PIC X. 05 A. 10 A1 PIC X(4). 05 B REDEFINES A. 10 B1 PIC 9(2). 10 B2 PIC 9(2)."
+
+
+def test_redefinitions_are_decoded_side_by_side_and_one_is_enough():
+    layout = parse_copybook(REDEFINED).record()
+    both = {"K": "k", "A": {"A1": "0102"}, "B": {"B1": 1, "B2": 2}}
+    assert layout.decode(ebcdic("k0102")) == both
+    assert layout.encode(both) == ebcdic("k0102")
+    assert layout.encode({"K": "k", "A": {"A1": "wxyz"}}) == ebcdic("kwxyz")
+    assert layout.encode({"K": "k", "B": {"B1": 1, "B2": 2}}) == ebcdic("k0102")
+    assert layout.encode({"K": "k", "A": {"A1": "12 x"}, "B": {"B1": None, "B2": None}}) is not None
+
+
+def test_fields_that_share_bytes_must_agree():
+    with pytest.raises(ConversionError, match="contradicts"):
+        parse_copybook(REDEFINED).record().encode({"K": "k", "A": {"A1": "0102"}, "B": {"B1": 9, "B2": 2}})
+
+
+@pytest.mark.rule("LAY-SHORT-RECORD")
+def test_a_short_record():
+    layout = parse_copybook("01 R. 05 A PIC X(3). 05 B PIC X(4). 05 C PIC 9(2). 05 D PIC X.").record()
+    assert layout.decode(ebcdic("abcde")) == {"A": "abc", "B": "de", "C": None, "D": None}
+    assert layout.decode(ebcdic("abcdefg1")) == {"A": "abc", "B": "defg", "C": None, "D": None}
+    for size in range(10):
+        record = ebcdic("abcdefg42z"[:size])
+        assert layout.encode(layout.decode(record), base=record) == record
+
+
+def test_a_long_record_keeps_its_tail_in_a_base():
+    layout = parse_copybook("01 R. 05 A PIC X(3).").record()
+    assert layout.encode({"A": "xyz"}, base=ebcdic("abcdef")) == ebcdic("xyzdef")
+
+
+def test_fillers_are_left_out_unless_asked_for():
+    layout = parse_copybook(
+        "01 R. 05 A PIC X. 05 FILLER PIC X(2) VALUE 'V'. 05 FILLER. 10 B PIC X. 10 PIC X. 05 FILLER. 10 FILLER PIC X."
+    ).record()
+    record = ebcdic("aV bcd")
+    assert layout.decode(record) == {"A": "a", "FILLER-1": {"B": "b"}}
+    full = layout.decode(record, fillers=True)
+    assert full == {"A": "a", "FILLER-P1": "V ", "FILLER-1": {"B": "b", "FILLER-P2": "c"}, "FILLER-2": {"FILLER-P3": "d"}}
+    assert layout.encode(full) == record
+    assert layout.encode({"A": "a", "FILLER-1": {"B": "b"}}) == ebcdic("aV b  ")
+
+
+def test_missing_and_unknown_names_are_refused():
+    layout = parse_copybook("01 R. 05 A PIC X. 05 G. 10 B PIC 9.").record()
+    with pytest.raises(ConversionError, match="G: no value was given"):
+        layout.encode({"A": "a"})
+    with pytest.raises(ConversionError, match="G.B: no value"):
+        layout.encode({"A": "a", "G": {}})
+    with pytest.raises(ConversionError, match="no field 'X'; it has A, G"):
+        layout.encode({"A": "a", "G": {"B": 1}, "X": 1})
+    with pytest.raises(ConversionError, match="mapping"):
+        layout.encode({"A": "a", "G": 3})
+    assert layout.encode({"G": {"B": 2}}, base=ebcdic("a1")) == ebcdic("a2")
+
+
+def test_null_goes_out_and_comes_back():
+    layout = parse_copybook("01 R. 05 A PIC X(2). 05 B PIC 9(2). 05 C PIC S9(3) COMP-3.").record()
+    nothing = {"A": None, "B": None, "C": None}
+    assert layout.decode(layout.encode(nothing)) == nothing
+    with pytest.raises(ConversionError, match="None has no representation"):
+        parse_copybook("01 R. 05 A PIC 9 COMP.").record().encode({"A": None})
+
+
+def test_code_pages_of_single_fields():
+    layout = parse_copybook("01 R. 05 A PIC X. 05 G. 10 B PIC X.").record().with_code_pages({"G": "1140"})
+    assert layout.decode(b"\x9f\x9f") == {"A": "¤", "G": {"B": "€"}}
+    with pytest.raises(LookupError):
+        layout.with_code_pages({"Q": "037"})
+    with pytest.raises(LayoutError, match="unknown code page"):
+        layout.with_code_pages({"A": "nope"})
+
+
+def test_a_field_is_found_by_name():
+    layout = parse_copybook("01 R. 05 G. 10 A PIC X. 05 H. 10 A PIC X. 05 B PIC X OCCURS 2.").record()
+    assert layout.field("h.a").offset == 1
+    assert layout.value(ebcdic("12345"), "G.A") == "1"
+    with pytest.raises(LookupError, match="more than one"):
+        layout.field("A")
+    with pytest.raises(LookupError, match="no field"):
+        layout.field("C")
+
+
+YAML = """\
+layout: ORDER
+code_page: "1047"
+fields:
+  - {name: ID, picture: 9(4)}
+  - {name: AMOUNT, picture: S9(5)V99, usage: COMP-3}
+  - {name: KIND, picture: X, conditions: {OPEN: O, REST: [A, [C, E]]}}
+  - {name: SIGNED, picture: S9(3), sign: LEADING SEPARATE}
+  - {name: COUNT, picture: 9}
+  - name: LINES
+    occurs: {minimum: 0, maximum: 3, depending_on: COUNT}
+    fields:
+      - {name: SKU, picture: X(3), code_page: "037"}
+  - {filler: 2}
+"""
+
+
+def test_a_layout_written_as_yaml_is_that_of_the_copybook(tmp_path):
+    path = tmp_path / "order.yaml"
+    path.write_text(YAML)
+    layout = load_layout_yaml(path)
+    book = parse_copybook(
+        """01 ORDER. 05 ID PIC 9(4). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 KIND PIC X. 05 SIGNED PIC S9(3) LEADING SEPARATE.
+           05 COUNT PIC 9. 05 LINES OCCURS 0 TO 3 DEPENDING ON COUNT. 10 SKU PIC X(3). 05 FILLER PIC X(2)."""
+    ).record()
+    assert [(f.path, f.type, f.offset, f.length) for f in layout.walk()] == [(f.path, f.type, f.offset, f.length) for f in book.walk()]
+    assert (layout.name, layout.rules.code_page) == ("ORDER", "1047")
+    assert layout.field("KIND").holds("REST", "D")
+    assert layout.field("SKU").code_page == "037"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("layout: A", 1, "no list of fields"),
+        ("layout: A\nfields: []", 2, "at least one"),
+        ("layout: A\nfields:\n- {name: X}", 3, "needs a PICTURE"),
+        ("layout: A\nfields:\n- {name: X, picture: Q}", 3, "PICTURE 'Q'"),
+        ("layout: A\nfields:\n- {name: X, pic: X}", 3, "pic"),
+        ("layout: A\nfields:\n- {picture: X}", 3, "name"),
+        ("layout: A\nfields:\n- {name: X, picture: X, usage: COMP-9}", 3, "COMP-9"),
+        ("layout: A\nfields:\n- {name: X, picture: X, occurs: x}", 3, "whole number"),
+        ("layout: A\nfields:\n- {name: X, picture: X, occurs: {maximum: 3}}", 3, "depending_on"),
+        ("layout: [", 1, "no YAML"),
+        ("fields: &a\n- name: X\n  fields: *a", 2, "nested more than"),
+        ("- 1", 1, "expected a mapping"),
+        ("layout: A\nlayout: B", 2, "twice"),
+    ],
+)
+def test_errors_in_yaml_name_line_and_key(text, line, words):
+    with pytest.raises(LayoutError) as caught:
+        parse_layout_yaml(text, file="L")
+    assert str(caught.value).startswith(f"L:{line}:")
+    assert words in str(caught.value)
+
+
+DALYTRAN = """\
+       01  DALYTRAN-RECORD.
+           05  TRAN-ID PIC X(16).
+           05  TRAN-TYPE PIC X(02).
+           05  TRAN-CAT PIC 9(04).
+           05  TRAN-SOURCE PIC X(10).
+           05  TRAN-DESC PIC X(100).
+           05  TRAN-AMT PIC S9(09)V99.
+           05  MERCHANT-ID PIC 9(09).
+           05  MERCHANT-NAME PIC X(50).
+           05  MERCHANT-CITY PIC X(50).
+           05  MERCHANT-ZIP PIC X(10).
+           05  CARD-NUM PIC X(16).
+           05  ORIG-TS PIC X(26).
+           05  PROC-TS PIC X(26).
+           05  FILLER PIC X(20).
+"""
+
+
+def test_the_real_transactions():
+    folder = Path(os.environ.get("TDQ_DATA") or Path(__file__).resolve().parents[2] / "../shared/data")
+    path = folder / "carddemo" / "DALYTRAN.PS"
+    if not path.is_file():
+        pytest.skip(f"no real data at {path}")
+    layout = parse_copybook(DALYTRAN).record()
+    data = path.read_bytes()
+    records = [data[at : at + 350] for at in range(0, len(data), 350)]
+    values = [layout.decode(record, fillers=True) for record in records]
+    assert sum(record["TRAN-AMT"] for record in values) == Decimal("104801.54")
+    assert [record["TRAN-TYPE"] for record in values].count("01") == 250
+    assert [layout.encode(record) for record in values] == records
+    text = (folder / "carddemo" / "dailytran.ascii.txt").read_text("latin-1").splitlines()
+    in_ascii = layout.with_rules(code_page="latin-1")
+    assert [in_ascii.decode(line.encode("latin-1").ljust(350))["TRAN-AMT"] for line in text] == [r["TRAN-AMT"] for r in values]
