@@ -40,7 +40,7 @@ class Resource(BaseModel):
         without_effect: attributes that were accepted and kept, and that change nothing.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     kind: ClassVar[str] = ""
 
     group: Annotated[str, Name(LIMITS["group_name_length"], blank=True)] = ""

@@ -15,7 +15,8 @@ A file holds one group ::
 
 or several, as a list under ``groups:``. The sections are resource types in lower case; the attributes are the RDO names
 in lower case, with ``name`` for the resource's own. Every value is the text as written: ``NO``, ``0010`` and ``1E05``
-are names and words, never booleans or numbers. A section ``dtaq`` holds IBM i data queues, with the keywords of CRTDTAQ.
+are names and words, never booleans or numbers. A section ``dtaq`` holds IBM i data queues, with the keywords of
+CRTDTAQ.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     if root is not None:
         reader.read_file(root)
     if reader.problems:
-        raise DefinitionError(reader.problems)
+        raise DefinitionError(sorted(reader.problems, key=lambda problem: problem.line))
     return Definitions(tuple(reader.entries))
 
 

@@ -1,0 +1,83 @@
+"""DFHCSDUP DEFINE statements out: what a real CSD, or :func:`~tdqsim.definitions.parse_csd`, can read.
+
+Only what the CSD knows is written: a transaction's ``handler`` is ours and stays behind, as do IBM i data queues.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.group import Definitions
+from tdqsim.definitions.other import OtherResource
+
+__all__ = ["export_csd"]
+
+_WIDTH = 72
+_INDENTS = (7, *range(7), *range(8, 40))
+_NEEDS_QUOTES = re.compile(r"'|\s|.*\s$")
+_CANNOT_BEGIN_LINE = re.compile(r"[*/ ]|DEF", re.IGNORECASE)
+_OURS = frozenset({"name", "handler", "resource_type"})
+
+
+def export_csd(definitions: Definitions, *, group: str = "TDQSIM") -> str:
+    """DEFINE statements for all definitions, in order.
+
+    Args:
+        definitions: what to write.
+        group: the group of resources that have none.
+    """
+    lines: list[str] = []
+    for entry in definitions.entries:
+        if not isinstance(entry.resource, Dtaq):
+            lines += _define(entry.resource, group)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _define(resource: Resource, group: str) -> Iterator[str]:
+    kind = resource.resource_type if isinstance(resource, OtherResource) else resource.kind
+    yield f"DEFINE {kind}({resource.resource_name}) GROUP({resource.group or group})"
+    values: dict[str, Any] = {**resource.attributes(), **resource.without_effect}
+    for name, value in values.items():
+        if name not in _OURS and value != "":
+            yield from _operand(name.upper(), _text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        form = "%y/%m/%d %H:%M:%S" if value.year // 100 == 20 and not value.microsecond else "%Y/%m/%d %H:%M:%S"
+        fraction = f".{value.microsecond:06}" if value.microsecond else ""
+        return f"{value.strftime(form)}{fraction}"
+    return str(value)
+
+
+def _operand(name: str, value: str) -> list[str]:
+    """``NAME(value)`` on as few lines as it takes, each within the columns that are read."""
+    if _NEEDS_QUOTES.match(value) or not _balanced(value):
+        value = f"""'{value.replace("'", "''")}'"""
+    operand = f"{name}({value})"
+    for indent in _INDENTS:
+        lines = _broken(f"{'':{indent}}{operand}")
+        if lines:
+            return lines
+    return [operand.rjust(_WIDTH + 9)]  # no card image any more, which the import reads whole
+
+
+def _broken(line: str) -> list[str]:
+    """The line cut after each column 72, or nothing when it would not come together again there."""
+    parts = [line[start : start + _WIDTH] for start in range(0, len(line), _WIDTH)]
+    cuts = all(not part.endswith(" ") for part in parts[:-1])
+    return parts if cuts and not any(_CANNOT_BEGIN_LINE.match(part) for part in parts[1:]) else []
+
+
+def _balanced(value: str) -> bool:
+    depth = 0
+    for character in value:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0

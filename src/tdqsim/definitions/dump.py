@@ -1,0 +1,88 @@
+"""Definitions written out as YAML that loads again to the same definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.group import Definitions
+from tdqsim.definitions.other import OtherResource
+
+__all__ = ["dump_definitions"]
+
+_PLAIN = re.compile(r"[A-Za-z$][A-Za-z0-9 _./$@()%+-]*(?<! )|[0-9]{1,9}", re.ASCII)
+# What another YAML reader, or a reader's eye, would take for something else than a name.
+_LOOKS_OTHERWISE = re.compile(r"y|n|yes|no|on|off|true|false|null|[0-9].*", re.IGNORECASE)
+
+
+def dump_definitions(definitions: Definitions) -> str:
+    """The definitions as YAML text, one mapping for one group, a list under ``groups:`` for several.
+
+    Only attributes that were given are written, so that defaults stay defaults.
+    """
+    groups: dict[str, list[Resource]] = {}
+    for entry in definitions.entries:
+        groups.setdefault(entry.resource.group, []).append(entry.resource)
+    if len(groups) <= 1:
+        lines = [line for group, resources in groups.items() for line in _group(group, resources)]
+        return "".join(f"{line}\n" for line in lines)
+    lines = ["groups:"]
+    for group, resources in groups.items():
+        first, *rest = _group(group, resources)
+        lines += [f"  - {first}", *(f"    {line}" for line in rest)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _group(group: str, resources: Iterable[Resource]) -> Iterator[str]:
+    if group:
+        yield f"group: {_text(group)}"
+    sections: dict[str, list[Resource]] = {}
+    for resource in resources:
+        kind = resource.resource_type if isinstance(resource, OtherResource) else resource.kind
+        sections.setdefault(kind.lower(), []).append(resource)
+    for kind, members in sections.items():
+        yield f"{kind}:"
+        for resource in members:
+            yield from _resource(resource)
+
+
+def _resource(resource: Resource) -> Iterator[str]:
+    attributes = resource.attributes()
+    attributes.pop("resource_type", None)
+    attributes |= resource.without_effect
+    lead = "  - "
+    for name, value in attributes.items():
+        yield f"{lead}{name}: {_value(name, value)}"
+        lead = "    "
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"'{value.isoformat(' ')}'"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple):
+        special = {-1: "'*MAX16MB'", -2: "'*MAX2GB'"}
+        return f"[{', '.join(special.get(item, str(item)) for item in value)}]"
+    text = str(value)
+    if text in ("YES", "NO") and "name" not in name:
+        return text  # the vendor's keywords, which every definition is full of
+    return _text(text)
+
+
+def _text(text: str) -> str:
+    """One YAML value that reads back as exactly this text."""
+    if _PLAIN.fullmatch(text) and not _LOOKS_OTHERWISE.fullmatch(text):
+        return text
+    if text.isprintable():
+        return f"""'{text.replace("'", "''")}'"""
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"

@@ -1,0 +1,264 @@
+"""A region directory's ``region.yaml``: everything that ``tdq run`` needs to know besides the definitions.
+
+::
+
+    applid: CARDREGN
+    sysid: CARD
+    definitions: [card.yaml]
+    handlers: [posting]
+    datasets: data
+    dd:
+      DALYTRAN: {path: data/daily.bin, recfm: FB, lrecl: 350}
+      POSTED: {path: out/posted.bin, recfm: FB, lrecl: 350, disp: OLD}
+      SYSUDUMP: {dummy: YES}
+    dfhintra: {ci_size: 4096, control_intervals: 1000}
+    start: [RDTR]
+
+Every key may be left out. Paths are relative to the directory of the file. As in definition files, every value is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
+from tdqsim.definitions._resource import YesNo
+from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
+from tdqsim.definitions.group import Definitions, load_definitions, read_text
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES
+
+__all__ = ["DdCard", "Dfhintra", "RegionFile", "load_region_file"]
+
+REGION_FILE_NAME = "region.yaml"
+_PATH = Text(4096)
+_RECFM = re.compile(r"(F|FB|FS|FBS|V|VB|VS|VBS|U)[AM]?|RDW|RDWLE|LF|CRLF|NL", re.ASCII)
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_LARGEST_SIZE = 16_777_215
+_LARGEST_SEED = 2**63 - 1
+
+
+def _check_recfm(value: str) -> str:
+    if value and not _RECFM.fullmatch(value.upper()):
+        raise refuse("must be F, FB, FS, FBS, V, VB, VS, VBS or U (A or M may follow), RDW, RDWLE, LF, CRLF or NL")
+    return value.upper()
+
+
+def _check_module(value: str) -> str:
+    if not _MODULE.fullmatch(value):
+        raise refuse("must be the name of a Python module, such as posting or package.posting")
+    return value
+
+
+def _check_code_page(value: str) -> str:
+    if not re.fullmatch(r"[0-9A-Za-z_-]{2,12}", value, re.ASCII):
+        raise refuse("must be a code page number such as 037 or 1140")
+    return value
+
+
+def _check_zone(value: str) -> str:
+    if value != "UTC" and value not in available_timezones():
+        raise refuse("must be UTC or the name of a time zone such as Europe/Berlin")
+    return value
+
+
+def _check_release(value: str) -> str:
+    if value not in RELEASES:
+        raise refuse(f"must be one of {', '.join(RELEASES)}")
+    return value
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DdCard(_Strict):
+    """One DD statement: which file a DD name stands for, and its record format where no definition says it.
+
+    Attributes:
+        path: the file, absolute once loaded; empty with dsname, sysout or dummy.
+        dsname: a data set name under the data set directory.
+        sysout: a SYSOUT class; writer and form of INTRDR as ``A,INTRDR``.
+        dummy: YES for no data set at all.
+        disp: OLD, SHR, MOD or NEW.
+        space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
+    """
+
+    path: Annotated[str, _PATH] = ""
+    dsname: Annotated[str, Name(56, "dsname", blank=True)] = ""
+    sysout: Annotated[str, Text(16)] = ""
+    dummy: YesNo = "NO"
+    disp: Annotated[Literal["SHR", "OLD", "MOD", "NEW"], Keyword()] = "SHR"
+    recfm: Annotated[str, Text(8), AfterValidator(_check_recfm)] = ""
+    lrecl: Annotated[int, Number(0, _LARGEST_SIZE)] = 0
+    blksize: Annotated[int, Number(0, _LARGEST_SIZE)] = 0
+    bufno: Annotated[int, Number(0, 255)] = 0
+    space: Annotated[str, Text(64)] = ""
+
+    @property
+    def dcb(self) -> str:
+        """The DCB parameters as JCL writes them, ``RECFM=FB,LRECL=80``; only those that were given."""
+        parts = {"RECFM": self.recfm, "LRECL": self.lrecl, "BLKSIZE": self.blksize, "BUFNO": self.bufno}
+        return ",".join(f"{name}={value}" for name, value in parts.items() if value)
+
+
+class Dfhintra(_Strict):
+    """The intrapartition data set: how long a record can be, and how much all queues hold together.
+
+    Attributes:
+        ci_size: bytes of a control interval; a record can have 32 less.
+        control_intervals: how many there are.
+    """
+
+    ci_size: Annotated[int, Number(LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"])] = int(
+        REGION_DEFAULTS["ci_size"]
+    )
+    control_intervals: Annotated[int, Number(2, 2**31 - 1)] = int(REGION_DEFAULTS["control_intervals"])
+
+
+class RegionFile(_Strict):
+    """What region.yaml says; see this module's docstring.
+
+    Attributes:
+        directory: the directory that paths are relative to.
+        definitions: definition files, in the order in which their groups are installed.
+        handlers: Python modules to import, looked for in the directory first.
+        datasets: the data set directory, absolute once loaded; empty for none.
+        dd: DD cards by DD name.
+        supplied: whether the supplied queues (group DFHDCTG) are installed first.
+        start: transactions to start once the region is up.
+        start_type: START of the system initialization table.
+        tdintra: EMPTY begins with empty intrapartition queues.
+    """
+
+    directory: Path = Field(default=Path(), exclude=True)
+    applid: Annotated[str, Name(8)] = REGION_DEFAULTS["applid"]
+    sysid: Annotated[str, Name(4)] = REGION_DEFAULTS["sysid"]
+    definitions: tuple[Annotated[str, _PATH], ...] = ()
+    handlers: tuple[Annotated[str, Text(200), AfterValidator(_check_module)], ...] = ()
+    datasets: Annotated[str, _PATH] = ""
+    dd: Mapping[str, DdCard] = Field(default_factory=dict)
+    default_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["default_user"]
+    code_page: Annotated[str, Text(12), AfterValidator(_check_code_page)] = REGION_DEFAULTS["code_page"]
+    time_zone: Annotated[str, Text(64), AfterValidator(_check_zone)] = REGION_DEFAULTS["time_zone"]
+    release: Annotated[str, Text(4), AfterValidator(_check_release)] = REGION_DEFAULTS["release"]
+    seed: Annotated[int, Number(0, _LARGEST_SEED)] = 0
+    supplied: YesNo = "YES"
+    start: tuple[Annotated[str, Name(4, "transaction")], ...] = ()
+    start_type: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
+    tdintra: Annotated[Literal["NOEMPTY", "EMPTY"], Keyword()] = "NOEMPTY"
+    dfhintra: Dfhintra = Field(default_factory=Dfhintra)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone, for ABSTIME and all else that is local time."""
+        return ZoneInfo(self.time_zone)
+
+    def load_definitions(self) -> Definitions:
+        """The definitions of all files named.
+
+        Raises:
+            DefinitionError: anything is wrong in any of them.
+        """
+        return load_definitions(*(self.directory / path for path in self.definitions))
+
+
+def load_region_file(path: Path | str) -> RegionFile:
+    """The region file at ``path``, or ``region.yaml`` in the directory at ``path``.
+
+    Raises:
+        DefinitionError: it is missing or anything in it is wrong; all problems are listed, with lines.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file /= REGION_FILE_NAME
+    root = read_yaml(read_text(file), str(file))
+    if root is None:
+        root = MapNode({}, {}, 0)
+    if not isinstance(root, MapNode):
+        raise DefinitionError([Problem(str(file), root.line, "", "", "", f"must be a mapping, not {kind_of(root)}")])
+    values: dict[str, Any] = {name: _plain(name, node) for name, node in root.items.items()}
+    values = {name: value for name, value in values.items() if value != ""}
+    values.pop("directory", None)
+    problems = [_not_a_key(str(file), root)] if "directory" in root.items else []
+    problems += _dd_problems(str(file), root)
+    try:
+        found = RegionFile.model_validate(values)
+    except ValidationError as error:
+        problems += [_problem(str(file), root, item) for item in error.errors(include_url=False)]
+    if problems:
+        raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
+    return _with_paths(found, file.parent.resolve())
+
+
+def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
+    def absolute(path: str) -> str:
+        return str(directory / path) if path else ""
+
+    cards = {name: card.model_copy(update={"path": absolute(card.path)}) for name, card in found.dd.items()}
+    update = {"directory": directory, "dd": cards, "datasets": absolute(found.datasets)}
+    return found.model_copy(update=update)
+
+
+_LISTS = ("definitions", "handlers", "start")
+
+
+def _plain(name: str, node: Node) -> Any:
+    """Text, lists of it and mappings of it; a single value where a list may stand is a list of one."""
+    if isinstance(node, ScalarNode):
+        return [node.value] if name in _LISTS and node.value else node.value
+    if isinstance(node, ListNode):
+        return [_plain("", item) for item in node.items]
+    return {key: _plain("", item) for key, item in node.items.items()}
+
+
+def _dd_problems(file: str, root: MapNode) -> list[Problem]:
+    """DD names that are none, and cards that name no data set or several."""
+    cards = root.items.get("dd")
+    problems = []
+    for name, card in cards.items.items() if isinstance(cards, MapNode) else ():
+        line = cards.lines[name] if isinstance(cards, MapNode) else 0
+        try:
+            Name(8, "ddname").check(name)
+        except ValueError as error:
+            problems.append(Problem(file, line, f"DD {name[:40]}", "", "", str(error)))
+        given = [key for key in ("path", "dsname", "sysout") if isinstance(card, MapNode) and key in card.items]
+        dummy = card.items.get("dummy") if isinstance(card, MapNode) else None
+        is_dummy = isinstance(dummy, ScalarNode) and dummy.value.upper() == "YES"
+        if isinstance(card, MapNode) and len(given) + is_dummy != 1:
+            problems.append(
+                Problem(file, line, f"DD {name[:40]}", "", "", "needs one of path, dsname, sysout or dummy: YES")
+            )
+    return problems
+
+
+def _not_a_key(file: str, root: MapNode) -> Problem:
+    return Problem(file, root.lines["directory"], "", "directory", "", "is not known in a region file")
+
+
+def _problem(file: str, root: MapNode, item: Mapping[str, Any]) -> Problem:
+    """A pydantic error as a problem with the line of the value, or of its key."""
+    node: Node = root
+    line = root.line
+    for step in item["loc"]:
+        if isinstance(node, MapNode) and step in node.items:
+            line = node.lines[str(step)]
+            node = node.items[str(step)]
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+    message = {
+        "extra_forbidden": "is not known in a region file",
+        "missing": "is required",
+        "tuple_type": "must be a list",
+        "mapping_type": "must be a mapping",
+        "model_type": "must be a mapping",
+    }.get(item["type"], item["msg"])
+    shown = node.value if isinstance(node, ScalarNode) else ""
+    return Problem(file, line, "", ".".join(str(step) for step in item["loc"]), shown[:80], message)
