@@ -58,6 +58,21 @@ class Environment:
         """Seconds from the last commit that a reader sees to ``now_ns``, never negative."""
         return max(0, now_ns - self.last_commit_ns) / 1e9
 
+    def statistics(self) -> dict[str, int]:
+        """Figures about the file, as of the last commit.
+
+        ``records`` in the tree (entries, queues, meta data, what is still to be reclaimed), ``used_bytes`` of the file
+        that were ever used, ``reserved_bytes`` that it has on the disk, ``page_size``.
+        """
+        stat, info = self._env.stat(), self._env.info()
+        size = stat["psize"]
+        return {
+            "records": stat["entries"],
+            "used_bytes": (info["last_pgno"] + 1) * size,
+            "reserved_bytes": self._pen.space.pages * size,
+            "page_size": size,
+        }
+
     # -- queues ---------------------------------------------------------------------------------------------------
 
     def create_queue(self, name: bytes, *, order: Order = Order.FIFO, key_length: int = 0) -> StoredQueue:

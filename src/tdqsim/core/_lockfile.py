@@ -20,8 +20,8 @@ class LockFile:
 
     __slots__ = ("_fd", "boot_id")
 
-    def __init__(self, path: Path) -> None:
-        """Take the lock, or raise StoreInUse with the holder's process id."""
+    def __init__(self, path: Path, *, mine: bool = True) -> None:
+        """Take the lock, or raise StoreInUse with the holder's process id; unless ``mine``, leave no mark in the file."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             try:
@@ -30,8 +30,10 @@ class LockFile:
                 raise StoreInUse(path.parent, _holder(fd)) from None
             before = os.pread(fd, 200, 0).split()
             self.boot_id: bytes = before[1] if len(before) > 1 else b""
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, b"%d %s\n" % (os.getpid(), this_boot()), 0)
+            if mine:
+                mark = b"%d %s\n" % (os.getpid(), this_boot())
+                os.pwrite(fd, mark, 0)
+                os.ftruncate(fd, len(mark))
         except BaseException:
             os.close(fd)
             raise

@@ -9,22 +9,25 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import lmdb
 
 from tdqsim.core._entry import FIRST_NUMBER, FORMAT, STATE_KEY
 from tdqsim.core._environment import Environment
+from tdqsim.core._pages import Meta, PageFile
 from tdqsim.core._space import Space
 from tdqsim.core._writer import State, Writer
 from tdqsim.errors import StoreDamaged, StoreFull, StoreMissing, StoreVersionError
 
-__all__ = ["KINDS", "Meta", "create", "open_half", "read_meta"]
+__all__ = ["HELP", "KINDS", "Meta", "any_meta", "make_half", "open_half", "read_meta", "read_state"]
 
 KINDS: Final = ("volatile", "durable")
 MAP_SIZE: Final = 64 * 2**30
 """Address space for the map; nothing of it is taken before it is written. What is not mapped needs no growing."""
-_HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
+HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
+_LOOKED_AT: Final = 64
+"""A file of up to so many pages is looked through at each opening: that takes a few milliseconds at most."""
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")
 _META: Final = Struct("=IIQQ" + "IHHQQQQQ" * 2 + "QQ")
@@ -33,22 +36,8 @@ _INTEGER_KEY: Final = 0x08
 _NO_PAGE: Final = 2**64 - 1
 
 
-class Meta(NamedTuple):
-    """What the newer of the two meta pages says."""
-
-    page_size: int
-    last_page: int
-    txnid: int
-    free_root: int
-    root: int
-    free_pages: int
-    pages: int
-    entries: int
-    depth: int
-
-
 def _damaged(path: Path, what: str) -> StoreDamaged:
-    return StoreDamaged(f"{path}: {what}; {_HELP}")
+    return StoreDamaged(f"{path}: {what}; {HELP}")
 
 
 def read_meta(path: Path, *, busy: bool = False) -> Meta:
@@ -88,6 +77,22 @@ def _read_meta(path: Path) -> Meta:
             path, f"data.mdb has {size} bytes, but {(newer.last_page + 1) * newer.page_size} are in use: it was cut off"
         )
     return newer
+
+
+def any_meta(path: Path) -> Meta | None:
+    """The newest meta page that can be used at all, for salvage; None when there is none."""
+    found: list[Meta] = []
+    with (path / "data.mdb").open("rb") as handle:
+        size = os.fstat(handle.fileno()).st_size
+        for index, at in ((0, 0), *((1, 1 << bits) for bits in range(9, 17))):
+            handle.seek(at)
+            try:
+                meta = _meta_at(path, handle.read(_PAGE_HEAD.size + _META.size), index)
+            except StoreDamaged:
+                continue
+            if index == 0 or meta.page_size == at:
+                found.append(meta._replace(last_page=min(meta.last_page, size // meta.page_size - 1)))
+    return max(found, key=lambda meta: meta.txnid, default=None)
 
 
 def _meta_at(path: Path, raw: bytes, index: int) -> Meta:
@@ -136,7 +141,7 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> Any:
         raise _damaged(path, f"LMDB cannot open it: {error}") from error
 
 
-def create(path: Path, kind: str, store_id: bytes, limit: int | None) -> None:
+def make_half(path: Path, kind: str, store_id: bytes, limit: int | None) -> None:
     """Make an empty environment."""
     path.mkdir(exist_ok=True)
     env = _environment(path, sync=False, readonly=False)
@@ -159,6 +164,8 @@ def create(path: Path, kind: str, store_id: bytes, limit: int | None) -> None:
 def open_half(path: Path, *, limit: int | None, sync: bool, automatic: bool, readonly: bool) -> Environment:
     """Open an environment, having looked that it is whole as far as that costs nothing; raise what is wrong with it."""
     meta = read_meta(path, busy=readonly)
+    if meta.last_page <= _LOOKED_AT and not readonly:
+        _look(path, meta)
     env = _environment(path, sync=sync, readonly=readonly)
     try:
         state = _state(env, path)
@@ -179,10 +186,36 @@ def open_half(path: Path, *, limit: int | None, sync: bool, automatic: bool, rea
     return environment
 
 
+def _look(path: Path, meta: Meta) -> None:
+    """Look at every page, as LMDB does not: damage that would end the process is an error instead."""
+    file = PageFile(path, meta)
+    try:
+        for _ in file.walk(meta.root):
+            pass
+        file.check_free()
+        if file.problems:
+            raise _damaged(path, file.problems[0])
+    finally:
+        file.close()
+
+
+def read_state(path: Path) -> State:
+    """The state record of an environment, read without opening it."""
+    meta = read_meta(path)
+    file = PageFile(path, meta)
+    try:
+        key, record = next(file.walk(meta.root), (b"", None))
+    finally:
+        file.close()
+    return _check_state(record if key == STATE_KEY else None, meta.txnid, path)
+
+
 def _state(env: Any, path: Path) -> State:
     with env.begin() as txn:
-        record = txn.get(STATE_KEY)
-        seen = txn.id()
+        return _check_state(txn.get(STATE_KEY), txn.id(), path)
+
+
+def _check_state(record: bytes | None, seen: int, path: Path) -> State:
     if record is None:
         raise _damaged(path, "the state record is missing")
     state = State.unpack(bytes(record), str(path))

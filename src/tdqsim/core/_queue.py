@@ -569,6 +569,15 @@ class StoredQueue:
         self._clean = self._dropped = True
         self.count = self.data_bytes = 0
 
+    def number_after(self, seq: int) -> None:
+        """Give numbers over ``seq`` only from now on."""
+        self._pen.change()
+        if self._clean:
+            self._touch()
+        self.last_seq = max(self.last_seq, seq)
+        if not self.count:
+            self._head = self.last_seq + 1
+
     def announce(self) -> None:
         """Write the record of a queue that was just created."""
         saved = (self._number, 0, 0, 1, 0, True)

@@ -12,13 +12,15 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
+from typing import Self
 
 from tdqsim.core._entry import Durability, Entry, Order, SearchOrder
 from tdqsim.core._environment import Environment
-from tdqsim.core._lockfile import LockFile
-from tdqsim.core._opening import KINDS, create, open_half
+from tdqsim.core._lockfile import LockFile, this_boot
+from tdqsim.core._opening import HELP, KINDS, make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._writer import State
+from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreMissing
 
 __all__ = ["Durability", "Entry", "Environment", "Order", "SearchOrder", "Store", "StoredQueue"]
@@ -75,22 +77,25 @@ class Store:
             raise
         _open_stores.add(self)
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
 
     def _open(self, *, create: bool) -> None:
-        there = (self.path / "durable" / "data.mdb").exists() or (self.path / "volatile" / "data.mdb").exists()
+        there = (self.path / "durable").exists() or (self.path / "volatile").exists()
         if not there and not create:
             raise StoreMissing(f"{self.path}: there is no store here")
         if not self._readonly:
             self._make_directory()
             self._lock = LockFile(self.path / "lock")
+            there = there and not self._half_made()
         self.created = not there
         if self.created:
             self._create()
+        elif self._lock is not None and self._lock.boot_id not in (b"", this_boot()):
+            self._machine_stopped()
         self._open_halves()
         self.closed_clean = self.created or self.durable.state.clean
         if not self._readonly:
@@ -102,10 +107,36 @@ class Store:
         except OSError as error:
             raise StoreError(f"{self.path}: the directory of the store cannot be made: {error.strerror}") from error
 
+    def _half_made(self) -> bool:
+        """Whether the process that made the store was killed before it was done: then nobody has used it."""
+        return not (self.path / "durable").exists() and (self.path / "durable.new").exists()
+
     def _create(self) -> None:
         store_id = os.urandom(16)
         for kind in KINDS:
-            create(self.path / kind, kind, store_id, self._limit)
+            shutil.rmtree(self.path / f"{kind}.new", ignore_errors=True)
+            make_half(self.path / f"{kind}.new", kind, store_id, self._limit)
+        for kind in KINDS:
+            shutil.rmtree(self.path / kind, ignore_errors=True)
+            (self.path / f"{kind}.new").rename(self.path / kind)
+
+    def _machine_stopped(self) -> None:
+        """The machine was started anew since the store was last used: unless it was closed, what was not synced is doubtful.
+
+        The volatile data is given up. The durable data is looked through, in a process of its own.
+        """
+        state = read_state(self.path / "durable")
+        if state.clean:
+            return
+        report = look_through(self.path)
+        wrong = [problem for problem in report.problems if problem.startswith("durable")]
+        damaged = [queue for queue in report.queues if queue.environment == "durable" and queue.damaged]
+        if wrong or damaged:
+            what = wrong[0] if wrong else f"entry {damaged[0].damaged[0]} of queue {damaged[0].name!r} is damaged"
+            raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {HELP}")
+        make_half(self.path / "volatile.new", "volatile", state.store_id, self._limit)
+        shutil.rmtree(self.path / "volatile")
+        (self.path / "volatile.new").rename(self.path / "volatile")
 
     def _open_halves(self) -> None:
         self.volatile = self._half("volatile", sync=False, automatic=True)

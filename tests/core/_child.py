@@ -1,0 +1,27 @@
+"""Run a piece of Python in a process of its own, for tests that kill it or look from outside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+__all__ = ["run", "start"]
+
+_HEAD = (
+    "import os, signal, sys\nfrom pathlib import Path\nfrom tdqsim.core.store import *\nfrom tdqsim.errors import *\n"
+)
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start ``code``; ``sys.argv[1:]`` are the arguments."""
+    text = _HEAD + textwrap.dedent(code)
+    command = [sys.executable, "-c", text, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(code: str, *arguments: object) -> tuple[int, str, str]:
+    """Run ``code`` to its end: return code, output, errors."""
+    with start(code, *arguments) as child:
+        out, err = child.communicate(timeout=120)
+        return child.returncode, out, err
