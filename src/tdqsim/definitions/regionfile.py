@@ -56,6 +56,12 @@ def _check_module(value: str) -> str:
     return value
 
 
+def _check_job(value: str) -> str:
+    if value and not re.fullmatch(rf"{_MODULE.pattern}:[A-Za-z_]\w*", value, re.ASCII):
+        raise refuse("must be a Python module and a class in it, such as posting_job:Posting")
+    return value
+
+
 def _check_code_page(value: str) -> str:
     if not re.fullmatch(r"[0-9A-Za-z_-]{2,12}", value, re.ASCII):
         raise refuse("must be a code page number such as 037 or 1140")
@@ -133,6 +139,7 @@ class RegionFile(_Strict):
         dd: DD cards by DD name.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
         start: transactions to start once the region is up.
+        job: the class that ``tdq run`` asks for inputs, progress and figures, as ``module:Class``; empty for none.
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
     """
@@ -151,6 +158,7 @@ class RegionFile(_Strict):
     seed: Annotated[int, Number(0, _LARGEST_SEED)] = 0
     supplied: YesNo = "YES"
     start: tuple[Annotated[str, Name(4, "transaction")], ...] = ()
+    job: Annotated[str, Text(200), AfterValidator(_check_job)] = ""
     start_type: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
     tdintra: Annotated[Literal["NOEMPTY", "EMPTY"], Keyword()] = "NOEMPTY"
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
