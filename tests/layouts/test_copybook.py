@@ -112,7 +112,9 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
     found = offsets("01 R. 05 B PIC X(5). 05 C. 10 D PIC XX. 10 E COMP PIC S9(6) SYNC.")
     assert found["C"] == (5, 7)
     assert found["C.E"] == (8, 4)
-    found = offsets("01 R. 05 A PIC X. 05 B COMP-2 SYNC. 05 C PIC X. 05 D PIC 9(4) COMP SYNC. 05 E PIC X. 05 F COMP-1 SYNC.")
+    found = offsets(
+        "01 R. 05 A PIC X. 05 B COMP-2 SYNC. 05 C PIC X. 05 D PIC 9(4) COMP SYNC. 05 E PIC X. 05 F COMP-1 SYNC."
+    )
     assert [found[name][0] for name in "BDF"] == [8, 18, 24]
 
 
@@ -127,7 +129,9 @@ def test_every_occurrence_is_aligned_alike():
 
 
 def test_usage_and_sign_of_a_group_hold_for_what_is_in_it():
-    found = offsets("01 R. 05 G COMP-3. 10 A PIC S9(3). 10 B PIC 9(5). 05 H SIGN TRAILING SEPARATE. 10 C PIC S9. 10 D PIC 9.")
+    found = offsets(
+        "01 R. 05 G COMP-3. 10 A PIC S9(3). 10 B PIC 9(5). 05 H SIGN TRAILING SEPARATE. 10 C PIC S9. 10 D PIC 9."
+    )
     assert (found["G.B"], found["H.C"], found["H.D"]) == ((2, 3), (5, 2), (7, 1))
 
 
@@ -137,7 +141,9 @@ def test_pointers_have_four_bytes_or_eight():
 
 
 def test_renames():
-    layout = parse_copybook("01 R. 05 A PIC 99. 05 B PIC X(3). 05 C PIC X. 66 AB RENAMES A THRU B. 66 N RENAMES A.").record()
+    layout = parse_copybook(
+        "01 R. 05 A PIC 99. 05 B PIC X(3). 05 C PIC X. 66 AB RENAMES A THRU B. 66 N RENAMES A."
+    ).record()
     record = "42xyz!".encode("cp037")
     assert (layout.value(record, "AB"), layout.value(record, "N")) == ("42xyz", 42)
     assert (layout.field("AB").offset, layout.field("AB").length) == (0, 5)
@@ -158,7 +164,11 @@ def test_what_stands_behind_column_72_is_no_text():
 
 def test_continued_literal_and_word():
     first = "           05  A PIC X(60) VALUE 'this literal goes on over the"
-    text = "       01  R.\n" + first.ljust(72) + "\n      -    ' end of the line'.\n           05  LONG-N\n      -    AME PIC X(3).\n"
+    text = (
+        "       01  R.\n"
+        + first.ljust(72)
+        + "\n      -    ' end of the line'.\n           05  LONG-N\n      -    AME PIC X(3).\n"
+    )
     layout = parse_copybook(text, source_format="fixed").record()
     expected = "this literal goes on over the".ljust(72 - first.index("'") - 1) + " end of the line"
     assert layout.field("A").values[0][0] == expected
@@ -258,7 +268,9 @@ def test_an_error_names_line_column_and_clause(text, line, column, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.rule("LAY-BINARY-TOO-LONG", "LAY-ODO-MISSING", "LAY-GROUP-PICTURE", "LAY-ELEMENTARY-PICTURE", "LAY-REDEFINES-TARGET")
+@pytest.mark.rule(
+    "LAY-BINARY-TOO-LONG", "LAY-ODO-MISSING", "LAY-GROUP-PICTURE", "LAY-ELEMENTARY-PICTURE", "LAY-REDEFINES-TARGET"
+)
 def test_clauses_that_do_not_fit_are_refused():
     expect_rule("LAY-BINARY-TOO-LONG", parse_copybook, "01 A PIC 9(19) COMP.")
     expect_rule("LAY-ODO-MISSING", parse_copybook, "01 R. 05 A PIC X OCCURS 1 TO 3 DEPENDING ON N. 05 N PIC 9.")

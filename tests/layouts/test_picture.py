@@ -33,7 +33,7 @@ from tdqsim.layouts import parse_picture
         ("9(38)", "numeric", 38, 38, 0, False),
     ],
 )
-def test_what_a_picture_says(text, category, length, digits, scale, signed):
+def test_what_a_picture_says(text, category, length, digits, scale, signed):  # noqa: PLR0917 - a row of the table
     picture = parse_picture(text)
     assert (picture.category, picture.length, picture.digits) == (category, length, digits)
     assert (picture.scale, picture.signed) == (scale, signed)
@@ -41,7 +41,26 @@ def test_what_a_picture_says(text, category, length, digits, scale, signed):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "9S", "S", "V", "9V9V", "9P9", "X(0)", "X(", "X)", "9(39)", "XZ", "Q", "9.9.9", "U(3)", "NX", "SX", "X(99999999)", "9" * 300],
+    [
+        "",
+        "9S",
+        "S",
+        "V",
+        "9V9V",
+        "9P9",
+        "X(0)",
+        "X(",
+        "X)",
+        "9(39)",
+        "XZ",
+        "Q",
+        "9.9.9",
+        "U(3)",
+        "NX",
+        "SX",
+        "X(99999999)",
+        "9" * 300,
+    ],
 )
 def test_a_wrong_picture_is_refused_by_name(text):
     with pytest.raises(LayoutError, match="PICTURE"):

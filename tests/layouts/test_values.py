@@ -59,7 +59,9 @@ BOTH_WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("clauses", "data", "expected"), BOTH_WAYS, ids=[f"{row[0]} {row[1]}"[:60] for row in BOTH_WAYS])
+@pytest.mark.parametrize(
+    ("clauses", "data", "expected"), BOTH_WAYS, ids=[f"{row[0]} {row[1]}"[:60] for row in BOTH_WAYS]
+)
 def test_bytes_and_value_both_ways(clauses, data, expected):
     found = value(clauses, data)
     assert found == expected

@@ -16,7 +16,8 @@ __all__ = ["Condition", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
 MAX_OCCURS = 1 << 24
 FIGURATIVE = {
     "ZERO": "0", "ZEROS": "0", "ZEROES": "0", "SPACE": " ", "SPACES": " ", "QUOTE": '"', "QUOTES": '"',
-    "LOW-VALUE": "\x00", "LOW-VALUES": "\x00", "HIGH-VALUE": "\xff", "HIGH-VALUES": "\xff", "NULL": "\x00", "NULLS": "\x00",
+    "LOW-VALUE": "\x00", "LOW-VALUES": "\x00", "HIGH-VALUE": "\xff", "HIGH-VALUES": "\xff",
+    "NULL": "\x00", "NULLS": "\x00",
 }  # fmt: skip
 
 
@@ -425,7 +426,7 @@ _OWN: dict[str, Callable[[_Entry, Token], None]] = {
     "IS": _Entry._is,  # noqa: SLF001
     "GROUP-USAGE": _Entry._group_usage,  # noqa: SLF001
 }
-CLAUSES = _OWN | {word: _OWN["USAGE"] for word in USAGES}
+CLAUSES = _OWN | dict.fromkeys(USAGES, _OWN["USAGE"])
 
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 

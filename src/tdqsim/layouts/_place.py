@@ -2,8 +2,8 @@
 
 Lengths and alignments are those of Enterprise COBOL for z/OS (USAGE, SYNCHRONIZED and OCCURS clauses of its language
 reference). SYNCHRONIZED aligns on 2 bytes for binary items up to four digits, on 4 for longer ones, COMP-1, INDEX and
-pointers, on 8 for COMP-2. The slack bytes go before the group when the item is the first one in it, and a table element that
-holds aligned items is filled up so that each occurrence is aligned alike.
+pointers, on 8 for COMP-2. The slack bytes go before the group when the item is the first one in it, and a table
+element that holds aligned items is filled up so that each occurrence is aligned alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ __all__ = ["MAX_RECORD", "place_items"]
 MAX_RECORD = 1 << 24
 BINARY_DIGITS = 18
 FIXED_LENGTH = {
-    Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4, Usage.PROCEDURE_POINTER: 8,
+    Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4,
+    Usage.PROCEDURE_POINTER: 8,
 }  # fmt: skip
 WITHOUT_PICTURE = frozenset(FIXED_LENGTH) | {Usage.POINTER}
 POINTERS = frozenset({Usage.POINTER, Usage.POINTER_32, Usage.FUNCTION_POINTER, Usage.PROCEDURE_POINTER})
@@ -132,10 +133,12 @@ def _field(
     if item.occurs:
         length += (-length) % _alignment(item, state, first_only=False)
     placed = Field(
-        name=item.name, key=key, path=inner, level=item.level, type=kind, offset=start, length=length, picture=item.picture,
+        name=item.name, key=key, path=inner, level=item.level, type=kind, offset=start, length=length,
+        picture=item.picture,
         usage=item.usage or _natural(item), digits=_digits(item, kind), scale=item.picture.scale if item.picture else 0,
         signed=_signed(item, kind), sign=item.sign, occurs=item.occurs, depending_on=depending, redefines=redefines,
-        justified=item.justified, blank_when_zero=item.blank_when_zero, children=children, conditions=tuple(item.conditions),
+        justified=item.justified, blank_when_zero=item.blank_when_zero, children=children,
+        conditions=tuple(item.conditions),
         values=item.values, code_page=item.code_page, slack=start - offset, place=item.place,
     )  # fmt: skip
     state.known.setdefault(item.name.upper(), []).append(placed)
@@ -332,8 +335,8 @@ def _rename(item: DataItem, state: _State) -> Field:
             conditions=tuple(item.conditions),
         )
     return Field(
-        name=item.name, key=item.name, path=(item.name,), level=66, type=FieldType.TEXT, offset=first.offset, length=length,
-        conditions=tuple(item.conditions), place=item.place,
+        name=item.name, key=item.name, path=(item.name,), level=66, type=FieldType.TEXT, offset=first.offset,
+        length=length, conditions=tuple(item.conditions), place=item.place,
     )  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
     value: Any = Decoder(layout, record, fillers=True).run()
     for key in item.path:
         if not isinstance(value, dict):
-            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")
+            raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")  # noqa: TRY004 - a wrong name
         value = value[key]
     return value
 
@@ -175,10 +175,10 @@ class Encoder:
 
     def _agree(self, item: Field, start: int, value: Any, indexes: tuple[int, ...]) -> None:
         """Fields that share bytes must not contradict each other."""
+        rules = self.layout.rules
         try:
-            same = decode_at(self.layout, item, bytes(self.record), start) == decode_value(
-                item, encode_value(item, value, self.layout.rules), self.layout.rules
-            )
+            written = decode_value(item, encode_value(item, value, rules), rules)
+            same = self._says(item, value, start) or decode_at(self.layout, item, bytes(self.record), start) == written
         except BadValue:
             same = False
         if not same:
@@ -190,7 +190,7 @@ class Encoder:
     def _fields(
         self,
         fields: tuple[Field, ...],
-        values: Mapping[str, Any],
+        values: Any,
         shift: int,
         indexes: tuple[int, ...],
         *,
@@ -198,7 +198,7 @@ class Encoder:
     ) -> int:
         if not isinstance(values, Mapping):
             where = shown(fields[0].path[:-1], indexes)
-            raise ConversionError(f"{where}: expected a mapping of field names to values")  # noqa: TRY004 - bad input
+            raise ConversionError(f"{where}: expected a mapping of field names to values")
         _refuse_unknown(fields, values, indexes)
         for group in _sharing(fields):
             given = [
@@ -263,9 +263,11 @@ class Encoder:
 
     def _leaf(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, shared: bool) -> None:
         fresh = len(self.record) < start + item.length
-        if value is not _ABSENT:
+        if value is None and shared:
+            self._reach(start + item.length)  # another field says what these bytes are, if anyone does
+        elif value is not _ABSENT:
             self._write(item, value, start, indexes, fresh=fresh)
-            if shared and value is not None:
+            if shared:
                 self.shared.append((item, start, value, indexes))
         elif fresh and self.base is None:
             self._reach(start)

@@ -23,7 +23,7 @@ MAX_COPY_DEPTH = 16
 MAX_TOKENS = 1_000_000
 
 CopyResolver = Callable[[str, str], tuple[str, str]]
-"""Called with a COPY's text name and library name (empty when none); gives (file name, text); LookupError when unknown."""
+"""Called with COPY's text name and library name (or empty); gives (file name, text), LookupError when unknown."""
 
 TOKEN = re.compile(
     r"""(?P<space>[ \n]+ | [,;](?=[ \n]|$))
@@ -69,7 +69,7 @@ def read_tokens(
     while position < len(tokens):
         token = tokens[position]
         if token.kind == "word" and token.upper == "COPY":
-            copied, position = _copy(tokens, position, resolver, source_format, columns, depth)
+            copied, position = _copy(tokens, position, resolver, depth, source_format=source_format, columns=columns)
             out += _apply(copied, standing)
         elif token.kind == "word" and token.upper == "REPLACE":
             standing, position = _replace_statement(tokens, position)
@@ -230,9 +230,10 @@ def _copy(
     tokens: list[Token],
     position: int,
     resolver: CopyResolver | None,
+    depth: int,
+    *,
     source_format: str,
     columns: tuple[int, int],
-    depth: int,
 ) -> tuple[list[Token], int]:
     start = tokens[position]
     if position + 1 >= len(tokens) or tokens[position + 1].kind not in ("word", "literal"):
@@ -251,13 +252,19 @@ def _copy(
         raise bad(
             start.place, f"COPY {name}", f"COPY is nested more than {MAX_COPY_DEPTH} deep; does a member copy itself?"
         )
-    source = _member(start, name, library, resolver, source_format, columns)
+    source = _member(start, name, library, resolver, source_format=source_format, columns=columns)
     inner = read_tokens(source, resolver, source_format=source_format, columns=columns, depth=depth + 1)
     return _apply(inner, replacements), position
 
 
 def _member(
-    start: Token, name: str, library: str, resolver: CopyResolver | None, source_format: str, columns: tuple[int, int]
+    start: Token,
+    name: str,
+    library: str,
+    resolver: CopyResolver | None,
+    *,
+    source_format: str,
+    columns: tuple[int, int],
 ) -> SourceText:
     if resolver is None:
         raise bad(start.place, f"COPY {name}", "no library was given to look the member up in")

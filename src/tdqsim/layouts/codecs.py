@@ -1,10 +1,10 @@
 """Elementary values: bytes to Python and back, exactly.
 
-What a byte pattern means follows the data representations of Enterprise COBOL where they are defined, and the rules that
-readers of mainframe files have come to expect where they are not (``facts/rules`` rows LAY-...):
+What a byte pattern means follows the data representations of Enterprise COBOL where they are defined, and the rules
+that readers of mainframe files have come to expect where they are not (``facts/rules`` rows LAY-...):
 
-* DISPLAY numbers: digits with an overpunched sign (zone C or D; F is none), or a sign of its own; blanks and X'00' between
-  digits are passed over; ``.`` and ``,`` are decimal points that stand in the data. Only blanks or X'00': null.
+* DISPLAY numbers: digits with an overpunched sign (zone C or D; F is none), or a sign of its own; blanks and X'00'
+  between digits are passed over; ``.`` and ``,`` are decimal points that stand in the data. Only blanks or X'00': null.
 * Packed numbers: sign C, D or F; all X'00': null.
 * Binary numbers are not cut to their PICTURE; an unsigned one with its top bit set is corrupt, except COMP-5 and those
   of 9 and 18 digits.
@@ -94,7 +94,7 @@ def encode_value(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def fill(field: Field, rules: Rules) -> bytes:
-    """What a field that nobody gives a value holds: its VALUE, else zero for numbers, X'00' for pointers, else blanks."""
+    """What a field that nobody gives a value holds: its VALUE, else zero, X'00' (pointers) or blanks."""
     if field.values and field.values[0][1] is None:
         try:
             literal = field.values[0][0]
@@ -153,9 +153,9 @@ def _unscaled(field: Field, value: object) -> int:
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     moved = exponent + field.scale
-    whole = int("".join(map(str, digits)) or "0")
+    whole: int = int("".join(map(str, digits)) or "0")
     if moved < 0:
-        whole, lost = divmod(whole, 10**-moved)
+        whole, lost = divmod(whole, int(10**-moved))
         if lost:
             raise _wrong(
                 field,
@@ -165,7 +165,7 @@ def _unscaled(field: Field, value: object) -> int:
                 else f"multiples of 10**{-field.scale}",
             )
     else:
-        whole *= 10**moved
+        whole *= int(10**moved)
     if sign and whole and not field.signed:
         raise _wrong(field, value, "no negative numbers, the PICTURE has no S")
     return -whole if sign else whole
@@ -339,7 +339,7 @@ def _encode_packed(field: Field, value: object, rules: Rules) -> bytes:  # noqa:
 # Floating point ---------------------------------------------------------------------------------------------------
 
 
-def _decode_float(field: Field, data: bytes, rules: Rules) -> Value:
+def _decode_float(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
     if rules.floating_point.endswith("little_endian"):
         data = data[::-1]
     if rules.floating_point.startswith("IEEE754"):

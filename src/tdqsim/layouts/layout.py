@@ -1,9 +1,10 @@
 """A record layout: its fields, and records decoded and encoded by it.
 
-Values come as a ``dict`` in field order: text as ``str``, numbers without decimals as ``int``, others as ``Decimal``, floating
-point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the record is too
-short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions are all decoded, side
-by side.
+Values come as a ``dict`` in field order: text as ``str``, numbers without decimals as ``int``, others as ``Decimal``,
+floating
+point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the record is
+too short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions are all
+decoded, side by side.
 
 Encoding writes a field only where the bytes do not already say its value. So ``layout.encode(layout.decode(record),
 base=record)`` is ``record``, whatever it holds; and fields that share bytes do not destroy each other's spelling.
@@ -106,7 +107,7 @@ class Layout:
             yield from item.walk()
 
     def field(self, name: str) -> Field:
-        """The field of that name; qualify with dots where it is not unique (``ORDER.ITEM.PRICE``). Case does not matter.
+        """The field of that name in any case; qualified with dots where it is not unique (``ORDER.PRICE``).
 
         Raises:
             LookupError: there is none, or there are several.
@@ -121,7 +122,7 @@ class Layout:
         return found[0]
 
     def with_rules(self, *, variable_size_occurs: VariableOccurs | None = None, **changes: Any) -> Layout:
-        """The same fields with other :class:`~tdqsim.layouts.Rules` (``code_page="1047"``, ``floating_point="IEEE754"``)."""
+        """The same fields with other :class:`~tdqsim.layouts.Rules`, such as ``code_page="1047"``."""
         return replace(
             self,
             rules=replace(self.rules, **changes),
@@ -129,7 +130,7 @@ class Layout:
         )
 
     def with_code_pages(self, pages: Mapping[str, str]) -> Layout:
-        """The same layout with code pages of their own for some fields, by field name; a group's holds for what is in it.
+        """The same layout with code pages for some fields, by field name; a group's holds for all in it.
 
         Raises:
             LookupError: no such field.
@@ -183,7 +184,8 @@ class Layout:
         """The record of these values.
 
         Args:
-            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of fields that
+            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of fields
+            that
                 share bytes, one is enough. FILLERs take their VALUE or blanks when not given.
             base: a record to start from; what ``values`` does not change stays as it is, its length included.
 
@@ -234,6 +236,6 @@ def _row(item: Field) -> LayoutRow:
     remarks += [f"code page {item.code_page}"] if item.code_page else []
     usage = "" if item.is_group else str(item.usage)
     return LayoutRow(
-        item.level, item.name, item.picture.text if item.picture else "", usage, item.offset, item.length, item.offset + 1,
-        item.offset + item.size, occurs, item.redefines[-1] if item.redefines else "", "; ".join(remarks),
+        item.level, item.name, item.picture.text if item.picture else "", usage, item.offset, item.length, item.offset
+        + 1, item.offset + item.size, occurs, item.redefines[-1] if item.redefines else "", "; ".join(remarks),
     )  # fmt: skip

@@ -13,9 +13,10 @@
           - {name: QUANTITY, picture: S9(4), usage: COMP}
       - {filler: 20}
 
-A field has the clauses of a copybook under their own names: ``picture``, ``usage``, ``sign`` (such as ``LEADING SEPARATE``),
-``occurs``, ``redefines``, ``synchronized``, ``justified``, ``blank_when_zero``, ``value``, ``conditions`` (name to value or
-list of values) and ``code_page``.
+A field has the clauses of a copybook under their own names: ``picture``, ``usage``, ``sign`` (such as ``LEADING
+SEPARATE``),
+``occurs``, ``redefines``, ``synchronized``, ``justified``, ``blank_when_zero``, ``value``, ``conditions`` (name to
+value or list of values) and ``code_page``.
 """
 
 from __future__ import annotations
