@@ -7,7 +7,11 @@ systems.
 from __future__ import annotations
 
 from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.cl import parse_cl
 from tdqsim.definitions.connection import Connection
+from tdqsim.definitions.csdexport import export_csd
+from tdqsim.definitions.csdlist import parse_csd_listing
+from tdqsim.definitions.csdup import parse_csd
 from tdqsim.definitions.define import (
     define_connection,
     define_dtaq,
@@ -16,23 +20,33 @@ from tdqsim.definitions.define import (
     define_transaction,
     supplied_definitions,
 )
+from tdqsim.definitions.dfhdct import parse_dct
 from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.dump import dump_definitions
 from tdqsim.definitions.group import Definitions, Entry, Note, load_definitions, parse_definitions
+from tdqsim.definitions.imports import Imported, ImportReport
 from tdqsim.definitions.other import OtherResource
+from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
+from tdqsim.definitions.schema import json_schema
 from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
 from tdqsim.definitions.terminal import Terminal
 from tdqsim.definitions.transaction import Transaction
 
 __all__ = [
     "Connection",
+    "DdCard",
     "Definitions",
+    "Dfhintra",
     "Dtaq",
     "Entry",
     "ExtraQueue",
+    "ImportReport",
+    "Imported",
     "IndirectQueue",
     "IntraQueue",
     "Note",
     "OtherResource",
+    "RegionFile",
     "RemoteQueue",
     "Resource",
     "Tdqueue",
@@ -43,7 +57,15 @@ __all__ = [
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
+    "dump_definitions",
+    "export_csd",
+    "json_schema",
     "load_definitions",
+    "load_region_file",
+    "parse_cl",
+    "parse_csd",
+    "parse_csd_listing",
+    "parse_dct",
     "parse_definitions",
     "supplied_definitions",
 ]

@@ -1,0 +1,225 @@
+"""CL source in: CRTDTAQ and DLTDTAQ commands, as they stand in programs and job streams.
+
+A command ends with its line unless a ``+`` or ``-`` at its end continues it (``-`` keeps the blanks that begin the next
+line); ``/* */`` is a comment; text stands in apostrophes, an apostrophe in it is written twice. Keywords are not
+abbreviated in CL; the first parameters may be given by position. A command with an error is not run, so it is skipped,
+with the diagnostic's id where it is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tdqsim.definitions._build import build
+from tdqsim.definitions.dtaq import Dtaq
+from tdqsim.definitions.group import Entry
+from tdqsim.definitions.imports import Imported, Importer
+
+__all__ = ["parse_cl"]
+
+_TOKEN = re.compile(
+    r"(?P<comment>/\*)|(?P<quoted>'(?:[^'\n]|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)|(?P<word>(?:[^\s()'/]|/(?!\*))++)"
+)
+_LABEL = re.compile(r"[A-Za-z@#$][\w@#$]*:", re.ASCII)
+_KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+_POSITIONAL = {"CRTDTAQ": ("dtaq", "maxlen"), "DLTDTAQ": ("dtaq",)}
+_KEYWORDS = frozenset(Dtaq.model_fields) - {
+    "group", "description", "definetime", "changetime", "changeusrid", "changeagent", "changeagrel", "without_effect",
+}  # fmt: skip
+
+
+class _Command(NamedTuple):
+    text: str
+    line: int
+
+
+class _Parameter(NamedTuple):
+    keyword: str  # lower case; empty for one given by position
+    values: list[str]
+
+
+def parse_cl(text: str, *, file: str = "<cl>") -> Imported:
+    """The data queues that CRTDTAQ commands in CL source would make, and reports about everything that is not used.
+
+    A DLTDTAQ takes away a queue that an earlier command of the same source makes; any other is reported.
+    """
+    importer = Importer(file)
+    made: dict[str, Entry] = {}
+    for command in _commands(text):
+        _run(command, importer, made)
+    importer.entries.extend(made.values())
+    return importer.result()
+
+
+def _run(command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+    tokens = list(_tokens(command.text))
+    while tokens and _LABEL.fullmatch(tokens[0]):
+        tokens.pop(0)
+    if not tokens:
+        return
+    name = tokens.pop(0).upper().rpartition("/")[2]
+    if name not in _POSITIONAL:
+        importer.skipped(command.line, name, "only CRTDTAQ and DLTDTAQ are imported")
+        return
+    parameters = _parameters(tokens)
+    if parameters is None:
+        importer.skipped(command.line, name, "CPF0006: its parentheses do not match")
+        return
+    values = _by_keyword(name, parameters, command, importer)
+    if values is None:
+        return
+    if name == "CRTDTAQ":
+        _create(values, command, importer, made)
+    else:
+        _delete(values, command, importer, made)
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """Commands with their continuations joined and their comments gone."""
+    parts: list[str] = []
+    begun = 0
+    in_comment = False
+    keep_blanks = False
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        line, in_comment = _without_comments(raw.rstrip("\r\f\x1a").expandtabs(), in_comment=in_comment)
+        line = line.rstrip()
+        if not parts:
+            if not line.strip() or line.lstrip().startswith("//"):
+                continue
+            begun = number
+        mark = line[-1:] if line.endswith(("+", "-")) else ""
+        body = line[:-1] if mark else line
+        parts.append(body if keep_blanks or not parts else body.lstrip())
+        keep_blanks = mark == "-"
+        if not mark and not in_comment:
+            yield _Command("".join(parts), begun)
+            parts = []
+            keep_blanks = False
+    if parts:
+        yield _Command("".join(parts), begun)
+
+
+def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:
+    """The line without what stands between ``/*`` and ``*/``, and whether a comment is still open at its end."""
+    kept: list[str] = []
+    position = 0
+    while position < len(line):
+        if in_comment:
+            end = line.find("*/", position)
+            if end < 0:
+                return "".join(kept), True
+            position, in_comment = end + 2, False
+            kept.append(" ")
+            continue
+        match = _TOKEN.match(line, position)
+        if match is None or match["comment"]:
+            in_comment = match is not None
+            position += 2
+            continue
+        kept.append(match[0])
+        position = match.end()
+    return "".join(kept), in_comment
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(text):
+        if not match["space"]:
+            yield match[0]
+
+
+def _parameters(tokens: list[str]) -> list[_Parameter] | None:
+    """``KEYWORD(values)`` and values by position; None when parentheses do not match."""
+    found: list[_Parameter] = []
+    index = 0
+    while index < len(tokens):
+        piece = tokens[index]
+        follows = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if piece == ")":
+            return None
+        if follows == "(" and _KEYWORD.fullmatch(piece):
+            values, index = _values(tokens, index + 2)
+            if index < 0:
+                return None
+            found.append(_Parameter(piece.lower(), values))
+        elif piece == "(":
+            values, index = _values(tokens, index + 1)
+            if index < 0:
+                return None
+            found.append(_Parameter("", values))
+        else:
+            found.append(_Parameter("", [_unquoted(piece)]))
+            index += 1
+    return found
+
+
+def _values(tokens: list[str], index: int) -> tuple[list[str], int]:
+    """The values up to the closing parenthesis, those of inner lists among them, and the index behind it; -1: none."""
+    values: list[str] = []
+    depth = 1
+    while index < len(tokens):
+        piece = tokens[index]
+        index += 1
+        depth += (piece == "(") - (piece == ")")
+        if depth == 0:
+            return values, index
+        if piece not in "()":
+            values.append(_unquoted(piece))
+    return values, -1
+
+
+def _unquoted(piece: str) -> str:
+    if piece.startswith("'"):
+        return piece[1:].removesuffix("'").replace("''", "'")
+    return piece.upper()
+
+
+def _by_keyword(
+    name: str, parameters: list[_Parameter], command: _Command, importer: Importer
+) -> dict[str, object] | None:
+    """The parameters by keyword; None when one is not the command's, or comes twice."""
+    positional = iter(_POSITIONAL[name])
+    known = _KEYWORDS if name == "CRTDTAQ" else {"dtaq"}
+    values: dict[str, object] = {}
+    for parameter in parameters:
+        keyword = parameter.keyword or next(positional, "")
+        if keyword not in known:
+            what = keyword.upper() or " ".join(parameter.values)
+            message = (
+                "CPD0043: the keyword is not valid for this command" if keyword else "is one value by position too many"
+            )
+            importer.skipped(command.line, f"{name} {what}", f"{message}; the command is not run")
+            return None
+        if keyword in values:
+            importer.skipped(command.line, f"{name} {keyword.upper()}", "is given twice; the command is not run")
+            return None
+        values[keyword] = parameter.values if keyword == "size" else " ".join(parameter.values)
+    return values
+
+
+def _create(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+    title = f"CRTDTAQ {values.get('dtaq', '')}".strip()
+    if values.get("text") == "*BLANK":
+        del values["text"]
+    resource, faults = build("DTAQ", values)
+    for fault in faults:
+        shown = f" = {fault.value!r}" if fault.value else ""
+        message = f"{fault.message}{shown}; the command is not run"
+        importer.skipped(command.line, f"{title} {fault.attribute.upper()}", message)
+    if resource is None:
+        return
+    if resource.resource_name in made:
+        importer.skipped(command.line, title, "CPF9870: the queue is made by an earlier command")
+        return
+    made[resource.resource_name] = Entry(resource, importer.file, command.line)
+
+
+def _delete(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+    name = str(values.get("dtaq", ""))
+    library, _, queue = name.rpartition("/")
+    full = f"{'*CURLIB' if library in ('', '*LIBL') else library}/{queue}"
+    if made.pop(full, None) is None:
+        importer.skipped(command.line, f"DLTDTAQ {name}", "no earlier command makes the queue")
+    else:
+        importer.changed(command.line, f"DLTDTAQ {name}", "takes away the queue that an earlier command makes")

@@ -1,0 +1,272 @@
+"""DFHDCT macro source in: the destination control table of older releases, and KICKS' KIKDCT, which is like it.
+
+Assembler rules: a ``*`` in column 1 is a comment; the operand field ends at the first blank outside quotes; any
+character in column 72 continues the statement at column 16 of the next line. A trailing comma in a file whose column 72
+got lost is taken for a continuation too. SDSCI entries and the EXTRA entries that name them become one definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tdqsim.definitions.imports import Imported, Importer, Operand
+
+__all__ = ["parse_dct"]
+
+_MACROS = ("DFHDCT", "KIKDCT")
+_TEXT = 71  # the last column of a statement; what follows marks a continuation
+_CONTINUE_AT = 15
+_STATEMENT = re.compile(r"(?P<label>\S*)\s+(?P<operation>\S+)(\s+(?P<rest>.*))?", re.ASCII)
+_MACRO_LINE = re.compile(r"\S*\s+(DFHDCT|KIKDCT|END)\b", re.ASCII | re.IGNORECASE)
+_NAME_LENGTH = 4
+_RECORD_FORMATS = {"FIX": "FIXED", "VAR": "VARIABLE"}
+_BLOCK_FORMATS = {"BLK": "BLOCKED", "UNB": "UNBLOCKED"}
+_RECFORM = re.compile(r"(FIX|VAR)(BLK|UNB)([AM]?)", re.ASCII)
+_RECOVERY = {"NO": "NO", "PH": "PHYSICAL", "LG": "LOGICAL"}
+
+_SDSCI = {
+    "DSCNAME": "DDNAME",
+    "BLKSIZE": "BLOCKSIZE",
+    "RECSIZE": "RECORDSIZE",
+    "BUFNO": "DATABUFFERS",
+    "ERROPT": "ERROROPTION",
+    "REWIND": "REWIND",
+    "TYPEFLE": "TYPEFILE",
+    "TYPEFILE": "TYPEFILE",
+    "RECFORM": "RECORDFORMAT",
+}
+_REMOTE = {"SYSIDNT": "REMOTESYSTEM", "SYSIDENT": "REMOTESYSTEM", "LENGTH": "REMOTELENGTH", "RMTNAME": "REMOTENAME"}
+_ENTRIES: dict[str, dict[str, str]] = {
+    "EXTRA": {"OPEN": "OPENTIME", "FILE": "DDNAME", "TYPEFIL": "TYPEFILE", "DSCNAME": "DDNAME", **_REMOTE},
+    "INTRA": {
+        "DESTFAC": "ATIFACILITY",
+        "DESTRCV": "RECOVSTATUS",
+        "TRANSID": "TRANSID",
+        "TRIGLEV": "TRIGGERLEVEL",
+        "USERID": "USERID",
+        **_REMOTE,
+    },
+    "INDIRECT": {"INDDEST": "INDIRECTNAME", "PHYDEST": "INDIRECTNAME"},
+    "REMOTE": _REMOTE,
+}
+_TYPE_NAMES = {"INDIR": "INDIRECT"}
+
+
+class _Statement(NamedTuple):
+    operation: str
+    operands: tuple[Operand, ...]
+    line: int
+
+    def value(self, name: str) -> str:
+        return next((operand.value or "" for operand in self.operands if operand.name == name), "")
+
+
+def parse_dct(text: str, *, group: str = "", file: str = "<dct>") -> Imported:
+    """The queues in DFHDCT or KIKDCT macro source, and reports about everything that is not used.
+
+    Args:
+        text: the source.
+        group: the group to put the queues into; else that of a TYPE=GROUP entry, else ``DCT`` and the SUFFIX.
+        file: the name that entries give as their place.
+    """
+    importer = Importer(file)
+    table = _Table(importer, group)
+    statements = [statement for statement in _statements(text, importer) if table.takes(statement)]
+    table.collect(statements)
+    for statement in statements:
+        table.define(statement)
+    for name, statement in table.unused.items():
+        importer.skipped(statement.line, f"SDSCI {name}", "no EXTRA entry names it")
+    return importer.result()
+
+
+def _statements(text: str, importer: Importer) -> Iterator[_Statement]:
+    for line, parts in _logical_lines(text):
+        match = _STATEMENT.match(parts)
+        if match is None or line == 0:
+            continue
+        operation = match["operation"].upper()
+        operands = tuple(_operands(match["rest"] or "", line))
+        if operation in ("END", "PRINT", "TITLE", "EJECT", "SPACE", "COPY"):
+            if operation == "COPY":
+                importer.skipped(line, "COPY", "the copied source is not there")
+            continue
+        yield _Statement(operation, operands, line)
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Statements on one line each, with the number of their first line; remarks of continued lines are cut off."""
+    collected: list[str] = []
+    begun = 0
+    open_quote = False
+    more = was_marked = False
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        line = raw.rstrip("\r\f\x1a").expandtabs()
+        if more and not was_marked and _MACRO_LINE.match(line):
+            yield begun, "".join(collected)
+            more = False
+        if not more and (line.startswith(("*", ".*", "/")) or not line.strip()):
+            continue
+        body = line[:_TEXT]
+        marked = len(line) > _TEXT and line[_TEXT] != " "
+        if not more:
+            collected, begun, open_quote = [], number, False
+        field, open_quote = _operand_field(body, begun=not more, open_quote=open_quote, marked=marked)
+        collected.append(field)
+        was_marked = marked
+        more = marked or field.endswith(",")
+        if not more:
+            yield begun, "".join(collected)
+    if more and collected:
+        yield begun, "".join(collected)
+
+
+def _operand_field(body: str, *, begun: bool, open_quote: bool, marked: bool) -> tuple[str, bool]:
+    """What of a line belongs to the statement: up to the end of the operand field; and whether a quote is open."""
+    start = 0
+    if begun:
+        match = re.match(r"\S*\s+\S+\s*", body, re.ASCII)
+        start = match.end() if match else len(body)
+        head, rest = body[:start], body[start:]
+    else:
+        head, rest = "", body[_CONTINUE_AT:] if marked or body[:_CONTINUE_AT].isspace() else body.lstrip()
+    for index, character in enumerate(rest):
+        if character == "'":
+            open_quote = not open_quote
+        elif character == " " and not open_quote:
+            return head + rest[:index], False
+    return head + rest, open_quote
+
+
+def _operands(field: str, line: int) -> Iterator[Operand]:
+    """``NAME=VALUE`` separated by commas outside parentheses and quotes."""
+    depth = 0
+    quoted = False
+    start = 0
+    for index, character in enumerate(f"{field},"):
+        if character == "'":
+            quoted = not quoted
+        elif not quoted:
+            depth += (character == "(") - (character == ")")
+        if character == "," and (index == len(field) or (not quoted and depth <= 0)):
+            name, equals, value = field[start:index].partition("=")
+            if name:
+                yield Operand(name.strip().upper(), value.strip() if equals else None, line)
+            start = index + 1
+
+
+class _Table:
+    """One table on its way to definitions."""
+
+    def __init__(self, importer: Importer, group: str) -> None:
+        self.importer = importer
+        self.given_group = group
+        self.group = group or "DCT"
+        self.sdsci: dict[str, _Statement] = {}
+        self.unused: dict[str, _Statement] = {}
+
+    def takes(self, statement: _Statement) -> bool:
+        """Whether the statement is a macro of the table; anything else is reported."""
+        if statement.operation in _MACROS:
+            return True
+        self.importer.skipped(statement.line, statement.operation, f"is none of {' and '.join(_MACROS)}")
+        return False
+
+    def collect(self, statements: list[_Statement]) -> None:
+        """Note the SDSCI entries, which EXTRA entries may name before or after them."""
+        for statement in statements:
+            if _type(statement) == "SDSCI":
+                name = statement.value("DSCNAME")
+                self.sdsci[name] = statement
+                self.unused[name] = statement
+
+    def define(self, statement: _Statement) -> None:
+        """Turn one entry into a definition."""
+        kind = _type(statement)
+        if kind in {"SDSCI", "FINAL"}:
+            return
+        if kind in ("INITIAL", "GROUP"):
+            self.frame(statement)
+        elif kind in _ENTRIES:
+            self.queue(kind, statement)
+        else:
+            self.importer.skipped(statement.line, f"TYPE={kind}", "is not an entry of a destination control table")
+
+    def frame(self, statement: _Statement) -> None:
+        if not self.given_group:
+            suffix = statement.value("SUFFIX")
+            self.group = statement.value("GROUP") or (f"DCT{suffix}" if suffix else self.group)
+
+    def queue(self, kind: str, statement: _Statement) -> None:
+        name = statement.value("DESTID")
+        title = f"TDQUEUE({name})"
+        if len(name) > _NAME_LENGTH:
+            self.importer.changed(statement.line, title, f"is cut to {name[:_NAME_LENGTH]}, as the macro does")
+            name = name[:_NAME_LENGTH]
+        operands = [] if kind == "REMOTE" else [Operand("TYPE", kind, statement.line)]
+        operands += self.mapped(kind, title, statement)
+        self.importer.define("TDQUEUE", name, self.group, operands, statement.line)
+
+    def mapped(self, kind: str, title: str, statement: _Statement) -> Iterator[Operand]:
+        names = _ENTRIES[kind]
+        remote = any(operand.name in ("SYSIDNT", "SYSIDENT") for operand in statement.operands)
+        for operand in statement.operands:
+            if operand.name in ("TYPE", "DESTID"):
+                continue
+            if operand.name not in names:
+                self.importer.skipped(
+                    operand.line, f"{title} {operand.name}", f"has no counterpart in a queue of type {kind}"
+                )
+            elif operand.name in ("LENGTH", "RMTNAME") and not remote:
+                self.importer.skipped(operand.line, f"{title} {operand.name}", "means nothing without SYSIDNT")
+            else:
+                yield from self.translated(title, names[operand.name], operand)
+            if operand.name == "DSCNAME" and kind == "EXTRA":
+                yield from self.described(title, operand)
+
+    def described(self, title: str, operand: Operand) -> Iterator[Operand]:
+        """The attributes that the SDSCI entry of this name gives."""
+        name = operand.value or ""
+        self.unused.pop(name, None)
+        entry = self.sdsci.get(name)
+        if entry is None:
+            self.importer.kept(operand.line, f"{title} DSCNAME", f"there is no SDSCI entry {name}")
+            return
+        for item in entry.operands:
+            if item.name in _SDSCI and item.name != "DSCNAME":
+                yield from self.translated(title, _SDSCI[item.name], item)
+            elif item.name not in ("TYPE", "DSCNAME"):
+                self.importer.skipped(item.line, f"SDSCI {name} {item.name}", "has no counterpart in a TDQUEUE")
+
+    def translated(self, title: str, attribute: str, operand: Operand) -> Iterator[Operand]:
+        """One operand in the words of a TDQUEUE definition."""
+        value = operand.value or ""
+        if attribute == "RECORDFORMAT":
+            yield from self.record_format(title, operand)
+        elif attribute == "ATIFACILITY":
+            parts = value.strip("()").split(",")
+            yield Operand("ATIFACILITY", parts[0], operand.line)
+            if len(parts) > 1:
+                yield Operand("FACILITYID", parts[1], operand.line)
+        elif attribute == "RECOVSTATUS":
+            yield Operand(attribute, _RECOVERY.get(value.upper(), value), operand.line)
+        else:
+            yield Operand(attribute, value.strip("()") if attribute != "TRANSID" else value, operand.line)
+
+    def record_format(self, title: str, operand: Operand) -> Iterator[Operand]:
+        match = _RECFORM.fullmatch((operand.value or "").upper())
+        if match is None:
+            message = "must be FIXUNB, FIXBLK, VARUNB or VARBLK, with A or M behind it for print control"
+            self.importer.skipped(operand.line, f"{title} RECFORM", message)
+            return
+        yield Operand("RECORDFORMAT", _RECORD_FORMATS[match[1]], operand.line)
+        yield Operand("BLOCKFORMAT", _BLOCK_FORMATS[match[2]], operand.line)
+        if match[3]:
+            yield Operand("PRINTCONTROL", match[3], operand.line)
+
+
+def _type(statement: _Statement) -> str:
+    first = statement.value("TYPE").strip("()").split(",")[0].upper()
+    return _TYPE_NAMES.get(first, first)
