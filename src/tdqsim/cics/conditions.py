@@ -1,0 +1,96 @@
+"""What a CICS program can meet: conditions, abends, and the way a program returns.
+
+There is one condition value inside. A task sees it as a raised :class:`Condition`, or, under NOHANDLE or RESP, as the
+response in the EIB. A condition that leaves a program unhandled is an :class:`Abend` with its AExx code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdqsim.errors import TdqError
+from tdqsim.facts import ABEND_CODES, Resp
+
+__all__ = ["Abend", "Condition", "TaskReturn", "abend_code"]
+
+
+class Condition(TdqError):
+    """An exceptional condition of a command.
+
+    Attributes:
+        resp: its number, as EIBRESP shows it.
+        resp2: the reason, as EIBRESP2 shows it; 0 when the command has none.
+        command: the command, such as ``READQ TD``; filled in by the task.
+        resource: the resource it was issued for, such as a queue's name.
+        data: with LENGERR of READQ TD: the truncated record.
+        length: with LENGERR of READQ TD: the length of the whole record; else 0.
+        detail: the same in words, for people.
+    """
+
+    def __init__(
+        self,
+        resp: Resp,
+        resp2: int = 0,
+        detail: str = "",
+        *,
+        command: str = "",
+        resource: str = "",
+        data: bytes = b"",
+        length: int = 0,
+    ) -> None:
+        super().__init__(resp, resp2, detail)
+        self.resp = resp
+        self.resp2 = resp2
+        self.detail = detail
+        self.command = command
+        self.resource = resource
+        self.data = data
+        self.length = length
+
+    @property
+    def name(self) -> str:
+        """The condition's name, such as ``QZERO``."""
+        return self.resp.name
+
+    def __str__(self) -> str:
+        where = f"{self.command}{f' {self.resource}' if self.resource else ''}: " if self.command else ""
+        reason = f" RESP2 {self.resp2}" if self.resp2 else ""
+        return f"{where}{self.name} (RESP {int(self.resp)}{reason}){f': {self.detail}' if self.detail else ''}"
+
+
+class Abend(TdqError):
+    """The abnormal end of a task.
+
+    Attributes:
+        code: four characters, such as ``AEIW`` or ``ASRA``.
+        cause: the condition or the Python exception behind it, or None (ABEND command).
+    """
+
+    def __init__(self, code: str, cause: BaseException | None = None, detail: str = "") -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.cause = cause
+        self.detail = detail
+        if cause is not None:
+            self.__cause__ = cause
+
+    def __str__(self) -> str:
+        why = self.detail or (f"{type(self.cause).__name__}: {self.cause}" if self.cause is not None else "")
+        return f"abend {self.code}{f': {why}' if why else ''}"
+
+
+class TaskReturn(BaseException):
+    """How RETURN leaves a program; not an Exception, so that ``except Exception`` in a program does not stop it.
+
+    Attributes:
+        value: what becomes the task's result.
+    """
+
+    def __init__(self, value: Any = None) -> None:
+        super().__init__(value)
+        self.value = value
+
+
+def abend_code(condition: Condition) -> str:
+    """The code of the abend that an unhandled condition is; empty for a condition that CICS ignores by default."""
+    return ABEND_CODES.get(condition.resp, "")

@@ -1,0 +1,74 @@
+"""The two locks of a logically recoverable queue: its read end and its write end (enqueue pool TDNQ).
+
+READQ takes the read end, WRITEQ the write end, DELETEQ both; the owner is the unit of work, which keeps them until it
+ends. A unit of work that is shunted while indoubt goes on owning its locks without a task: *retained* on a queue with
+WAITACTION(REJECT), so that others are refused with LOCKED, *active* with WAITACTION(QUEUE), so that they wait. Sources:
+Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
+
+Waiters are served in order of arrival. A lock is only ever released as a whole, when its owner ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.core.dispatch import WaitQueue
+
+if TYPE_CHECKING:
+    from tdqsim.cics.queues import IntraQueue
+    from tdqsim.cics.uow import UnitOfWork
+
+__all__ = ["READ_END", "WRITE_END", "Lock"]
+
+READ_END: Final = "FROMQ"
+WRITE_END: Final = "TOQ"
+
+
+class Lock:
+    """One end of one queue.
+
+    Attributes:
+        queue: whose end it is.
+        end: :data:`READ_END` or :data:`WRITE_END`, as INQUIRE UOWENQ shows it as QUALIFIER.
+        owner: the unit of work that holds it, or None.
+        retained: whether the owner was shunted and others are refused rather than made to wait.
+        since_ns: since when it is held.
+        waiting: the tasks that wait for it, in order.
+    """
+
+    __slots__ = ("end", "owner", "queue", "retained", "since_ns", "waiting")
+
+    def __init__(self, queue: IntraQueue, end: str) -> None:
+        self.queue = queue
+        self.end = end
+        self.owner: UnitOfWork | None = None
+        self.retained = False
+        self.since_ns = 0
+        self.waiting = WaitQueue(f"{queue.name} {end} (ENQUEUE in pool TDNQ)", self.holder)
+
+    def __repr__(self) -> str:
+        return f"<Lock {self.queue.name} {self.end}: {self.holder()}>"
+
+    def holder(self) -> str:
+        """Who holds it, in words."""
+        if self.owner is None:
+            return "nobody holds it"
+        return f"held by {self.owner.title}{', retained' if self.retained else ''}"
+
+    @property
+    def in_use(self) -> bool:
+        """Whether anybody holds it or waits for it."""
+        return self.owner is not None or bool(self.waiting)
+
+    def take(self, uow: UnitOfWork, now_ns: int) -> None:
+        """Give it to a unit of work; it is free."""
+        assert self.owner is None, self
+        self.owner = uow
+        self.since_ns = now_ns
+        uow.locks.append(self)
+
+    def release(self) -> None:
+        """Its owner ends: the next waiter tries again."""
+        self.owner = None
+        self.retained = False
+        self.waiting.wake_one()
