@@ -32,7 +32,7 @@ _ORIGIN: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (ABSTIME counts local tim
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _HIGHEST: Final = 10**15 - 1
-_LAST: Final = (datetime.max - _ORIGIN) // _MILLISECOND - 1000
+_LAST: Final = (datetime(9999, 12, 31) - _ORIGIN) // _MILLISECOND  # noqa: DTZ001  (local, as above)
 _HALF_SECOND: Final = timedelta(milliseconds=500)
 _POSITIVE: Final = "C"
 
@@ -85,7 +85,9 @@ def local_time(value: int) -> datetime:
         ValueError: the number is negative or past the year 9999.
     """
     if not 0 <= value <= _LAST:
-        raise ValueError(f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, the last second but one of the year 9999")
+        raise ValueError(
+            f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999"
+        )
     return _ORIGIN + value * _MILLISECOND
 
 

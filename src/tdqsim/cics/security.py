@@ -11,8 +11,8 @@ user known          the same                                      knows_user    
 
 The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
 three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are
-checked on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to command
-security, Resource security (IBM Docs); the level of the resource checks is second-hand.
+checked on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to
+command security, Resource security (IBM Docs); the level of the resource checks is second-hand.
 """
 
 from __future__ import annotations

@@ -1,0 +1,115 @@
+"""The screens of CEMT INQUIRE and SET TDQUEUE as text: a line or two for each queue, or one queue as a panel.
+
+Where each field stands is the table ``facts/cemt_layout.tsv``, fixed words are ``facts/cemt_texts.tsv``. Values that do
+not apply or are negative are not shown. Source: CEMT INQUIRE TDQUEUE (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from tdqsim.cics.abstime import format_abstime
+from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, table
+
+__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "queue_lines", "screen"]
+
+LINE_WIDTH: Final = 80
+_STATUS_LENGTH: Final = 3
+_SETTABLE: Final = frozenset(row["name"] for row in table("set_tdqueue")) - {"ATIUSERID"}
+
+
+class _Field(NamedTuple):
+    line: int
+    column: int
+    label: str
+    option: str
+    format: str
+
+
+@cache
+def _layout(queue_type: str) -> tuple[_Field, ...]:
+    return tuple(
+        _Field(int(row["line"]), int(row["column"]), row["label"], row["option"], row["format"])
+        for row in table("cemt_layout")
+        if row["type"] == queue_type
+    )
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    return {row["text"]: row["value"] for row in table("cemt_texts")}
+
+
+def cemt_text(name: str) -> str:
+    """A fixed text of the screen."""
+    return _texts()[name]
+
+
+def _shown(field: _Field, value: Any) -> str:
+    """The field as it appears; empty when its value is none."""
+    if value in (Cvda.NOTAPPLIC, -1) or (isinstance(value, str) and not value.strip()):
+        return ""
+    if field.format == "status":
+        return str(value.name[:_STATUS_LENGTH].capitalize())
+    width = int(field.format[-1])
+    text = f"{value:0{width}d}" if field.format.startswith("number") else f"{value:<{width}}"
+    return f"{field.label}({text})"
+
+
+def queue_lines(values: Mapping[str, Any], outcome: str = "") -> list[str]:
+    """The line or lines of one queue among several.
+
+    Args:
+        values: TDQUEUE and the options by name, as INQUIRE returns them.
+        outcome: what SET or DISCARD did, put at the end of the first line.
+    """
+    lines: dict[int, str] = {}
+    for field in _layout(values["TYPE"].name):
+        shown = _shown(field, values.get(field.option, -1))
+        if shown:
+            line = lines.get(field.line, "")
+            lines[field.line] = f"{line:<{field.column}}{shown}"
+    if outcome:
+        lines[1] = f"{lines[1]:<{LINE_WIDTH - len(outcome) - 1}} {outcome}"
+    return [lines[number] for number in sorted(lines)]
+
+
+def _panel_value(option: str, value: Any) -> str:
+    if isinstance(value, Cvda):
+        return value.name.capitalize()
+    if INQUIRE_TDQUEUE_OPTIONS[option].receiver == "ABSTIME":
+        formatted = format_abstime(value, datesep="/", timesep=":")
+        return f"{formatted.mmddyy} {formatted.time}"
+    return f"{value:05d}" if isinstance(value, int) else str(value)
+
+
+def expanded_panel(values: Mapping[str, Any]) -> list[str]:
+    """One queue with one attribute a line; those that SET can change have blanks inside their parentheses."""
+    lines = [f"  Tdqueue({values['TDQUEUE']})"]
+    for option in ("TYPE", *(name for name in INQUIRE_TDQUEUE_OPTIONS if name != "TYPE")):
+        value = values[option]
+        if value in (Cvda.NOTAPPLIC, -1) or (isinstance(value, str) and not value.strip()):
+            continue
+        shown = _panel_value(option, value)
+        lines.append(f"  {option.capitalize()}({f' {shown} ' if option in _SETTABLE else shown})")
+    return lines
+
+
+def screen(command: str, body: Sequence[str], response: str, identity: tuple[str, str], when: tuple[str, str]) -> str:
+    """The whole screen.
+
+    Args:
+        command: the first line.
+        body: the lines between the status line and the foot.
+        response: NORMAL, or how many errors there were.
+        identity: sysid and applid.
+        when: hh.mm.ss and mm.dd.yy.
+    """
+    sysid, applid = identity
+    foot = [
+        cemt_text("identity").format(blank="", sysid=sysid, applid=applid),
+        cemt_text("response").format(response=response, time=when[0], date=when[1]),
+    ]
+    return "\n".join(line.rstrip() for line in (f" {command}", cemt_text("heading"), *body, *foot))
