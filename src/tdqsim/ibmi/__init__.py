@@ -1,0 +1,96 @@
+"""IBM i data queues: a system, its jobs, the data queue APIs with their byte layouts, locks, authority and messages."""
+
+from __future__ import annotations
+
+from tdqsim.ibmi._change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
+from tdqsim.ibmi._cl_queue import RTVDTAQXCL
+from tdqsim.ibmi._ddm import RemoteLink
+from tdqsim.ibmi._declare import DECLARATIONS, Declaration
+from tdqsim.ibmi._dts import datetime_to_dts, dts_to_datetime
+from tdqsim.ibmi._error_code import ErrorCode, ErrorReport
+from tdqsim.ibmi._errors import JobEnded, ParameterError
+from tdqsim.ibmi._faults import FaultHook, FaultPlan
+from tdqsim.ibmi._job import Job, StartedJob
+from tdqsim.ibmi._journal import JOURNAL_TYPES, JournalEntry, export_journal
+from tdqsim.ibmi._layout import (
+    Format,
+    FormatField,
+    char,
+    formats,
+    layout,
+    pack_binary,
+    pack_decimal,
+    unpack_binary,
+    unpack_decimal,
+)
+from tdqsim.ibmi._locks import LockEntry
+from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi._objects import Library
+from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._records import (
+    RDQD0100,
+    RDQD0200,
+    RDQM0100,
+    RDQM0200,
+    RDQS0100,
+    RDQS0200,
+    DataQueueEntry,
+    RetrievedMessage,
+    SenderId,
+)
+from tdqsim.ibmi._retrieve import parse_messages
+from tdqsim.ibmi._system import System
+
+__all__ = [
+    "AUTOMATIC_RECLAIM",
+    "DECLARATIONS",
+    "ENFORCE_DATA_QUEUE_LOCKS",
+    "JOURNAL_TYPES",
+    "MESSAGES",
+    "RDQD0100",
+    "RDQD0200",
+    "RDQM0100",
+    "RDQM0200",
+    "RDQS0100",
+    "RDQS0200",
+    "RTVDTAQXCL",
+    "Change",
+    "DataQueue",
+    "DataQueueEntriesRow",
+    "DataQueueEntry",
+    "DataQueueInfoRow",
+    "Declaration",
+    "ErrorCode",
+    "ErrorReport",
+    "EscapeMessage",
+    "FaultHook",
+    "FaultPlan",
+    "Format",
+    "FormatField",
+    "Job",
+    "JobEnded",
+    "JournalEntry",
+    "Library",
+    "LockEntry",
+    "Message",
+    "ParameterError",
+    "ReceiveDataQueueRow",
+    "RemoteLink",
+    "RetrievedMessage",
+    "SenderId",
+    "StartedJob",
+    "System",
+    "char",
+    "datetime_to_dts",
+    "dts_to_datetime",
+    "export_journal",
+    "formats",
+    "layout",
+    "message",
+    "pack_binary",
+    "pack_decimal",
+    "parse_messages",
+    "unpack_binary",
+    "unpack_decimal",
+]

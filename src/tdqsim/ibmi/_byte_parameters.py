@@ -1,0 +1,108 @@
+"""Reading and writing the storage that a caller of a byte form passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tdqsim.ibmi._declare import Declaration
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
+from tdqsim.ibmi._layout import unpack_binary, unpack_decimal
+from tdqsim.ibmi._messages import DTAQ
+
+__all__ = ["Arguments", "Storage"]
+
+Storage = bytes | bytearray | memoryview | None
+"""What a parameter can be; None is a parameter whose address is not set."""
+
+_NAME = re.compile(r"[^\sa-z]{1,10}|\"[^\"]{1,8}\"")
+
+
+class Arguments:
+    """The parameters of one call, by position from 0. Whatever cannot be read or written is CPF24B4 or CPF3C90."""
+
+    def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Storage]) -> None:
+        self._job = job
+        self._parameters = parameters
+        self._declared = declaration.parameters
+        for number, value in enumerate(parameters, 1):
+            if value is None:
+                job.fail("CPF24B4")
+            if not isinstance(value, bytes | bytearray | memoryview):
+                raise ParameterError(
+                    f"{declaration.name}, parameter {number}: storage is needed (bytes, or bytearray for what comes "
+                    f"out), not {type(value).__name__}"
+                )
+
+    def has(self, at: int) -> bool:
+        """Whether the parameter was passed."""
+        return at < len(self._parameters)
+
+    def _bytes(self, at: int, length: int | None) -> bytes:
+        value = self._parameters[at]
+        if value is None or (length is not None and not 0 <= length <= len(value)):
+            self._job.fail("CPF24B4")
+        return bytes(value[:length])
+
+    def number(self, at: int) -> int:
+        """A binary or packed parameter."""
+        declared = self._declared[at]
+        raw = self._bytes(at, declared.length)
+        if declared.kind == "B":
+            return unpack_binary(raw)
+        try:
+            return unpack_decimal(raw)
+        except ValueError:
+            self._job.fail("CPF24B4")
+
+    def text(self, at: int) -> str:
+        """A character parameter without its trailing blanks; bytes that are no characters become full stops."""
+        return self._job.page.printable(self._bytes(at, self._declared[at].length)).rstrip(" ")
+
+    def yes(self, at: int, *, default: bool) -> bool:
+        """A parameter that is ``*YES`` or ``*NO``; anything else is CPF24B4."""
+        if not self.has(at):
+            return default
+        value = self.text(at)
+        if value not in ("*YES", "*NO"):
+            self._job.fail("CPF24B4")
+        return value == "*YES"
+
+    def data(self, at: int, length: int | None) -> bytes:
+        """So many bytes of a parameter; None for all of it, a length below 0 for none."""
+        return self._bytes(at, None if length is None else max(length, 0))
+
+    def name(self, at: int) -> str:
+        """An object or library name as it was passed."""
+        return self.text(at)
+
+    def qualified(self, at: int) -> tuple[str, str]:
+        """Name and library of a CHAR(20) parameter."""
+        whole = self._job.page.printable(self._bytes(at, 2 * NAME_LENGTH))
+        return whole[:NAME_LENGTH].rstrip(" "), whole[NAME_LENGTH:].rstrip(" ")
+
+    def find(self, name: str, library: str) -> None:
+        """Refuse a name that no object can have: unlike the Python forms, an API takes names as they are."""
+        if not _NAME.fullmatch(library):
+            self._job.fail("CPF9810", library)
+        if not _NAME.fullmatch(name):
+            self._job.fail("CPF9801", name, library, DTAQ)
+
+    def writable(self, at: int, length: int) -> int:
+        """Check that so many bytes of a parameter can be changed; gives the length of its storage."""
+        value = self._parameters[at]
+        if value is None or (isinstance(value, memoryview) and value.itemsize != 1):
+            self._job.fail("CPF24B4")
+        if isinstance(value, bytes) or (isinstance(value, memoryview) and value.readonly):
+            self._job.fail("CPF3C90")
+        if len(value) < length:
+            self._job.fail("CPF24B4")
+        return len(value)
+
+    def put(self, at: int, data: bytes) -> None:
+        """Write into a parameter, from its start; nothing beyond ``data`` is touched."""
+        self.writable(at, len(data))
+        value = self._parameters[at]
+        assert isinstance(value, bytearray | memoryview)
+        value[: len(data)] = data

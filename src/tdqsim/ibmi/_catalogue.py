@@ -1,0 +1,94 @@
+"""The catalogue: what a system keeps of its libraries, objects, profiles and lists over a restart.
+
+Each record is a JSON text in the durable environment's meta data, committed by the command that changed it. The entries
+of FORCE(*YES) queues and of journals are in the durable environment too, those of other queues in the volatile one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tdqsim.core.store import Environment, Store
+from tdqsim.ibmi._journal import Journal
+from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject
+from tdqsim.ibmi._queue import Attributes, DataQueue
+
+__all__ = ["Catalogue"]
+
+
+class Catalogue:
+    """The records of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._durable = store.durable
+
+    def save(self, kind: str, name: str, record: dict[str, Any]) -> None:
+        """Keep one record, committed."""
+        self._durable.put_meta(f"{kind}/{name}".encode(), json.dumps(record).encode())
+        self._durable.commit()
+
+    def delete(self, kind: str, name: str) -> None:
+        """Drop one record, committed."""
+        self._durable.delete_meta(f"{kind}/{name}".encode())
+        self._durable.commit()
+
+    def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        prefix = f"{kind}/".encode()
+        for key, value in list(self._durable.meta_items(prefix)):
+            yield key[len(prefix) :].decode(), json.loads(value)
+
+    def counters(self) -> dict[str, int]:
+        """The numbers to go on with."""
+        return dict(self._records("system")).get("counters", {"object": 1, "job": 1})
+
+    def profiles(self) -> Iterator[Profile]:
+        """The user profiles."""
+        for name, record in self._records("profile"):
+            yield Profile(name, **record)
+
+    def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Who may use whose profile."""
+        for name, record in self._records("profileaut"):
+            profile, _, user = name.partition("/")
+            yield (profile, user), record["authority"]
+
+    def authorization_lists(self) -> Iterator[AuthorizationList]:
+        """The authorization lists."""
+        for name, record in self._records("autl"):
+            yield AuthorizationList(name, **record)
+
+    def objects(self) -> Iterator[SystemObject]:
+        """Libraries, journals and data queues, these two attached to their entries."""
+        for number, record in self._records("object"):
+            yield self._object(int(number), record)
+
+    def _object(self, number: int, record: dict[str, Any]) -> SystemObject:
+        kind = record.pop("type")
+        if kind == "*LIB":
+            return Library(number, **record)
+        if kind == "*JRN":
+            journal = Journal(number, **record)
+            journal.attach(self._durable)
+            return journal
+        attributes = Attributes(**record.pop("attributes"))
+        queue = DataQueue(number, **record, attributes=attributes)
+        if queue.ddm:
+            queue.settle()
+        else:
+            queue.attach(self.environment_for(queue))
+        return queue
+
+    def environment_for(self, queue: DataQueue) -> Environment:
+        """Where a queue's entries belong."""
+        return self._store.durable if queue.attributes.force else self._store.volatile
+
+    def drop_strays(self, known: set[int]) -> None:
+        """Drop stored entries that no object owns: those of a QTEMP, or of a delete that was cut short."""
+        for environment in (self._store.volatile, self._store.durable):
+            for stored in list(environment.queues()):
+                if int(stored.name.lstrip(b"J")) not in known:
+                    environment.drop_queue(stored.name)
+        self._durable.commit()

@@ -1,0 +1,120 @@
+"""QMHQCDQ: change a data queue; the two attributes that can change after CRTDTAQ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._layout import layout
+from tdqsim.ibmi._queue import DataQueue
+
+__all__ = ["AUTOMATIC_RECLAIM", "ENFORCE_DATA_QUEUE_LOCKS", "Change", "ChangeApi", "parse_changes"]
+
+AUTOMATIC_RECLAIM = LIMITS["reclaim_key"]
+ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]
+
+
+class Change(NamedTuple):
+    """One record of the requested changes: a key and the new value's bytes."""
+
+    key: int
+    value: bytes
+
+
+class ChangeApi(JobCore):
+    """The API that changes a data queue."""
+
+    @declare("QMHQCDQ")
+    def qmhqcdq(
+        self,
+        name: str,
+        library: str,
+        changes: Sequence[Change] = (),
+        *,
+        automatic_reclaim: bool | None = None,
+        enforce_data_queue_locks: bool | None = None,
+    ) -> None:
+        """Change attributes of a standard data queue.
+
+        Args:
+            name: the data queue, 1 to 10 characters.
+            library: its library, ``*LIBL`` or ``*CURLIB``.
+            changes: records of key and value as in the byte form; of a key given twice the last counts.
+            automatic_reclaim: what key 100 sets: shrink to the initial number of entries when the queue becomes empty.
+            enforce_data_queue_locks: what key 200 sets: data queue operations respect ALCOBJ.
+
+        Raises:
+            EscapeMessage: CPF3C88 no record, CPF3C82 key, CPF3C81 value, CPF9511 DDM queue, CPF9803 locked, CPF9503 a
+                job waits in a receive that removes, and those of finding it.
+        """
+        named = (
+            (AUTOMATIC_RECLAIM, automatic_reclaim),
+            (ENFORCE_DATA_QUEUE_LOCKS, enforce_data_queue_locks),
+        )
+        digits = self.page.encode("01")
+        records = [*changes, *(Change(key, digits[on : on + 1]) for key, on in named if on is not None)]
+        self.change(name, library, records)
+        self.give_turn()
+
+    def change(self, name: str, library: str, records: Sequence[Change]) -> None:
+        """Check every record, then apply them all; the one implementation below both forms."""
+        self.begin("QMHQCDQ", name, library)
+        values = self._checked(records)
+        queue = self.open_queue("QMHQCDQ", self.object_name(name), self.object_name(library, "library"))
+        if queue.ddm:
+            self.fail("CPF9511", queue.name)
+        self.await_lock("QMHQCDQ", queue)
+        if any(waiter.remove for waiter in queue.waiters):
+            self.fail("CPF9503", queue.name, queue.library)
+        self._apply(queue, values)
+
+    def _checked(self, records: Sequence[Change]) -> dict[int, bool]:
+        if not records:
+            self.fail("CPF3C88", 0)
+        values = {}
+        for key, raw in records:
+            if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
+                self.fail("CPF3C82", key, "QMHQCDQ")
+            # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
+            value = self.page.decode(raw[:1])
+            if value not in ("0", "1"):
+                self.fail("CPF3C81", key)
+            values[key] = value == "1"
+        return values
+
+    def _apply(self, queue: DataQueue, values: dict[int, bool]) -> None:
+        queue.autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)
+        queue.enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
+        queue.settle()
+        self.system.save_object(queue)
+
+
+def parse_changes(job: JobCore, data: bytes) -> list[Change]:
+    """The records of the byte form: a count, then key, length and value of each, one right after the other.
+
+    Raises:
+        EscapeMessage: CPF3C88 a count below 1, CPF3C4D a negative length, CPF24B4 the bytes end before the records do.
+    """
+    head, form = layout("CDQ.head"), layout("CDQ.record")
+    if len(data) < head.length:
+        job.fail("CPF24B4")
+    count = head.parse(data, job.page)["number_of_records"]
+    if count < 1:
+        job.fail("CPF3C88", count)
+    records, offset = [], head.length
+    for _ in range(count):
+        fixed = form.parse(data[offset : offset + form.length], job.page)
+        if "length" not in fixed:
+            job.fail("CPF24B4")
+        key, length = fixed["key"], fixed["length"]
+        if length < 0:
+            job.fail("CPF3C4D", length, key)
+        offset += form.length
+        if offset + length > len(data):
+            job.fail("CPF24B4")
+        records.append(Change(key, data[offset : offset + length]))
+        offset += length
+    return records

@@ -1,0 +1,195 @@
+"""CL commands for data queues: CRTDTAQ, DLTDTAQ, RTVDTAQXCL and its other name RTVDTAQINF."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.definitions import Dtaq, define_dtaq
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import table
+from tdqsim.ibmi._create import create_queue
+from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._describe import DescribeApi
+from tdqsim.ibmi._fact import OPERATIONS
+from tdqsim.ibmi._job_core import object_values
+from tdqsim.ibmi._layout import char, layout, pack_binary, pack_decimal
+from tdqsim.ibmi._messages import DTAQ, MESSAGES, EscapeMessage, Message
+from tdqsim.ibmi._queue import DataQueue
+
+__all__ = ["RTVDTAQXCL", "QueueCommands"]
+
+_CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
+_KEYWORDS = table("ibmi_rtvdtaqxcl")
+_ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
+_SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
+_TRUE = ("Y", "1")
+
+
+class RTVDTAQXCL(NamedTuple):
+    """The return variables of RTVDTAQXCL, as CL holds them.
+
+    *INT is an integer, *DEC a Decimal, *LGL ``'1'`` or ``'0'``, *CHAR text padded with blanks to its length.
+    """
+
+    nbrent: int
+    maxlen: Decimal
+    maxkeylen: Decimal
+    sndrid: str
+    nbrintent: int
+    nbrentalc: int
+    autorcl: str
+    force: str
+    type: str
+    seq: int
+    lib: str
+    devd: str
+    mode: str
+    rmtlocname: str
+    lcllocname: str
+    rmtnetid: str
+    rmtdtaqnam: str
+    rmtdtaqlib: str
+    rdbname: str
+    text: str
+
+    def storage(self, page: CodePage) -> dict[str, bytes]:
+        """Each variable's bytes by keyword: *INT four bytes, *DEC packed, *LGL and *CHAR characters."""
+        return {row["keyword"]: _stored(value, row, page) for value, row in zip(self, _KEYWORDS, strict=True)}
+
+
+def _stored(value: Any, row: dict[str, str], page: CodePage) -> bytes:
+    if row["type"] == "*INT":
+        return pack_binary(value)
+    if row["type"] == "*DEC":
+        digits = int(row["length"].split()[0])
+        return pack_decimal(int(value), digits // 2 + 1)
+    return char(value, int(row["length"]), page)
+
+
+class QueueCommands(DescribeApi):
+    """The commands that make, delete and describe data queues."""
+
+    @declare("CRTDTAQ")
+    def crtdtaq(self, definition: Dtaq | None = None, /, **keywords: Any) -> DataQueue:
+        """Create a data queue.
+
+        Args:
+            definition: one that ``define_dtaq`` or a definition file gave, instead of keywords.
+            keywords: those of the command in lower case: ``dtaq="LIB/NAME"``, ``maxlen``, ``seq``, ``keylen``, ...
+
+        Returns:
+            The queue; CPC9801 is in the job log.
+
+        Raises:
+            EscapeMessage: CPF0006 keywords that do not go together (the CPD diagnostics say which), CPF9870 it exists,
+                CPF9810 no library, CPF9820 not authorized to it.
+        """
+        self.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
+        definition = definition if definition is not None else self._defined(keywords)
+        wanted = self.current() if definition.library == "*CURLIB" else definition.library
+        holder = self.library(wanted)
+        if holder is None:
+            self.fail("CPF9810", wanted)
+        profile = self.system.profile(self.current_user)
+        if not {"READ", "ADD"} <= holder.granted(profile, self.system.authorization_lists):
+            self.fail("CPF9820", wanted)
+        if ("*DTAQ", definition.name) in holder.objects:
+            self.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
+        queue = create_queue(self.system, holder, definition, self.current_user)
+        self.send_completion("CPC9801", queue)
+        self.give_turn()
+        return queue
+
+    def _defined(self, keywords: dict[str, Any]) -> Dtaq:
+        try:
+            return define_dtaq(**keywords)
+        except DefinitionError as error:
+            diagnostics = tuple(_diagnostic(problem) for problem in error.problems)
+            self.joblog.extend(diagnostics)
+            raise EscapeMessage(self.message("CPF0006"), diagnostics) from error
+
+    @declare("DLTDTAQ")
+    def dltdtaq(self, dtaq: str) -> None:
+        """Delete a data queue and every entry on it, whatever is on it and whoever waits for it.
+
+        Args:
+            dtaq: ``LIB/NAME``, or a name that is searched in the library list.
+
+        Raises:
+            EscapeMessage: CPF2105 and CPF2110 not found, CPF2189 and CPF2182 not authorized, CPF2114 in use.
+        """
+        library, name = self.qualified(dtaq, "*LIBL")
+        self.begin("DLTDTAQ", name, library)
+        operation = OPERATIONS["DLTDTAQ"]
+        holder, found = self.locate(operation, name, library)
+        assert isinstance(found, DataQueue)
+        self.authorize(operation, found)
+        self.await_lock("DLTDTAQ", found)
+        if found.journal:
+            self.system.journals.write(self, found, "QD")
+        self.system.remove_object(found, holder)
+        self.send_completion("CPC2191", found)
+        self.give_turn()
+
+    @declare("RTVDTAQXCL")
+    def rtvdtaqxcl(self, dtaq: str) -> RTVDTAQXCL:
+        """Retrieve information about a data queue into CL variables.
+
+        Args:
+            dtaq: ``LIB/NAME``, ``*LIBL/NAME``, ``*CURLIB/NAME``, or a name that is searched in the library list.
+
+        Raises:
+            EscapeMessage: XCL9002 what the user can mend, XCL9003 a lock, XCL9004 another known cause, XCL9005 the
+                rest; the message that tells the cause is in the job log and in ``diagnostics``.
+        """
+        library, name = self.qualified(dtaq, "*LIBL")
+        try:
+            self.begin("RTVDTAQXCL", name, library)
+            return _variables(*self._described(name, library))
+        except EscapeMessage as error:
+            if error.message_id in _ESCAPES.values():
+                raise
+            cause = error.message._replace(kind="diagnostic")
+            self.joblog.append(cause)
+            escape = _ESCAPES.get(cause.message_id, _ESCAPES["*"])
+            raise EscapeMessage(self.message(escape), (cause,)) from error
+
+    def rtvdtaqinf(self, dtaq: str) -> RTVDTAQXCL:
+        """RTVDTAQXCL under its other name."""
+        return self.rtvdtaqxcl(dtaq)
+
+    def _described(self, name: str, library: str) -> tuple[dict[str, Any], bool]:
+        basic = layout("RDQD0100")
+        values = basic.parse(self.describe(name, library, basic.name, basic.length), self.page)
+        ddm = values["type_of_data_queue"] == basic["type_of_data_queue"].ddm
+        if ddm:
+            distributed = layout("RDQD0200")
+            values |= distributed.parse(self.describe(name, library, distributed.name, distributed.length), self.page)
+        return values, ddm
+
+
+def _diagnostic(problem: Problem) -> Message:
+    found = _CPD.search(problem.message)
+    described = MESSAGES["CPD0084"]
+    text = _CPD.sub("", problem.message)
+    keyword = f"{problem.attribute.upper()} " if problem.attribute else ""
+    shown = f"{keyword}{text}" + (f" (given: {problem.value})" if problem.value else "")
+    return Message(found[1] if found else described.id, "diagnostic", described.severity, shown, b"")
+
+
+def _variables(values: dict[str, Any], ddm: bool) -> RTVDTAQXCL:
+    column = "ddm" if ddm else "standard"
+    return RTVDTAQXCL(*(_cl_value(row, values.get(row[column], row[column])) for row in _KEYWORDS))
+
+
+def _cl_value(row: dict[str, str], value: Any) -> Any:
+    if row["type"] == "*CHAR":
+        return ("" if value == "blank" else str(value)).ljust(int(row["length"]))
+    if row["type"] == "*LGL":
+        return "1" if value in _TRUE else "0"
+    number = int(_SEQUENCES.get(value, value))
+    return Decimal(number) if row["type"] == "*DEC" else number

@@ -1,0 +1,126 @@
+"""QWCCVTDT: convert a date and time between the formats of ``facts/ibmi_time_formats.tsv``.
+
+Values are characters: formats with a two-digit year begin with a century digit (0 for 19xx, 1 for 20xx) and have 16
+characters, the others 17; with microseconds there are three more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple, NoReturn
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tdqsim.facts import table
+from tdqsim.ibmi._dts import DTS_LENGTH, datetime_to_dts, dts_to_datetime
+from tdqsim.ibmi._fact import LIMITS
+
+__all__ = ["TIME_FORMATS", "Fail", "TimeFormat", "format_time", "parse_time", "shift_zone"]
+
+Fail = Callable[..., NoReturn]
+_TIME_DIGITS = 6
+_EARLIEST = datetime.strptime(str(LIMITS["dts_earliest"]), "%Y%m%d")  # noqa: DTZ007  (local time of the system)
+_LATEST = datetime.strptime(str(LIMITS["dts_latest"]), "%Y%m%d")  # noqa: DTZ007
+
+
+class TimeFormat(NamedTuple):
+    """One format of QWCCVTDT."""
+
+    name: str
+    use: str
+    pattern: str
+    century: bool
+
+
+TIME_FORMATS = MappingProxyType(
+    {
+        row["format"]: TimeFormat(row["format"], row["use"], row["pattern"], row["century"] == "yes")
+        for row in table("ibmi_time_formats")
+    }
+)
+"""The formats by name."""
+
+
+def format_time(moment: datetime, name: str, *, microseconds: bool, fail: Fail) -> bytes | str:
+    """A local time in a format: bytes for *DTS, else text.
+
+    Args:
+        moment: local time without a zone.
+        name: the output format, *JOB and *SYSVAL already replaced.
+        microseconds: six digits for the fraction instead of three.
+        fail: called with a message id and its values.
+    """
+    if not _EARLIEST <= moment <= _LATEST:
+        fail("CPF1849", str(moment.year))
+    if name == "*DTS":
+        return datetime_to_dts(moment)
+    form = TIME_FORMATS[name]
+    century = str((moment.year - 1900) // 100) if form.century else ""
+    fraction = f"{moment.microsecond:06d}"[: 6 if microseconds else 3]
+    return century + moment.strftime(form.pattern) + moment.strftime("%H%M%S") + fraction
+
+
+def parse_time(value: bytes | str, name: str, *, microseconds: bool, fail: Fail) -> datetime:
+    """The local time that a value in a format stands for; see :func:`format_time`."""
+    if name == "*DTS":
+        if not isinstance(value, bytes) or len(value) < DTS_LENGTH:
+            fail("CPF24B4")
+        return dts_to_datetime(value[:DTS_LENGTH])
+    form = TIME_FORMATS[name]
+    assert isinstance(value, str)
+    if form.century and value[:1] not in ("0", "1"):
+        fail("CPF1848", value[:1])
+    date, rest = _split(value, form, fail)
+    day = _date(value[:1], date, form, fail)
+    return day + _time(rest, 6 if microseconds else 3, fail)
+
+
+def _split(value: str, form: TimeFormat, fail: Fail) -> tuple[str, str]:
+    start = 1 if form.century else 0
+    length = len(datetime(2000, 1, 1).strftime(form.pattern))  # noqa: DTZ001
+    date, rest = value[start : start + length], value[start + length :]
+    if len(date) < length or not (date.isascii() and date.isdigit()):
+        fail("CPF1060")
+    return date, rest
+
+
+def _date(century: str, date: str, form: TimeFormat, fail: Fail) -> datetime:
+    pattern = form.pattern
+    if form.century:  # strptime has a window of its own for two-digit years; the century digit decides here
+        pattern = pattern.replace("%y", "%Y")
+        at = form.pattern.replace("%y", "YY").replace("%m", "MM").replace("%d", "DD").replace("%j", "JJJ").index("YY")
+        date = date[:at] + str(19 + int(century)) + date[at:]
+    try:
+        return datetime.strptime(date, pattern)  # noqa: DTZ007  (local time of the system)
+    except ValueError:
+        fail("CPF1060")
+
+
+def _time(rest: str, digits: int, fail: Fail) -> timedelta:
+    clock, fraction = rest[:_TIME_DIGITS], rest[_TIME_DIGITS : _TIME_DIGITS + digits].ljust(digits, "0")
+    if not re.fullmatch(r"(?:[01]\d|2[0-3])[0-5]\d[0-5]\d", clock, re.ASCII) or not re.fullmatch(
+        r"\d+", fraction, re.ASCII
+    ):
+        fail("CPF1061")
+    hours, minutes, seconds = (int(clock[at : at + 2]) for at in (0, 2, 4))
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=int(fraction.ljust(6, "0")))
+
+
+def shift_zone(moment: datetime, source: str, target: str, system: ZoneInfo, fail: Fail) -> datetime:
+    """A local time of one zone as local time of another: *SYS, *UTC or a name of the time zone data base."""
+    if source == target:
+        return moment
+    return (
+        moment.replace(tzinfo=_zone(source, system, fail)).astimezone(_zone(target, system, fail)).replace(tzinfo=None)
+    )
+
+
+def _zone(name: str, system: ZoneInfo, fail: Fail) -> ZoneInfo:
+    if name in ("*SYS", "*JOB", ""):
+        return system
+    try:
+        return ZoneInfo("UTC" if name == "*UTC" else name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        fail("CPF1850", name[:10])

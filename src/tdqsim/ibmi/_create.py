@@ -1,0 +1,54 @@
+"""Making a data queue from its definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdqsim.definitions import Dtaq
+from tdqsim.ibmi._objects import Library
+from tdqsim.ibmi._queue import Attributes, DataQueue
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._system import System
+
+__all__ = ["attributes_of", "create_queue", "public_authority"]
+
+_BUNDLES = ("*CHANGE", "*ALL", "*USE", "*EXCLUDE")
+
+
+def attributes_of(definition: Dtaq) -> Attributes:
+    """What CRTDTAQ said, in the form that is kept."""
+    if definition.type == "*DDM":
+        library, _, name = definition.rmtdtaq.rpartition("/")
+        return Attributes(
+            type="*DDM", seq="", rmtdtaq=name, rmtdtaqlib=library or "*LIBL", rmtlocname=definition.rmtlocname,
+            rdb=definition.rdb, dev=definition.dev, lcllocname=definition.lcllocname, mode=definition.mode,
+            rmtnetid=definition.rmtnetid, size=0,
+        )  # fmt: skip
+    maximum, initial = definition.size
+    return Attributes(
+        maxlen=definition.maxlen, force=definition.force == "*YES", seq=definition.seq, keylen=definition.keylen,
+        senderid=definition.senderid == "*YES", size=maximum, initial=initial,
+    )  # fmt: skip
+
+
+def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
+    """Public authority and authorization list that AUT means in a library."""
+    if definition.aut == "*LIBCRTAUT":
+        return library.crtaut, ""
+    return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
+
+
+def create_queue(system: System, library: Library, definition: Dtaq, owner: str) -> DataQueue:
+    """Create the data queue in a library where its name is free."""
+    public, listed = public_authority(definition, library)
+    created = system.add_object(
+        library,
+        lambda number: DataQueue(
+            number, definition.name, library.name, owner, public=public, autl=listed, text=definition.text,
+            attributes=attributes_of(definition), autorcl=definition.autorcl == "*YES",
+        ),
+    )  # fmt: skip
+    assert isinstance(created, DataQueue)
+    created.settle()
+    return created

@@ -1,0 +1,129 @@
+"""The declaration of each API and command: its typed Python method, read once at import.
+
+``@declare("QSNDDTAQ")`` leaves the method as it is (a call costs nothing extra) and records its signature together with
+the parameters and messages of the manual (``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``). The
+byte form, help, documentation and the coverage table work from these records.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from tdqsim.facts import table
+
+__all__ = ["DECLARATIONS", "Declaration", "MessageUse", "Parameter", "declare"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Parameter(NamedTuple):
+    """One parameter of an API as the manual has it.
+
+    Attributes:
+        number: its position, from 1.
+        name: the manual's name.
+        use: ``in``, ``out`` or ``io``.
+        kind: ``C`` characters, ``B`` signed binary, ``P`` packed decimal, ``H`` bytes.
+        length: in bytes; None as long as the caller says.
+        group: 0 for required ones, else the number of its optional group.
+        python: argument(s) of the Python method, ``-`` for none.
+    """
+
+    number: int
+    name: str
+    use: str
+    kind: str
+    length: int | None
+    group: int
+    python: str
+
+
+class MessageUse(NamedTuple):
+    """A message that an API may send; ``how`` is ``real``, or ``fault`` when only a planned fault brings it here."""
+
+    message_id: str
+    how: str
+
+
+class Declaration(NamedTuple):
+    """One API or command.
+
+    Attributes:
+        name: the vendor's name.
+        method: name of the job's method.
+        signature: of the method, without the job.
+        summary: first line of the method's text.
+        parameters: those of the byte form; none for a command.
+        messages: those it may send.
+    """
+
+    name: str
+    method: str
+    signature: inspect.Signature
+    summary: str
+    parameters: tuple[Parameter, ...]
+    messages: tuple[MessageUse, ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of parameters that the byte form may be called with: each optional group needs those before."""
+        groups = sorted({parameter.group for parameter in self.parameters})
+        return tuple(sum(1 for parameter in self.parameters if parameter.group <= group) for group in groups)
+
+    @property
+    def error_code(self) -> int | None:
+        """Position of the error code parameter, from 0; None when the API has none."""
+        return next((p.number - 1 for p in self.parameters if p.name == "Error code"), None)
+
+    def help(self) -> str:
+        """The declaration for people."""
+        lines = [f"{self.name}: {self.summary}", f"  Python: job.{self.method}{self.signature}"]
+        for p in self.parameters:
+            group = f" (optional group {p.group})" if p.group else ""
+            lines.append(f"  {p.number:2} {p.use:3} {p.kind}{p.length or '*'} {p.name}{group}")
+        if self.messages:
+            lines.append("  messages: " + " ".join(use.message_id for use in self.messages))
+        return "\n".join(lines)
+
+
+_declarations: dict[str, Declaration] = {}
+DECLARATIONS = MappingProxyType(_declarations)
+"""Every API and command by name."""
+
+
+def declare(name: str) -> Callable[[F], F]:
+    """Record a method as the Python form of an API or command.
+
+    Raises:
+        ValueError: an argument that the parameter table names is not one of the method, or the name is taken.
+    """
+
+    def record(method: F) -> F:
+        signature = inspect.signature(method)
+        own = [parameter for key, parameter in signature.parameters.items() if key != "self"]
+        parameters, messages = _parameters(name), _messages(name)
+        missing = {word for p in parameters if p.python != "-" for word in p.python.split()} - {p.name for p in own}
+        if missing or name in _declarations:
+            raise ValueError(f"{name}: declared twice, or its method has no argument {', '.join(sorted(missing))}")
+        summary = (inspect.getdoc(method) or "").split("\n")[0]
+        shown = signature.replace(parameters=own)
+        _declarations[name] = Declaration(name, method.__name__, shown, summary, parameters, messages)
+        return method
+
+    return record
+
+
+def _parameters(name: str) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(int(row["number"]), row["parameter"], row["use"], row["kind"],
+                  None if row["length"] == "*" else int(row["length"]), int(row["group"]), row["python"])
+        for row in table("ibmi_api_parameters")
+        if row["api"] == name
+    )  # fmt: skip
+
+
+def _messages(name: str) -> tuple[MessageUse, ...]:
+    return tuple(MessageUse(row["message"], row["how"]) for row in table("ibmi_api_messages") if row["api"] == name)

@@ -1,0 +1,66 @@
+"""*DTS, the system time stamp: eight bytes, microseconds in the high 52 bits, uniqueness bits in the low 12.
+
+A moment here is a number of nanoseconds since 1970 UTC, unique and rising on each queue. The part of it below the
+microsecond fills the uniqueness bits, so that stamps are unique and rising as well. *DTS is local time of the system.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from tdqsim.ibmi._fact import LIMITS
+
+__all__ = ["DTS_LENGTH", "NO_DTS", "datetime_to_dts", "dts_to_datetime", "ns_to_dts", "offset_seconds"]
+
+DTS_LENGTH = 8
+NO_DTS = bytes(DTS_LENGTH)
+"""What a description holds when there was no such moment."""
+
+_BITS = LIMITS["dts_bits"]
+_OF_2000 = LIMITS["dts_of_2000"]
+_EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  (a *DTS has no zone: it is local time of its system)
+_UNIX = datetime(1970, 1, 1, tzinfo=UTC)
+_US_1970_TO_2000 = 946_684_800_000_000
+_MODULUS = 2**64
+_PER_NS = (1 << _BITS) // 1000
+"""Uniqueness steps for each nanosecond below the microsecond."""
+
+
+def ns_to_dts(moment_ns: int, offset: int = 0) -> bytes:
+    """The *DTS of a moment.
+
+    Args:
+        moment_ns: nanoseconds since 1970 UTC.
+        offset: seconds that local time is ahead of UTC at that moment.
+    """
+    microseconds, below = divmod(moment_ns, 1000)
+    since = microseconds - _US_1970_TO_2000 + offset * 1_000_000
+    return ((_OF_2000 + (since << _BITS) + below * _PER_NS) % _MODULUS).to_bytes(DTS_LENGTH, "big")
+
+
+def datetime_to_dts(moment: datetime) -> bytes:
+    """The *DTS of a local time (without a zone), uniqueness bits zero."""
+    since = (moment - _EPOCH) // timedelta(microseconds=1)
+    return ((_OF_2000 + (since << _BITS)) % _MODULUS).to_bytes(DTS_LENGTH, "big")
+
+
+def dts_to_datetime(stamp: bytes) -> datetime:
+    """The local time that a *DTS stands for, without a zone; the uniqueness bits are ignored.
+
+    Raises:
+        ValueError: it is not eight bytes.
+    """
+    if len(stamp) != DTS_LENGTH:
+        raise ValueError(f"a *DTS has {DTS_LENGTH} bytes, not {len(stamp)}")
+    since = (int.from_bytes(stamp, "big") >> _BITS) - (_OF_2000 >> _BITS)
+    return _EPOCH + timedelta(microseconds=since)
+
+
+def offset_seconds(moment_ns: int, zone: ZoneInfo | None) -> int:
+    """How many seconds local time of ``zone`` is ahead of UTC at a moment; None is UTC."""
+    if zone is None:
+        return 0
+    local = (_UNIX + timedelta(microseconds=moment_ns // 1000)).astimezone(zone)
+    ahead = local.utcoffset()
+    return int(ahead.total_seconds()) if ahead is not None else 0

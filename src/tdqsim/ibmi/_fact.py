@@ -1,0 +1,61 @@
+"""The numbers of this room, read once from the fact tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tdqsim.facts import table
+
+__all__ = ["AUTHORITIES", "LIMITS", "LOCK_STATES", "OPERATIONS", "Operation"]
+
+LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("ibmi_limits")})
+"""Lengths, ranges and the size model (``facts/ibmi_limits.tsv``)."""
+
+AUTHORITIES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {row["authority"]: frozenset(row["grants"].split()) for row in table("ibmi_authorities")}
+)
+"""What each system-defined authority grants."""
+
+LOCK_STATES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {row["state"]: frozenset(row["compatible"].split()) for row in table("ibmi_locks")}
+)
+"""For each lock state, those that other jobs may hold at the same time."""
+
+
+class Operation(NamedTuple):
+    """What one operation needs; one row of ``facts/ibmi_operations.tsv``."""
+
+    name: str
+    object_authority: frozenset[str]
+    library_authority: frozenset[str]
+    lock: str
+    locked: str
+    lock_message: str
+    object_message: str
+    library_message: str
+    object_missing: str
+    library_missing: str
+    cached: bool
+
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {
+        row["operation"]: Operation(
+            row["operation"],
+            frozenset(row["object_authority"].split()),
+            frozenset(row["library_authority"].split()),
+            row["lock"],
+            row["locked"],
+            row["lock_message"],
+            row["object_message"],
+            row["library_message"],
+            row["object_missing"],
+            row["library_missing"],
+            row["cached"] == "yes",
+        )
+        for row in table("ibmi_operations")
+    }
+)
+"""The operations by name."""

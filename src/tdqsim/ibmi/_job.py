@@ -1,0 +1,103 @@
+"""A job with all its APIs and commands, and a job that was started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from tdqsim.ibmi._byte_call import ByteForms
+from tdqsim.ibmi._change import ChangeApi
+from tdqsim.ibmi._cl_journal import JournalCommands
+from tdqsim.ibmi._cl_object import ObjectCommands
+from tdqsim.ibmi._cl_queue import QueueCommands
+from tdqsim.ibmi._errors import JobEnded
+from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi._receive import ReceiveApi
+from tdqsim.ibmi._retrieve import RetrieveApi
+from tdqsim.ibmi._send import SendApi
+from tdqsim.ibmi._time_api import TimeApi
+
+__all__ = ["Job", "StartedJob"]
+
+
+class Job(
+    ByteForms, SendApi, ReceiveApi, RetrieveApi, ChangeApi, TimeApi, QueueCommands, ObjectCommands,
+    JournalCommands,
+):  # fmt: skip
+    """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
+
+    Made by :meth:`System.job` and :meth:`System.start`.
+    """
+
+    started: StartedJob | None = None
+
+    @property
+    def qsys2(self) -> Services:
+        """The SQL services for data queues, as Python calls."""
+        return Services(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def forget(self) -> None:
+        """Forget addresses and authorities, as its end does."""
+        self._addresses.clear()
+        self._authorized.clear()
+        self._sending.clear()
+        self._receiving.clear()
+
+    def end(self) -> None:
+        """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        if self.ended:
+            return
+        self.ended = True
+        self.forget()
+        strand = self.strand
+        if strand is not None and strand is not self._dispatcher.current:
+            strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
+        self.system.locks.release_all(self, (*self.system.all_objects(), *self.qtemp.objects.values()))
+        for one in list(self.qtemp.objects.values()):
+            self.system.remove_object(one, self.qtemp)
+        self.system.jobs.pop(self.qualified_name, None)
+
+
+class StartedJob:
+    """The handle of a job that was started.
+
+    Attributes:
+        job: the job.
+    """
+
+    def __init__(self, job: Job, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.job = job
+        job.started = self
+        self._call = call
+        self._args = args
+        system = job.system
+        self._strand = system.dispatcher.spawn(self._run, name=job.qualified_name, owner=system)
+        job.strand = self._strand
+
+    def __repr__(self) -> str:
+        return f"<StartedJob {self.job.qualified_name}{' done' if self.done else ''}>"
+
+    def _run(self) -> Any:
+        try:
+            self.job.check_usable()
+            return self._call(self.job, *self._args)
+        finally:
+            self.job.end()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to its end."""
+        return self._strand.done
+
+    def result(self) -> Any:
+        """Run what is needed for it to end, then give what its program returned, or raise what left it."""
+        return self._strand.result()

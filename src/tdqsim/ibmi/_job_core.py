@@ -1,0 +1,300 @@
+"""What a job is: its names, its library list, what it remembers, and how it finds a data queue.
+
+Names
+    A library can be a name, ``*LIBL`` or ``*CURLIB`` (QGPL when the job has no current library).
+
+What a job remembers until it ends
+    The *address* of a queue that was found with a specific library: after MOVOBJ or RNMOBJ, and even when a new queue
+    has the old name, the job goes on with the object it knew. And its own *authority* for an operation on an object: to
+    revoke it does not reach a job that has used it. QSNDDTAQ, QRCVDTAQ, QMHQRDQD and QMHRDQM remember; the others look
+    each time. An object that is deleted is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.errors import RegionClosed
+from tdqsim.ibmi._errors import JobEnded, ParameterError
+from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
+from tdqsim.ibmi._locks import Request
+from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi._objects import Library, SystemObject
+from tdqsim.ibmi._queue import DataQueue
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._system import System
+
+__all__ = ["NAME_LENGTH", "JobCore", "object_values"]
+
+NAME_LENGTH = 10
+_NS = 1_000_000_000
+
+
+class JobCore:
+    """One job; see the module's text.
+
+    Attributes:
+        system: where it runs.
+        name: job name.
+        user: its user profile.
+        number: six digits, unique on the system.
+        current_user: the profile it runs under now; sender IDs and authority go by it.
+        current_library: name, or empty for none.
+        user_libraries: the user part of its library list.
+        page: code page of its CCSID.
+        run_priority: 1 to 99, the lowest number is served first.
+        default_wait: seconds that it waits for a lock.
+        date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
+        joblog: messages that were sent to it, oldest first.
+        ended: it can do no more.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        name: str,
+        user: str,
+        number: str,
+        *,
+        current_library: str = "",
+        library_list: tuple[str, ...] = ("QGPL", "QTEMP"),
+        ccsid: int = 37,
+        run_priority: int = LIMITS["run_priority"],
+        default_wait: float = LIMITS["default_wait_seconds"],
+    ) -> None:
+        self.system = system
+        self.name = name
+        self.user = user
+        self.number = number
+        self.current_library = current_library
+        self.user_libraries = list(library_list)
+        self.page: CodePage = codepage(ccsid)
+        self.run_priority = run_priority
+        self.default_wait = default_wait
+        self.date_format = "*YMD"
+        self.joblog: list[Message] = []
+        self.ended = False
+        self.strand: Strand | None = None
+        self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*EXCLUDE")
+        self._dispatcher: Dispatcher = system.dispatcher
+        self._clock = system.clock
+        self._addresses: dict[tuple[str, str], DataQueue] = {}
+        self._authorized: set[tuple[int, str, str]] = set()
+        self._sending: dict[tuple[str, str], DataQueue] = {}
+        self._receiving: dict[tuple[str, str], DataQueue] = {}
+        self._remote_failures: dict[int, EscapeMessage] = {}
+        self.current_user = user
+
+    def __repr__(self) -> str:
+        return f"<Job {self.qualified_name}{' ended' if self.ended else ''}>"
+
+    @property
+    def qualified_name(self) -> str:
+        """``number/user/name``."""
+        return f"{self.number}/{self.user}/{self.name}"
+
+    @property
+    def current_user(self) -> str:
+        """The profile it runs under now (it changes as by a profile swap)."""
+        return self._current_user
+
+    @current_user.setter
+    def current_user(self, user: str) -> None:
+        self._current_user = user
+        self._sending.clear()
+        self._receiving.clear()
+        self.sender_id = self.system.sender_id(self, user)
+
+    @property
+    def ccsid(self) -> int:
+        """The CCSID of its characters."""
+        return self.page.ccsid
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    def message(self, message_id: str, *values: str | int) -> Message:
+        """A message with data in the CCSID of the job."""
+        return message(message_id, *values, page=self.page)
+
+    def fail(self, message_id: str, *values: str | int) -> NoReturn:
+        """End the command with an escape message."""
+        raise EscapeMessage(self.message(message_id, *values))
+
+    def fail_for(self, message_id: str, target: SystemObject) -> NoReturn:
+        """End the command with an escape message about an object."""
+        self.fail(message_id, *object_values(message_id, target.name, target.library, target.type))
+
+    def send_completion(self, message_id: str, target: SystemObject) -> None:
+        """Put a completion message into the job log."""
+        self.joblog.append(
+            self.message(message_id, *object_values(message_id, target.name, target.library, target.type))
+        )
+
+    def keep_remote_failure(self, queue: DataQueue, error: EscapeMessage) -> None:
+        """Remember that an asynchronous request failed."""
+        self._remote_failures[queue.number] = error
+
+    def take_remote_failure(self, queue: DataQueue) -> EscapeMessage | None:
+        """The failure of an earlier asynchronous request, once."""
+        return self._remote_failures.pop(queue.number, None)
+
+    # -- every command --------------------------------------------------------------------------------------------
+
+    def check_usable(self) -> None:
+        """Refuse when the job has ended or the system is closed."""
+        if self.ended:
+            raise JobEnded(f"job {self.qualified_name} has ended")
+        if self.system.closed:
+            raise RegionClosed(f"system {self.system.name} is closed")
+
+    def begin(self, operation: str, name: str = "", library: str = "") -> None:
+        """The start of every command that is not on the hot path."""
+        self.check_usable()
+        if self.system.faults is not None:
+            self.meet_fault(operation, name, library)
+
+    def meet_fault(self, operation: str, name: str, library: str) -> None:
+        """Ask the planned faults whether one happens now."""
+        faults = self.system.faults
+        planned = faults(self, operation, name, library) if faults is not None else None
+        if planned is not None:
+            raise EscapeMessage(planned)
+
+    def give_turn(self) -> None:
+        """The end of every command: outside a started job, jobs that are ready run now."""
+        dispatcher = self._dispatcher
+        if dispatcher.current is dispatcher.outside and dispatcher.pending:
+            dispatcher.run_ready()
+
+    def default_wait_ns(self) -> int:
+        """How long it waits for a lock."""
+        return round(self.default_wait * _NS)
+
+    # -- libraries and objects ------------------------------------------------------------------------------------
+
+    def library_list(self) -> Iterator[str]:
+        """Its library list: system part, current library, user part."""
+        yield from self.system.system_libraries
+        if self.current_library:
+            yield self.current_library
+        yield from (name for name in self.user_libraries if name != self.current_library)
+
+    def library(self, name: str) -> Library | None:
+        """The library of that name; QTEMP is the job's own."""
+        return self.qtemp if name == "QTEMP" else self.system.libraries.get(name)
+
+    def current(self) -> str:
+        """What ``*CURLIB`` means now."""
+        return self.current_library or "QGPL"
+
+    def locate(self, operation: Operation, name: str, library: str) -> tuple[Library, SystemObject]:
+        """Find an object by the rules of names, *LIBL and *CURLIB, without a look at what the job remembers."""
+        if library == "*LIBL":
+            return self._search_list(operation, name)
+        wanted = self.current() if library == "*CURLIB" else library
+        holder = self.library(wanted)
+        if holder is None:
+            self.fail(operation.library_missing, wanted)
+        self.check_library(operation, holder)
+        found = holder.objects.get(("*DTAQ", name))
+        if found is None:
+            missing = operation.object_missing
+            self.fail(missing, *object_values(missing, name, library, "*DTAQ"))
+        return holder, found
+
+    def _search_list(self, operation: Operation, name: str) -> tuple[Library, SystemObject]:
+        for wanted in self.library_list():
+            holder = self.library(wanted)
+            if holder is None:
+                self.fail("CPF9807")
+            found = holder.objects.get(("*DTAQ", name))
+            if found is not None:
+                self.check_library(operation, holder)
+                return holder, found
+        missing = operation.object_missing
+        return self.fail(missing, *object_values(missing, name, "*LIBL", "*DTAQ"))
+
+    def check_library(self, operation: Operation, holder: Library) -> None:
+        """Refuse when the user may not use the library so."""
+        profile = self.system.profile(self.current_user)
+        if not operation.library_authority <= holder.granted(profile, self.system.authorization_lists):
+            self.fail(operation.library_message, holder.name)
+
+    def authorize(self, operation: Operation, target: SystemObject) -> None:
+        """Refuse when the user lacks what the operation needs; a proof is remembered for operations that do so."""
+        proof = (target.number, operation.name, self._current_user)
+        if operation.cached and proof in self._authorized:
+            return
+        profile = self.system.profile(self.current_user)
+        if not operation.object_authority <= target.granted(profile, self.system.authorization_lists):
+            self.fail_for(operation.object_message, target)
+        if operation.cached:
+            self._authorized.add(proof)
+
+    def open_queue(self, operation_name: str, name: str, library: str) -> DataQueue:
+        """The data queue that an operation means, with authority proven.
+
+        Raises:
+            EscapeMessage: library or queue not found, or not authorized.
+        """
+        operation = OPERATIONS[operation_name]
+        specific = not library.startswith("*")
+        known = self._addresses.get((name, library)) if operation.cached and specific else None
+        if known is None or known.gone:
+            found = self.locate(operation, name, library)[1]
+            assert isinstance(found, DataQueue)
+            known = found
+        self.authorize(operation, known)
+        if operation.cached and specific:
+            self._addresses[(name, library)] = known
+        return known
+
+    def await_lock(self, operation_name: str, target: SystemObject) -> None:
+        """Wait until the operation may have its lock, when it takes one.
+
+        The command goes on without giving way, so the lock itself need not stand in the table; a receive that
+        waits holds it (:meth:`lock_request`).
+        """
+        operation = OPERATIONS[operation_name]
+        if operation.locked == "never" or (operation.locked == "enforced" and not self._enforced(target)):
+            return
+        request = Request(target, operation.lock)
+        locks = self.system.locks
+        if not locks.blockers(self, request):
+            return
+        if not locks.acquire(self, [request], self.default_wait_ns()):
+            self.fail_for(operation.lock_message, target)
+        locks.release(self, request)
+        if target.gone:
+            self.fail_for(operation.object_missing, target)
+
+    @staticmethod
+    def _enforced(target: SystemObject) -> bool:
+        return isinstance(target, DataQueue) and target.enforce
+
+    def object_name(self, value: str, what: str = "name") -> str:
+        """A name in capitals, checked for what a name parameter can hold.
+
+        Raises:
+            ParameterError: it is not text, is longer than ten characters, or holds a character that its CCSID has not.
+        """
+        if not isinstance(value, str) or not 0 < len(value) <= NAME_LENGTH:
+            raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
+        if not value.isascii() or not value.isprintable():
+            raise ParameterError(f"{what} {value!r}: a name has letters, digits, $ # @ _ . or a special value")
+        return value.upper().rstrip()
+
+    def qualified(self, value: str, default: str) -> tuple[str, str]:
+        """Library and name of ``LIB/NAME`` or ``NAME``."""
+        library, slash, name = value.rpartition("/")
+        return self.object_name(library, "library") if slash else default, self.object_name(name)
+
+
+def object_values(message_id: str, name: str, library: str, object_type: str) -> tuple[str, ...]:
+    """The values of a message about an object: as many of name, library and type as it has variables."""
+    variables = sum(1 for _, length in MESSAGES[message_id].data if length)
+    return (name, library, object_type.lstrip("*"))[:variables]

@@ -1,0 +1,134 @@
+"""Libraries, user profiles, authorization lists and the objects in libraries.
+
+An object keeps its number for life, whatever it is called and wherever it is moved: the stored entries of a data queue,
+the addresses that jobs remember and the catalogue go by the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tdqsim.ibmi._fact import AUTHORITIES
+from tdqsim.ibmi._locks import HeldLock
+
+__all__ = ["ALL", "AuthorizationList", "Library", "Profile", "SystemObject", "granted_names"]
+
+ALL: Final = AUTHORITIES["*ALL"]
+
+
+@dataclass(slots=True)
+class Profile:
+    """A user profile: its name, and whether it has the special authority *ALLOBJ."""
+
+    name: str
+    allobj: bool = False
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps."""
+        return {"allobj": self.allobj}
+
+
+@dataclass(slots=True)
+class AuthorizationList:
+    """An authorization list: authorities by user, *PUBLIC among them."""
+
+    name: str
+    entries: dict[str, str]
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps."""
+        return {"entries": self.entries}
+
+    def granted(self, user: str) -> frozenset[str]:
+        """What the list gives a user."""
+        return granted_names(self.entries.get(user, self.entries.get("*PUBLIC", "*EXCLUDE")))
+
+
+def granted_names(words: str) -> frozenset[str]:
+    """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
+
+    Raises:
+        KeyError: a name is not one of the system-defined authorities.
+    """
+    return frozenset[str]().union(*(AUTHORITIES[word] for word in words.split()))
+
+
+@dataclass(slots=True, eq=False)
+class SystemObject:
+    """What every object has.
+
+    Attributes:
+        number: its identity, never used twice on a system.
+        name: its name now.
+        library: name of the library it is in now.
+        owner: the profile that owns it and so has *ALL.
+        public: authority of everybody else (``*USE``), or ``*AUTL`` to take it from the list.
+        autl: name of its authorization list, or empty.
+        private: authorities of single users.
+        text: its description, at most 50 characters.
+        gone: it has been deleted.
+        locks: what jobs hold on it.
+    """
+
+    number: int
+    name: str
+    library: str
+    owner: str
+    public: str = "*EXCLUDE"
+    autl: str = ""
+    private: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    gone: bool = False
+    locks: list[HeldLock] = field(default_factory=list)
+
+    @property
+    def type(self) -> str:
+        """The object type, such as ``*DTAQ``."""
+        raise NotImplementedError
+
+    @property
+    def qualified(self) -> str:
+        """``LIB/NAME``."""
+        return f"{self.library}/{self.name}"
+
+    def granted(self, profile: Profile, lists: Mapping[str, AuthorizationList]) -> frozenset[str]:
+        """The single authorities that a user has to the object: owner, private, list, public, in this order."""
+        if profile.allobj or profile.name == self.owner:
+            return ALL
+        if profile.name in self.private:
+            return granted_names(self.private[profile.name])
+        listed = lists.get(self.autl)
+        if listed is not None and (profile.name in listed.entries or self.public == "*AUTL"):
+            return listed.granted(profile.name)
+        return frozenset() if self.public == "*AUTL" else granted_names(self.public)
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps of it."""
+        return {
+            "type": self.type, "name": self.name, "library": self.library, "owner": self.owner, "public": self.public,
+            "autl": self.autl, "private": self.private, "text": self.text,
+        }  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Library(SystemObject):
+    """A library: objects by type and name.
+
+    Attributes:
+        crtaut: public authority of objects created in it with AUT(*LIBCRTAUT).
+        objects: what it holds.
+    """
+
+    crtaut: str = "*CHANGE"
+    objects: dict[tuple[str, str], SystemObject] = field(default_factory=dict)
+
+    @property
+    def type(self) -> str:
+        """``*LIB``."""
+        return "*LIB"
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps of it, its objects apart."""
+        return {**SystemObject.save(self), "crtaut": self.crtaut}

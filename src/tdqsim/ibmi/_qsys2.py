@@ -1,0 +1,312 @@
+"""The SQL services for data queues (schema QSYS2) as Python calls.
+
+DATA_QUEUE_INFO and DATA_QUEUE_ENTRIES give rows with the columns of the view and the table function; SEND_DATA_QUEUE,
+RECEIVE_DATA_QUEUE and CLEAR_DATA_QUEUE do what QSNDDTAQ, QRCVDTAQ and QCLRDTAQ do. What the services refuse beyond
+that (FIRST, LAST and REVERSE of a keyed queue) they refuse here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from tdqsim.core.store import Entry
+from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS, OPERATIONS
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._receive import KEY_ORDERS
+from tdqsim.ibmi._records import SenderId, sender_of
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._job import Job
+
+__all__ = ["DataQueueEntriesRow", "DataQueueInfoRow", "ReceiveDataQueueRow", "Services"]
+
+_NS = 1_000_000_000
+_SELECTIONS = ("ALL", "FIRST", "LAST", "REVERSE", "KEY")
+
+
+class DataQueueInfoRow(NamedTuple):
+    """One row of DATA_QUEUE_INFO; None stands for the null value."""
+
+    data_queue_library: str
+    data_queue_name: str
+    data_queue_type: str
+    maximum_message_length: int | None
+    sequence: str | None
+    key_length: int | None
+    include_sender_id: str | None
+    current_messages: int | None
+    maximum_messages: int | None
+    specified_maximum_messages: int | None
+    initial_message_allocation: int | None
+    current_message_allocation: int | None
+    force: str | None
+    automatic_reclaim: str | None
+    last_reclaim_timestamp: datetime | None
+    enforce_data_queue_locks: str | None
+    text_description: str | None
+    remote_data_queue_library: str | None
+    remote_data_queue: str | None
+    remote_location: str | None
+    relational_database_name: str | None
+    appc_device_description: str | None
+    local_location: str | None
+    mode: str | None
+    remote_network_id: str | None
+
+
+class DataQueueEntriesRow(NamedTuple):
+    """One row of DATA_QUEUE_ENTRIES; sender columns are None for a queue without sender IDs."""
+
+    ordinal_position: int
+    message_data: str
+    message_data_utf8: str
+    message_data_binary: bytes
+    key_data: bytes | None
+    message_enqueue_timestamp: datetime
+    sender_job_name: str | None
+    sender_current_user: str | None
+
+
+class ReceiveDataQueueRow(NamedTuple):
+    """The row of RECEIVE_DATA_QUEUE."""
+
+    message_data: str
+    message_data_utf8: str
+    message_data_binary: bytes
+    key_data: bytes | None
+    sender_job_name: str | None
+    sender_current_user: str | None
+
+
+class Services:
+    """The services in the name of a job."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def data_queue_info(
+        self, data_queue_library: str = "*", data_queue_name: str = "*"
+    ) -> tuple[DataQueueInfoRow, ...]:
+        """The queues that the job may describe, by library and name.
+
+        Args:
+            data_queue_library: a name or a generic name (``APP*``).
+            data_queue_name: the same.
+        """
+        job = self._job
+        job.begin("DATA_QUEUE_INFO")
+        return tuple(
+            _info(job, queue)
+            for queue in (*job.system.queues(), *job.qtemp.objects.values())
+            if isinstance(queue, DataQueue)
+            and fnmatchcase(queue.library, data_queue_library)
+            and fnmatchcase(queue.name, data_queue_name)
+            and self._may_describe(queue)
+        )
+
+    def _may_describe(self, queue: DataQueue) -> bool:
+        system, operation = self._job.system, OPERATIONS["QMHQRDQD"]
+        profile = system.profile(self._job.current_user)
+        library = self._job.library(queue.library)
+        return (
+            library is not None
+            and operation.library_authority <= library.granted(profile, system.authorization_lists)
+            and operation.object_authority <= queue.granted(profile, system.authorization_lists)
+        )
+
+    def data_queue_entries(
+        self,
+        data_queue: str,
+        data_queue_library: str = "*LIBL",
+        selection_type: str = "ALL",
+        key_data: bytes | None = None,
+        key_order: str | None = None,
+        *,
+        limit: int | None = None,
+    ) -> tuple[DataQueueEntriesRow, ...]:
+        """The entries of a queue; none is removed.
+
+        Args:
+            data_queue: its name.
+            data_queue_library: its library, ``*LIBL`` or ``*CURLIB``.
+            selection_type: ``ALL``, ``FIRST``, ``LAST``, ``REVERSE``, or ``KEY`` for a keyed queue.
+            key_data: exactly KEYLEN bytes, with ``KEY``.
+            key_order: GT LT NE EQ GE LE, with ``KEY``.
+            limit: at most so many rows.
+
+        Raises:
+            EscapeMessage: CPF9511 DDM queue, CPF950B selection, CPF950E not keyed, CPF950F key length, CPF9504 order,
+                and those of finding it.
+        """
+        job = self._job
+        job.begin("DATA_QUEUE_ENTRIES", data_queue, data_queue_library)
+        queue = job.open_queue("QMHRDQM", job.object_name(data_queue), job.object_name(data_queue_library, "library"))
+        if queue.ddm:
+            job.fail("CPF9511", queue.name)
+        job.await_lock("QMHRDQM", queue)
+        chosen = self._selected(queue, selection_type, key_data, key_order)
+        rows = []
+        for position, entry in enumerate(chosen, 1):
+            if limit is not None and position > limit:
+                break
+            rows.append(self._row(queue, position, entry))
+        return tuple(rows)
+
+    def _selected(self, queue: DataQueue, selection: str, key: bytes | None, order: str | None) -> Iterator[Entry]:
+        job, stored = self._job, queue.stored
+        if selection not in _SELECTIONS or (queue.keyed and selection in ("FIRST", "LAST", "REVERSE")):
+            job.fail("CPF950B")
+        if selection != "KEY":
+            limit = 1 if selection in ("FIRST", "LAST") else None
+            return stored.entries(reverse=selection in ("LAST", "REVERSE"), limit=limit)
+        if not queue.keyed:
+            job.fail("CPF950E")
+        if order is None or order not in KEY_ORDERS:
+            job.fail("CPF9504")
+        if key is None or len(key) != queue.key_length:
+            job.fail("CPF950F")
+        return stored.search(KEY_ORDERS[order], key)
+
+    def _row(self, queue: DataQueue, position: int, entry: Entry) -> DataQueueEntriesRow:
+        job = self._job
+        stamp = ns_to_dts(entry.time_ns, job.system.offset_at(entry.time_ns))
+        sender = sender_of(entry.sender, job.page)
+        return DataQueueEntriesRow(
+            position,
+            *self._three(entry.data),
+            entry.key if queue.keyed else None,
+            dts_to_datetime(stamp),
+            *_names(sender),
+        )
+
+    def _three(self, data: bytes) -> tuple[str, str, bytes]:
+        return self._job.page.printable(data), data.decode("utf-8", "replace"), data
+
+    def send_data_queue(
+        self, message_data: str, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        asynchronous: str = "NO",
+    ) -> None:  # fmt: skip
+        """Send text, converted to the CCSID of the job; the other arguments are those of QSNDDTAQ."""
+        data = self._job.page.encode(message_data)
+        self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
+
+    def send_data_queue_utf8(
+        self, message_data: str, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        asynchronous: str = "NO",
+    ) -> None:  # fmt: skip
+        """Send text in UTF-8."""
+        data = message_data.encode("utf-8")
+        self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
+
+    def send_data_queue_binary(
+        self, message_data: bytes, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        asynchronous: str = "NO",
+    ) -> None:  # fmt: skip
+        """Send bytes."""
+        if asynchronous not in ("YES", "NO"):
+            raise ParameterError(f"asynchronous {asynchronous!r}: allowed are YES and NO")
+        self._job.qsnddtaq(data_queue, data_queue_library, message_data, key_data, asynchronous=asynchronous == "YES")
+
+    def receive_data_queue(  # noqa: PLR0917  (the service's own order of arguments)
+        self,
+        data_queue: str,
+        data_queue_library: str = "*LIBL",
+        remove: str = "YES",
+        wait_time: float | Decimal = 0,
+        key_data: bytes | None = None,
+        key_order: str | None = None,
+    ) -> ReceiveDataQueueRow | None:
+        """Receive one entry: a row, or None for no row.
+
+        Args:
+            data_queue: its name.
+            data_queue_library: its library, ``*LIBL`` or ``*CURLIB``.
+            remove: ``YES``, or ``NO`` to leave the entry.
+            wait_time: seconds; negative for ever; milliseconds count up to 100 seconds.
+            key_data: exactly KEYLEN bytes for a keyed queue.
+            key_order: GT LT NE EQ GE LE.
+        """
+        job = self._job
+        if remove not in ("YES", "NO"):
+            raise ParameterError(f"remove {remove!r}: allowed are YES and NO")
+        job.begin("QRCVDTAQ", data_queue, data_queue_library)
+        wait_ns = self._wait(wait_time)
+        entry = job.receive_entry(
+            data_queue, data_queue_library, wait_ns, key_order or "", key_data, remove=remove == "YES"
+        )
+        job.give_turn()
+        if entry is None:
+            return None
+        return ReceiveDataQueueRow(
+            *self._three(entry.data), entry.key or None, *_names(sender_of(entry.sender, job.page))
+        )
+
+    def _wait(self, seconds: float | Decimal) -> int | None:
+        if seconds > LIMITS["wait_maximum"]:
+            self._job.fail("CPF2472")
+        if seconds < 0:
+            return None
+        milliseconds = round(seconds * 1000)
+        return (milliseconds if seconds <= LIMITS["sql_milliseconds_up_to"] else int(seconds) * 1000) * (_NS // 1000)
+
+    def clear_data_queue(
+        self,
+        data_queue: str,
+        data_queue_library: str = "*LIBL",
+        key_data: bytes | None = None,
+        key_order: str | None = None,
+    ) -> None:
+        """Clear a queue, or of a keyed one the entries whose keys are in a relation to ``key_data``."""
+        self._job.qclrdtaq(data_queue, data_queue_library, key_order or "", key_data)
+
+
+def _names(sender: SenderId | None) -> tuple[str | None, str | None]:
+    return (None, None) if sender is None else (str(sender), sender.current_user)
+
+
+def _yes(value: bool) -> str:
+    return "YES" if value else "NO"
+
+
+def _info(job: Job, queue: DataQueue) -> DataQueueInfoRow:
+    attributes = queue.attributes
+    nothing = dict.fromkeys(DataQueueInfoRow._fields)
+    names = {
+        "data_queue_library": queue.library, "data_queue_name": queue.name,
+        "data_queue_type": "DDM" if queue.ddm else "STANDARD", "text_description": queue.text or None,
+    }  # fmt: skip
+    if queue.ddm:
+        values = _remote(queue)
+    else:
+        reclaimed = queue.last_reclaim_ns
+        stamp = ns_to_dts(reclaimed, job.system.offset_at(reclaimed))
+        values = {
+            "maximum_message_length": attributes.maxlen, "sequence": attributes.seq.lstrip("*"),
+            "key_length": attributes.keylen if queue.keyed else None, "include_sender_id": _yes(attributes.senderid),
+            "current_messages": queue.stored.count, "maximum_messages": queue.maximum,
+            "specified_maximum_messages": attributes.size, "initial_message_allocation": attributes.initial,
+            "current_message_allocation": queue.allocated, "force": _yes(attributes.force),
+            "automatic_reclaim": _yes(queue.autorcl), "enforce_data_queue_locks": _yes(queue.enforce),
+            "last_reclaim_timestamp": dts_to_datetime(stamp) if reclaimed else None,
+        }  # fmt: skip
+    return DataQueueInfoRow(**{**nothing, **names, **values})  # type: ignore[arg-type]
+
+
+def _remote(queue: DataQueue) -> dict[str, object]:
+    attributes = queue.attributes
+    values: dict[str, object] = {
+        "remote_data_queue_library": attributes.rmtdtaqlib, "remote_data_queue": attributes.rmtdtaq,
+        "remote_location": attributes.rmtlocname,
+    }  # fmt: skip
+    if attributes.rdb:
+        return values | {"relational_database_name": attributes.rdb}
+    return values | {
+        "appc_device_description": attributes.dev, "local_location": attributes.lcllocname, "mode": attributes.mode,
+        "remote_network_id": attributes.rmtnetid,
+    }  # fmt: skip

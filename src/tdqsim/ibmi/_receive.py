@@ -1,0 +1,228 @@
+"""QRCVDTAQ and QCLRDTAQ: receive from and clear a data queue."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from tdqsim.core.dispatch import TimedOut
+from tdqsim.core.store import Entry, SearchOrder
+from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._locks import HeldLock, Request
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._records import DataQueueEntry, sender_of
+from tdqsim.ibmi._send import checked_bytes
+from tdqsim.ibmi._waits import Waiter, enter, give_back, leave
+
+__all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
+
+KEY_ORDERS = MappingProxyType({order.name: order for order in SearchOrder})
+"""GT LT NE EQ GE LE."""
+
+_NS = 1_000_000_000
+_UNITS = MappingProxyType({"*SEC": _NS, "*MSEC": _NS // LIMITS["wait_units_per_second_msec"]})
+
+
+class ReceiveApi(JobCore):
+    """The APIs that take entries off a data queue."""
+
+    @declare("QRCVDTAQ")
+    def qrcvdtaq(
+        self,
+        name: str,
+        library: str,
+        wait: int = 0,
+        key_order: str = "EQ",
+        key: bytes | None = None,
+        *,
+        remove: bool = True,
+        receiver_size: int | None = None,
+        wait_units: str = "*SEC",
+    ) -> DataQueueEntry | None:
+        """Receive one entry from a data queue.
+
+        Of a keyed queue: the entry with the lowest key that satisfies the relation, the oldest of those with that key.
+
+        Args:
+            name: the data queue, 1 to 10 characters.
+            library: its library, ``*LIBL`` or ``*CURLIB``.
+            wait: how long to wait for an entry: negative for ever, 0 not at all, at most 99999.
+            key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
+            key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
+            remove: False looks at the entry and leaves it.
+            receiver_size: at most so many bytes are moved; None for the whole entry.
+            wait_units: ``*SEC``, or ``*MSEC`` for milliseconds.
+
+        Returns:
+            The entry, or None when there was none in time.
+
+        Raises:
+            EscapeMessage: CPF2472 wait time, CPF9501 key missing, CPF9502 not keyed, CPF9504 order, CPF9506 key length,
+                CPF9511 peek at a DDM queue, CPF9503 locked, CPF9805 deleted during the wait, and those of finding it.
+            ParameterError: an argument is of the wrong type.
+        """
+        if self.system.faults is not None:
+            self.meet_fault("QRCVDTAQ", name, library)
+        queue = self._receiving.get((name, library))
+        if queue is not None and queue.plain_receive and remove and not key and receiver_size is None and wait == 0:
+            data = queue.entries.take()  # type: ignore[union-attr]
+            dispatcher = self._dispatcher
+            if dispatcher.current is dispatcher.outside and dispatcher.pending:
+                dispatcher.run_ready()
+            return None if data is None else DataQueueEntry(data, len(data), b"", None)
+        entry = self.receive_entry(
+            name, library, wait_nanoseconds(self, wait, wait_units), key_order, key, remove=remove
+        )
+        self.give_turn()
+        if entry is None:
+            return None
+        size = _size(receiver_size, len(entry.data))
+        return DataQueueEntry(entry.data[:size], len(entry.data), entry.key, sender_of(entry.sender, self.page))
+
+    def receive_entry(
+        self, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool,
+        room: int | None = None,
+    ) -> Entry | None:  # fmt: skip
+        """The entry that a receive gets, as it is stored; the one implementation below all forms.
+
+        Args:
+            name: the data queue.
+            library: its library, ``*LIBL`` or ``*CURLIB``.
+            wait_ns: None for ever, 0 not at all.
+            key_order: the relation.
+            key: the key, None for none.
+            remove: False leaves the entry.
+            room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
+        """
+        self.check_usable()
+        key = key if key is None else checked_bytes(key, "key")
+        name, library = self.object_name(name), self.object_name(library, "library")
+        queue = self.open_queue("QRCVDTAQ", name, library)
+        if queue.ddm:
+            if not remove:
+                self.fail("CPF9511", queue.name)
+            whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits know no milliseconds
+            return self.system.remote.receive(self, queue, whole, key_order, key)
+        self.await_lock("QRCVDTAQ", queue)
+        if not library.startswith("*"):
+            self._receiving[(name, library)] = queue
+        search = self.check_key(queue, key_order, key)
+        entry = self._first(queue, search, key or b"", room)
+        if entry is not None:
+            if remove:
+                queue.stored.remove(entry.seq, entry.key)
+                self._removed(queue, entry.key)
+            return entry
+        return None if wait_ns == 0 else self._wait_for_entry(queue, search, key or b"", wait_ns, room, remove=remove)
+
+    def check_key(self, queue: DataQueue, key_order: str, key: bytes | None) -> SearchOrder | None:
+        """The relation to search by, None for a queue without keys; refuses what does not go with the queue."""
+        if not queue.key_length:
+            if key:
+                self.fail("CPF9502", queue.name, queue.library)
+            return None
+        if key is None:
+            self.fail("CPF9501", queue.name, queue.library)
+        if len(key) != queue.key_length:
+            self.fail("CPF9506", queue.name, queue.library, queue.key_length)
+        if key_order not in KEY_ORDERS:
+            self.fail("CPF9504")
+        return KEY_ORDERS[key_order]
+
+    def _first(self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None) -> Entry | None:
+        entry = queue.stored.peek() if search is None else queue.stored.find(search, key)
+        if entry is not None and room is not None and len(entry.data) > room:
+            self.fail("CPF24B4")
+        return entry
+
+    def _removed(self, queue: DataQueue, key: bytes) -> None:
+        self.system.journals.received(self, queue, key)
+        queue.reclaim_if_empty(self._clock.time_ns())
+        queue.commit_forced()
+
+    def _wait_for_entry(
+        self, queue: DataQueue, search: SearchOrder | None, key: bytes, wait_ns: int | None, room: int | None, *,
+        remove: bool,
+    ) -> Entry | None:  # fmt: skip
+        waiter = Waiter(self, queue, search, key, remove=remove)
+        held = HeldLock(self, "*SHRUPD", "*JOB") if queue.enforce else None
+        enter(waiter)
+        if held is not None:
+            queue.locks.append(held)
+        try:
+            entry: Entry | None = self._dispatcher.wait(waiter.attempt, waiter.parked, wait_ns)
+        except TimedOut:
+            return None
+        except BaseException:
+            give_back(waiter)
+            raise
+        finally:
+            leave(waiter)
+            if held is not None:
+                self.system.locks.release(self, Request(queue, held.state))
+        if entry is None:
+            self.fail_for("CPF9805", queue)
+        if room is not None and len(entry.data) > room:
+            give_back(waiter)
+            self.fail("CPF24B4")
+        return entry
+
+    @declare("QCLRDTAQ")
+    def qclrdtaq(self, name: str, library: str, key_order: str = "EQ", key: bytes | None = None) -> int:
+        """Clear a data queue: every entry, or every entry whose key satisfies a relation.
+
+        Args:
+            name: the data queue, 1 to 10 characters.
+            library: its library, ``*LIBL`` or ``*CURLIB``.
+            key_order: GT LT NE EQ GE LE; looked at only when there is a key.
+            key: exactly KEYLEN bytes; None or empty clears everything.
+
+        Returns:
+            How many entries went, 0 for a DDM queue (the byte form does not say).
+
+        Raises:
+            EscapeMessage: CPF9502 not keyed, CPF9504 order, CPF9506 key length, CPF9511 clear by key of a DDM queue,
+                CPF9503 locked, and those of finding it.
+        """
+        self.begin("QCLRDTAQ", name, library)
+        key = b"" if key is None else checked_bytes(key, "key")
+        queue = self.open_queue("QCLRDTAQ", self.object_name(name), self.object_name(library, "library"))
+        if queue.ddm:
+            if key:
+                self.fail("CPF9511", queue.name)
+            self.system.remote.clear(self, queue)
+            return 0
+        self.await_lock("QCLRDTAQ", queue)
+        search = self.check_key(queue, key_order, key) if key else None
+        gone = queue.stored.clear_keys(search, key) if search is not None else queue.stored.clear()
+        self.system.journals.cleared(self, queue, key)
+        queue.reclaim_if_empty(self._clock.time_ns())
+        queue.commit_forced()
+        self.give_turn()
+        return gone
+
+
+def wait_nanoseconds(job: JobCore, wait: int, units: str = "*SEC") -> int | None:
+    """A wait time in nanoseconds, None for one without end.
+
+    Raises:
+        EscapeMessage: CPF2472, it is more than 99999 or in other units.
+        ParameterError: it is not a whole number.
+    """
+    if not isinstance(wait, int) or isinstance(wait, bool):
+        raise ParameterError(
+            f"wait {wait!r}: a whole number of seconds (or milliseconds, wait_units='*MSEC') is needed"
+        )
+    if wait > LIMITS["wait_maximum"] or units not in _UNITS:
+        job.fail("CPF2472")
+    return None if wait < 0 else wait * _UNITS[units]
+
+
+def _size(receiver_size: int | None, length: int) -> int:
+    if receiver_size is None:
+        return length
+    if not isinstance(receiver_size, int) or receiver_size < 0:
+        raise ParameterError(f"receiver_size {receiver_size!r}: a number of bytes from 0 is needed")
+    return receiver_size

@@ -1,0 +1,130 @@
+"""QSNDDTAQ: send to a data queue."""
+
+from __future__ import annotations
+
+from tdqsim.core.store import Entry
+from tdqsim.errors import StoreFull
+from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._journal import replayed
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._waits import serve
+
+__all__ = ["SendApi", "checked_bytes"]
+
+
+class SendApi(JobCore):
+    """The API that sends."""
+
+    @declare("QSNDDTAQ")
+    def qsnddtaq(
+        self,
+        name: str,
+        library: str,
+        data: bytes,
+        key: bytes | None = None,
+        *,
+        asynchronous: bool = False,
+        from_journal_entry: bool = False,
+    ) -> None:
+        """Send one entry to a data queue.
+
+        Args:
+            name: the data queue, 1 to 10 characters.
+            library: its library, ``*LIBL`` or ``*CURLIB``.
+            data: the entry, 1 to MAXLEN bytes.
+            key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
+            asynchronous: do not wait for the other system; DDM queues only, a failure shows at the next access.
+            from_journal_entry: ``data`` is the entry-specific data of a journal entry of type QS or QK.
+
+        Raises:
+            EscapeMessage: CPF2498 length, CPF9501 key missing, CPF9502 not keyed, CPF9506 key length, CPF950A full,
+                CPF9801 and CPF9810 not found, CPF9802 and CPF9820 not authorized, CPF9503 locked.
+            ParameterError: an argument is not bytes.
+        """
+        system = self.system
+        if system.faults is not None:
+            self.meet_fault("QSNDDTAQ", name, library)
+        queue = self._sending.get((name, library))
+        if (
+            queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
+            or (len(key) if key else 0) != queue.key_length or asynchronous or from_journal_entry
+            or (queue.entries.count >= queue.allocated and not queue.has_room())  # type: ignore[union-attr]
+        ):  # fmt: skip
+            self._send_with_care(name, library, data, key, asynchronous=asynchronous, replay=from_journal_entry)
+            self.give_turn()
+            return
+        now = self._clock.time_ns()
+        queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
+        try:
+            queue.entries.put(data, key or b"", self.sender_id if queue.sender_id else b"", time_ns=now)  # type: ignore[union-attr]
+        except StoreFull:
+            self.fail("CPF6565")
+        dispatcher = self._dispatcher
+        if dispatcher.current is dispatcher.outside and dispatcher.pending:
+            dispatcher.run_ready()
+
+    def _send_with_care(
+        self, name: str, library: str, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
+    ) -> None:
+        self.check_usable()
+        data = checked_bytes(data, "data")
+        key = key if key is None else checked_bytes(key, "key")
+        name, library = self.object_name(name), self.object_name(library, "library")
+        queue = self.open_queue("QSNDDTAQ", name, library)
+        if queue.ddm:
+            self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
+            return
+        if asynchronous:
+            self.fail("CPF9510", queue.name, queue.library)
+        self.await_lock("QSNDDTAQ", queue)
+        if not library.startswith("*"):
+            self._sending[(name, library)] = queue
+        sender = self.sender_id if queue.sender_id else b""
+        if replay:
+            data, sender = replayed(self, queue, data)
+        self.check_send(queue, data, key)
+        self.enqueue(queue, data, key or b"", sender)
+
+    def check_send(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
+        """Refuse a key or a length that the queue does not take, and a send to a full queue."""
+        if not queue.key_length and key:
+            self.fail("CPF9502", queue.name, queue.library)
+        if queue.key_length and key is None:
+            self.fail("CPF9501", queue.name, queue.library)
+        if len(key or b"") != queue.key_length:
+            self.fail("CPF9506", queue.name, queue.library, queue.key_length)
+        if not 0 < len(data) <= queue.maxlen:
+            self.fail("CPF2498", queue.name, queue.library, queue.maxlen)
+        if not queue.has_room():
+            self.fail("CPF950A", queue.name, queue.library)
+
+    def enqueue(self, queue: DataQueue, data: bytes, key: bytes, sender: bytes) -> None:
+        """Put an entry that has passed the checks: journal it, hand it to a waiting job, commit a forced queue."""
+        now = queue.next_stamp(self._clock.time_ns())
+        try:
+            seq = queue.stored.put(data, key, sender, time_ns=now)
+            entry = Entry(seq, now, key, sender, data)
+            self.system.journals.sent(self, queue, entry)
+            queue.commit_forced()
+        except StoreFull:
+            queue.undo_forced()
+            self.fail("CPF6565")
+        if queue.waiters:
+            taker = serve(queue, entry)
+            if taker is not None:
+                self.system.journals.received(taker.job, queue, key)
+                queue.reclaim_if_empty(now)
+                queue.commit_forced()
+
+
+def checked_bytes(value: bytes, what: str) -> bytes:
+    """``value`` as bytes.
+
+    Raises:
+        ParameterError: it is something else, such as text.
+    """
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    raise ParameterError(f"{what}: bytes are needed, not {type(value).__name__}; text is encoded by a named code page")
