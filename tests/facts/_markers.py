@@ -1,0 +1,64 @@
+"""Which tests carry which rule markers, found by reading the source so that nothing has to run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def marked_tests() -> dict[str, list[str]]:
+    """Rule ids to the pytest ids of the tests that carry them."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(TESTS.rglob("*.py")):
+        module = path.relative_to(TESTS.parent).as_posix()
+        tree = ast.parse(path.read_text("utf-8"), str(path))
+        for rule_id, test in _markers(tree.body, module):
+            found.setdefault(rule_id, []).append(test)
+    return found
+
+
+def _markers(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = f"{prefix}::{node.name}"
+            for decorator in node.decorator_list:
+                yield from ((rule_id, name) for rule_id in _ids(decorator))
+            if isinstance(node, ast.ClassDef):
+                yield from _markers(node.body, name)
+                yield from ((rule_id, name) for rule_id in _ids_of_pytestmark(node.body))
+        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets):
+            for call in ast.walk(node.value):
+                yield from ((rule_id, prefix) for rule_id in _ids(call))
+        # A marker of one case: pytest.param(..., marks=pytest.mark.rule("ID")), in a decorator or a table beside it.
+        yield from ((rule_id, prefix if not hasattr(node, "name") else f"{prefix}::{node.name}") for rule_id in _param_ids(node))
+
+
+def _ids_of_pytestmark(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets):
+            for call in ast.walk(node.value):
+                yield from _ids(call)
+
+
+def _param_ids(node: ast.stmt) -> Iterator[str]:
+    places: list[ast.AST] = list(getattr(node, "decorator_list", [])) if hasattr(node, "decorator_list") else [node]
+    for place in places:
+        for call in ast.walk(place):
+            for keyword in call.keywords if isinstance(call, ast.Call) else ():
+                if keyword.arg == "marks":
+                    for inner in ast.walk(keyword.value):
+                        yield from _ids(inner)
+
+
+def _ids(node: ast.AST) -> Iterator[str]:
+    """The ids in ``pytest.mark.rule("ID", ...)``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "rule":
+        return
+    owner = node.func.value
+    if isinstance(owner, ast.Attribute) and owner.attr == "mark":
+        for argument in node.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield argument.value

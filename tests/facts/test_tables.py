@@ -1,0 +1,100 @@
+"""The tables are whole: every row has a source and a confidence, and tables that refer to each other agree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import typing
+
+import pytest
+
+from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
+from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, SUPPLIED_QUEUES, TDQUEUE_ATTRIBUTES, rules, table
+from tdqsim.facts._tables import read_rows, table_names
+
+CONFIDENCE = {"confirmed", "second-hand", "choice", "unconfirmed"}
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_row_has_a_source(name):
+    rows = table(name)
+    assert rows
+    for row in rows:
+        if "source" in row:
+            assert row["source"].strip(), row
+        if "confidence" in row:
+            assert row["confidence"] in CONFIDENCE, row
+
+
+def test_a_row_of_another_length_is_refused(tmp_path):
+    path = tmp_path / "bad.tsv"
+    path.write_text("a\tb\n1\t2\n3\n")
+    with pytest.raises(ValueError, match="bad.tsv:3: 1 cells, the header has 2"):
+        read_rows(path)
+
+
+def test_comments_and_empty_lines_are_no_rows(tmp_path):
+    path = tmp_path / "good.tsv"
+    path.write_text("# why\n\na\tb\n1\t\n")
+    assert read_rows(path) == [{"a": "1", "b": ""}]
+
+
+def test_attribute_mapping_covers_the_keyword_attributes():
+    mapped = {attribute for attribute, _ in ATTRIBUTE_CVDA}
+    keywords = {row.name for row in TDQUEUE_ATTRIBUTES.values() if row.kind == "keyword"}
+    assert mapped == keywords - {"SYSOUTCLASS", "OPENTIME"}
+    for attribute in mapped:
+        values = {value for name, value in ATTRIBUTE_CVDA if name == attribute} - {""}
+        assert values == set(TDQUEUE_ATTRIBUTES[attribute].values)
+
+
+def test_mapped_cvdas_are_ones_the_option_returns():
+    for option, cvda in ATTRIBUTE_CVDA.values():
+        assert cvda in INQUIRE_TDQUEUE_OPTIONS[option].values
+
+
+def test_supplied_queues_end_somewhere():
+    for queue in SUPPLIED_QUEUES.values():
+        seen = set()
+        while queue.type == "INDIRECT":
+            assert queue.name not in seen
+            seen.add(queue.name)
+            queue = SUPPLIED_QUEUES[queue.indirectname]
+
+
+def test_models_have_the_attributes_of_the_table():
+    for queue_type, model in TDQUEUE_CLASSES.items():
+        own = {"TYPE": queue_type or "REMOTE"}["TYPE"]
+        common = {"name", "group", "description"}
+        signature = {"definetime", "changetime", "changeusrid", "changeagent", "changeagrel", "without_effect"}
+        remote = {"remotesystem", "remotename", "remotelength"}
+        expected = {row.name.lower() for row in TDQUEUE_ATTRIBUTES.values() if row.types == (own,) and own != "REMOTE"}
+        assert set(model.model_fields) == expected | common | signature | remote
+
+
+def test_models_have_the_keywords_and_defaults_of_the_table():
+    for model in TDQUEUE_CLASSES.values():
+        for name, info in model.model_fields.items():
+            row = TDQUEUE_ATTRIBUTES.get(name.upper())
+            if row is None:
+                continue
+            words = typing.get_args(info.annotation)
+            if row.kind == "keyword":
+                assert set(words) - {""} == set(row.values), name
+                assert info.default == row.default, name
+            if row.kind == "integer":
+                assert str(info.default) == row.default, name
+
+
+def test_facts_stand_alone():
+    code = "import sys, tdqsim.facts; print(sorted(m for m in sys.modules if m.startswith(('pydantic', 'yaml', 'lmdb'))))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_rules_are_records():
+    for rule_id, row in rules().items():
+        assert rule_id == row.id == rule_id.upper()
+        assert row.confidence in CONFIDENCE
+        assert row.source, rule_id
+        assert row.circumstances, rule_id
