@@ -349,10 +349,10 @@ def test_a_store_with_one_half_missing_is_damaged(place):
 # -- room -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [0, 100, 1900, 4096, 64512])
+@pytest.mark.parametrize("size", [100, 1900, 4096, 64512])
 @pytest.mark.parametrize("half", ["volatile", "durable"])
 def test_a_full_store_refuses_and_loses_nothing_and_works_again(place, half, size):
-    with Store(place, limit_bytes=3 * 2**20) as store:
+    with Store(place, limit_bytes=2 * 2**20) as store:
         env = getattr(store, half)
         queue = env.create_queue(b"Q")
         for _ in range(3):
@@ -363,13 +363,16 @@ def test_a_full_store_refuses_and_loses_nothing_and_works_again(place, half, siz
                     put += 1
                     if put % 50 == 0:
                         env.commit()
-            assert put * (size + 60) > 2**19
+            assert put * (size + 60) > 2**16
             assert queue.count == put
             env.commit()
-            assert [queue.take()[:8] for _ in range(put)] == [b"%08d" % number for number in range(put)]
+            for number in range(put):
+                assert queue.take()[:8] == b"%08d" % number
+                if number % 8 == 0:
+                    env.commit()
             assert queue.take() is None
             env.commit()
-        assert (place / half / "data.mdb").stat().st_size <= 3 * 2**20
+        assert (place / half / "data.mdb").stat().st_size <= 2 * 2**20
 
 
 def test_a_full_store_keeps_everything_after_reopening(place):

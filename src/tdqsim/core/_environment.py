@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, seal, unseal
 from tdqsim.core._queue import StoredQueue, queue_facts
-from tdqsim.core._writer import State, Writer
+from tdqsim.core._writer import REMOVAL, State, Writer
 from tdqsim.errors import StoreError
 
 __all__ = ["Environment"]
@@ -136,7 +136,7 @@ class Environment:
         queue = self.queue(name)
         if queue is None:
             raise StoreError(f"{self._pen.place}: there is no queue {name!r}")
-        txn = self._pen.change()
+        txn = self._pen.change(margin=REMOVAL)
         self._remember(queue.name)
         queue.drop()
         txn.delete(QUEUE + queue.name)
@@ -163,7 +163,7 @@ class Environment:
 
     def delete_meta(self, key: bytes) -> None:
         """Forget a key; nothing happens when there is none."""
-        self._pen.change().delete(META + key)
+        self._pen.change(margin=REMOVAL).delete(META + key)
 
     def meta_items(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
@@ -218,7 +218,7 @@ class Environment:
 
     def mark(self, *, clean: bool, partner: int = 0) -> None:
         """Commit whether the environment is closed cleanly, and the other one's last commit if it is."""
-        self._pen.change()
+        self._pen.change(margin=REMOVAL)
         self.state.clean = clean
         self.state.partner = partner
         self._pen.commit()
@@ -228,7 +228,7 @@ class Environment:
         pen = self._pen
         pen.abort()
         self._forget()
-        txn = pen.change()
+        txn = pen.change(margin=REMOVAL)
         txn.drop(self._env.open_db(None, txn), delete=False)
         pen.pending.clear()
         pen.commit()

@@ -240,6 +240,7 @@ class StoredQueue:
         left = pen.left - size - OPERATION
         pen.left = left if left >= 0 else pen.refill(size + OPERATION)
         if pen.inline < 0:
+            pen.left += size + OPERATION
             return False
         if self._clean:
             self._touch()
@@ -536,7 +537,7 @@ class StoredQueue:
         """Remove all entries at once and return how many they were; their room is reclaimed bit by bit."""
         went = self.count
         if went:
-            self._pen.change()
+            self._pen.change(margin=REMOVAL)
             if self._clean:
                 self._touch()
             old = self._number

@@ -39,10 +39,13 @@ _SPREAD: Final = 3.2
 """Bytes of pages one byte of entries can take: a node just over a third of a page, alone after a split, and branches."""
 _COMMIT_PAGES: Final = 24
 """For the records written at commit and the list of freed pages."""
+_ALL_RECENT: Final = 2**63
 _LARGEST: Final = 80
 """Pages that the largest entry needs."""
+_KEPT_BACK: Final = 8
+"""Puts leave an eighth of the file to removals: a full store can always be emptied, as removing copies pages too."""
 REMOVAL: Final = 90
-"""The pages that puts leave for removals: a full store can always be emptied."""
+"""The least that puts leave to removals, in pages."""
 _RECLAIM_AT_LEAST: Final = 512
 """Entries of cleared queues that a commit removes; it adds twice its own operations, so that it always catches up."""
 _STATE: Final = Struct(">HB16sQQQB")
@@ -226,14 +229,14 @@ class Writer:
         self.touched.setdefault(queue, saved)
         self.dirty = True
 
-    def change(self, cost: int = 0) -> Any:
-        """The transaction for a change off the hot path, with room for it."""
+    def change(self, cost: int = 0, margin: int = 0) -> Any:
+        """The transaction for a change off the hot path, with room for it; ``margin`` as for :meth:`refill`."""
         if self.readonly:
             raise StoreError(f"{self.place}: the store is open for reading only")
         if self.thread != get_ident():
             self.refuse()
         left = self.left - OPERATION - cost
-        self.left = left if left >= 0 else self.refill(OPERATION + cost)
+        self.left = left if left >= 0 else self.refill(OPERATION + cost, margin)
         self.dirty = True
         return self.begin()
 
@@ -378,7 +381,7 @@ class Writer:
         self._high = max(self._high, self._pages())
         wanted = max(cost, self._escalation)
         self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
-        if not self._fits(wanted) and not self._fits_tightly(cost, margin):
+        if not self._fits(wanted) and not self._fits_tightly(wanted, cost, margin):
             self.left = -1
             self._interval = 0
             raise self._full(cost)
@@ -393,18 +396,30 @@ class Writer:
         why = "the disk is full" if limit is None else f"it may have {limit} bytes"
         return StoreFull(f"{self.place}: no room for {max(0, cost - OPERATION)} bytes more: {why}; nothing was changed")
 
-    def _need(self, interval: int) -> int:
+    def _need(self, interval: int, operations: int | None = None) -> int:
         """Pages of the file that the transaction may reach at the end of a coming interval, free pages not counted."""
         size = self.space.page_size
         before = self._before
-        operations = self._spent // OPERATION
-        taken = max(0, self._high - before) + min(before, operations * _PAGES_TOUCHED) + self.large_pages
-        coming = 2 * min(self._high, interval // OPERATION * _PAGES_TOUCHED) + int(_SPREAD * interval / size)
-        return self._used + taken + coming + self._reserved_pages() + _COMMIT_PAGES + _LARGEST + self._used // 256
+        done = self._spent // OPERATION
+        coming = interval // OPERATION if operations is None else operations
+        grown = max(0, self._high - before) + self.large_pages
+        coming = 2 * min(self._high, coming * _PAGES_TOUCHED) + int(_SPREAD * interval / size)
+        fixed = _COMMIT_PAGES + _LARGEST + self._used // 256 + self.space.pages // _KEPT_BACK
+        return self._used + grown + coming + fixed + self._copied(min(before, done * _PAGES_TOUCHED))
 
-    def _reserved_pages(self) -> int:
-        open_bytes = self._outstanding + 512 * self._calls
-        return 2 * min(self._high, self._calls * _PAGES_TOUCHED) + int(_SPREAD * open_bytes / self.space.page_size)
+    def _copied(self, copied: int) -> int:
+        """Pages for copies: those the transaction has made, and those of the changes that room is reserved for.
+
+        A reserved change may come in a commit of its own, and what two commits free is not at once free for use: so
+        three times what it touches, but never more than three times the tree.
+        """
+        if not self._calls:
+            return copied
+        data = int(_SPREAD * (self._outstanding + 512 * self._calls) / self.space.page_size)
+        if self._outstanding > INLINE // 2 * self._calls:  # pages of their own count twice: in the tree, and when freed
+            data += self._outstanding // self.space.page_size + 4 * self._calls
+        whole = 3 * (self._high + 8)
+        return data + min(copied + 3 * self._calls * (_PAGES_TOUCHED + 6), max(copied, whole))
 
     def _fits(self, wanted: int) -> bool:
         need = self._need(wanted)
@@ -420,28 +435,42 @@ class Writer:
             self.fault("grow")
         return self.space.grow(pages)
 
-    def _fits_tightly(self, cost: int, margin: int) -> bool:
-        """Whether a change of ``cost`` alone has room when the file cannot grow: then free pages count too."""
+    def _fits_tightly(self, wanted: int, cost: int, margin: int) -> bool:
+        """Whether a change of ``cost`` has room when the file cannot grow: then free pages count too."""
         self._tight = True
         self.inline = -1
-        if self._recent is None or (self.automatic and not self.dirty):
+        if not self.dirty and self._age_gains():
             self._age()
-        spare = self.space.pages - self._need(cost) + self._free_pages() + margin
-        if spare < 0:
-            return False
+        return self._grant(wanted, cost, margin)
+
+    def _grant(self, wanted: int, cost: int, margin: int) -> bool:
+        """The largest interval there is room for."""
+        room = self.space.pages + self._free_pages()
+        while wanted > cost:
+            if self._need(wanted) <= room:
+                self._interval = wanted
+                return True
+            wanted = max(wanted // 4, cost)
         self._interval = cost
-        return True
+        kept_back = self.space.pages // _KEPT_BACK if margin else 0
+        return self._need(cost, operations=1) <= room + margin + kept_back
 
     def _free_pages(self) -> int:
         """Pages in LMDB's list that the open transaction may use again: not those the last two commits freed."""
-        listed = self._used - self._before - 2 - self._used // 256 - 4
-        recent = self._recent[0] + self._recent[1] if self._recent is not None else listed
-        return max(0, listed - recent)
+        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
+        return max(0, self._listed() - recent)
+
+    def _listed(self) -> int:
+        """About how many pages were in LMDB's list when the open transaction began, never more than there were."""
+        return self._used - self._before - 6 - self._used // 256
+
+    def _age_gains(self) -> bool:
+        """Whether a good part of the free pages is only too young to be used."""
+        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
+        return min(self._listed(), recent) > max(3 * _COMMIT_PAGES, self.space.pages // 16)
 
     def _age(self) -> None:
         """Two small commits, so that what was freed before them may be used again."""
-        if self.dirty:
-            return
         for _ in range(2):
             self.txn.put(STATE_KEY, self._aged_state())
             self.txn.commit()
