@@ -69,10 +69,17 @@ class HexLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or what DFHRESP or DFHVALUE stand for; ``text`` is how it was written."""
+    """A number, or what DFHRESP or DFHVALUE stand for.
+
+    Attributes:
+        value: the number.
+        text: how it was written.
+        bare: whether it was written where text needs no quotes, so that ``0010`` may be a name.
+    """
 
     value: int
     text: str
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KIND_END: Final = "end"
+_WHOLE: Final = re.compile(rf"[+-]?[0-9]{{1,{_BOUNDS['digits']}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +197,9 @@ def _tokens(text: str) -> list[_Token]:
 class _Parser:
     """Walks over the tokens of one command; every method leaves the position behind what it read."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, bare: bool) -> None:
         self.text = text
+        self.bare = bare
         self.tokens = _tokens(text)
         self.at = 0
         self.end = len(text)
@@ -255,9 +264,20 @@ class _Parser:
         offset = self.token.offset
         if self.take(")"):
             raise TranslationError(f"{word}() has no argument", self.text, offset)
-        argument = self.argument()
+        argument = self.bare_argument() if self.bare else self.argument()
         self.need(")", f"the argument of {word}")
         return Option(word, argument, token.offset, offset)
+
+    def bare_argument(self) -> Argument:
+        """An argument as CECI takes it: text needs no quotes, a variable begins with ``&``."""
+        token = self.token
+        if token.kind in ("quoted", "hex") or token.is_word("DFHRESP", "DFHVALUE") or token.text.startswith("&"):
+            return self.argument()
+        start, depth = token.offset, 0
+        while self.token.kind != _KIND_END and (depth or self.token.text != ")"):
+            depth += {"(": 1, ")": -1}.get(self.next().text, 0)
+        written = self.text[start : self.token.offset].strip()
+        return Number(int(written), written, bare=True) if _WHOLE.fullmatch(written) else TextLiteral(written)
 
     def argument(self) -> Argument:
         token = self.token
@@ -352,8 +372,12 @@ class _Parser:
         return self._name("a number or the name of a host variable")
 
 
-def parse_exec(text: str) -> ExecText:
+def parse_exec(text: str, *, bare: bool = False) -> ExecText:
     """Cut the text of one command into its options.
+
+    Args:
+        text: the text.
+        bare: values need no quotes and variables begin with ``&``, as CECI has it.
 
     Raises:
         TranslationError: the text is no command; the error names the column and what is expected there.
@@ -362,4 +386,4 @@ def parse_exec(text: str) -> ExecText:
         raise TranslationError(f"the text of a command is a str, not {type(text).__name__}", "", 0)
     if len(text) > _BOUNDS["text_length"]:
         raise TranslationError(f"the text is longer than {_BOUNDS['text_length']} characters", "", 0)
-    return ExecText(text, _Parser(text).command())
+    return ExecText(text, _Parser(text, bare=bare).command())

@@ -48,7 +48,7 @@ def _codes() -> Mapping[tuple[str, str], int]:
 
 
 def statistics_code(field: str, value: str) -> int:
-    """The byte a record holds for a word, such as ``("recovery", "LOGICAL")``; ``""`` is a queue without the attribute."""
+    """The byte a record holds for a word: ``("recovery", "LOGICAL")``; ``""`` is a queue without the attribute."""
     return _codes()[field, value]
 
 
