@@ -1,8 +1,8 @@
 """DD cards and allocations: from a DD name to an open data set, as z/OS does at open.
 
 An :class:`Allocation` is a DD that exists in the region: it opens the data set behind it, one open at a time, and
-merges the data control block from the definition, the card and the label. A :class:`DDTable` holds the allocations of a region
-by name: those of its DD cards, and dynamic ones made from a DSNAME or SYSOUTCLASS.
+merges the data control block from the definition, the card and the label. A :class:`DDTable` holds the allocations of
+a region by name: those of its DD cards, and dynamic ones made from a DSNAME or SYSOUTCLASS.
 
 A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
 SHR and OLD, but nobody pre-allocates files for a test.
@@ -20,7 +20,7 @@ from typing import TypeVar
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
 from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
-from tdqsim.datasets.errors import BlockError, DatasetInUse, DcbError, OpenError
+from tdqsim.datasets.errors import BlockError, DatasetFault, DatasetInUse, DcbError, OpenError
 from tdqsim.datasets.intrdr import InternalReader, JobLog
 from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
 from tdqsim.datasets.space import Space, parse_space
@@ -101,7 +101,7 @@ class DDCard:
         A file name may hold commas as long as what follows one is no DCB parameter.
         """
         name, equals, rest = text.partition("=")
-        if not equals or not rest:
+        if not equals or not rest or not name.strip():
             raise OpenError(f"DD {text[:40]}", "write it as NAME=FILE, with DCB parameters after commas if need be")
         found = re.search(r",(?=(?:RECFM|LRECL|BLKSIZE|BUFNO|RDWPOS|RDWINCL)=)", rest, re.IGNORECASE)
         path, dcb = (rest[: found.start()], rest[found.end() :]) if found else (rest, "")
@@ -176,6 +176,17 @@ class Allocation:
         """The data set name, None for a path, SYSOUT or DUMMY."""
         return parse_dsname(self.card.dsname) if self.card.dsname and not self.card.is_dummy else None
 
+    @property
+    def path(self) -> Path | None:
+        """The file of the first data set; None for SYSOUT, DUMMY, or a data set that is not there yet."""
+        if self.card.is_dummy or self.card.sysout:
+            return None
+        try:
+            path = self._path(self.card, output=False)
+        except DatasetFault:
+            return None
+        return path if path.is_file() else None
+
     def open_input(
         self,
         definition: Dcb = _NOTHING,
@@ -207,7 +218,27 @@ class Allocation:
             raise OpenError(card.where, "SYSOUT can only be written")
         if backward and card.concatenation:
             raise OpenError(card.where, "a concatenation cannot be read backward")
-        disposition = card.disp or disposition
+        how = partial(open_reader, backward=backward, eropt=eropt, on_error=on_error)
+        return self._keep(self._read_through(how, definition, card.disp or disposition), owner)
+
+    def look(self, definition: Dcb = _NOTHING, *, backward: bool = False) -> DatasetReader:
+        """A reader beside whoever has the data set open, which takes no lock and no turn: for looking only.
+
+        Raises:
+            OpenError: there is nothing to read (no file, SYSOUT), or it cannot be read.
+        """
+        card = self.card
+        if card.is_dummy:
+            return DummyReader(definition.or_else(card.dcb))
+        if card.sysout:
+            raise OpenError(card.where, "SYSOUT is looked at on the spool")
+        how = partial(open_reader, backward=backward, locked=False)
+        return self._read_through(how, definition, card.disp or Disposition.SHR)
+
+    def _read_through(
+        self, how: Callable[..., DatasetReader], definition: Dcb, disposition: Disposition
+    ) -> DatasetReader:
+        card = self.card
         parts = [
             (self._path(each, output=False), self._input_dcb(each, definition), each.disp or disposition)
             for each in (card, *card.concatenation)
@@ -215,11 +246,8 @@ class Allocation:
         ]
         if card.concatenation:
             _check_alike([(path, dcb) for path, dcb, _ in parts])
-        ways = [
-            partial(open_reader, path, dcb, backward=backward, disposition=disp, eropt=eropt, on_error=on_error)
-            for path, dcb, disp in parts
-        ]
-        return self._keep(ConcatenatedReader(ways) if len(ways) > 1 else ways[0](), owner)
+        ways = [partial(how, path, dcb, disposition=disp) for path, dcb, disp in parts]
+        return ConcatenatedReader(ways) if len(ways) > 1 else ways[0]()
 
     def open_output(
         self, definition: Dcb = _NOTHING, *, disposition: Disposition = Disposition.SHR, owner: str = ""

@@ -115,9 +115,8 @@ def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None
             continue
         if recfm is RecordFormat.NL and not (ebcdic and _ends_lines(data, separator)):
             continue
-        reasons = (
-            f"text with {len(pieces) - 1} line ends X'{separator.hex().upper()}', the longest line {max(map(len, lines))} bytes",
-        )
+        longest, shown = max(map(len, lines)), separator.hex().upper()
+        reasons = (f"text with {len(pieces) - 1} line ends X'{shown}', the longest line {longest} bytes",)
         return Detection(Dcb(recfm), recfm is not RecordFormat.NL, reasons, ebcdic)
     return None
 
@@ -177,11 +176,7 @@ def _looks_ebcdic(data: bytes) -> bool | None:
 
 
 def _is_text(data: bytes) -> bool:
-    return (
-        not data.translate(None, _LINE_TEXT)
-        or len(data.translate(None, _LINE_TEXT)) * 100 < len(data)
-        and b"\0" not in data
-    )
+    return b"\0" not in data and len(data.translate(None, _LINE_TEXT)) * 100 <= len(data)
 
 
 def _ends_lines(data: bytes, separator: bytes) -> bool:

@@ -107,12 +107,14 @@ class DataSetDirectory:
 
         Args:
             dsname: the name.
-            output: the file need not be there yet; the library's directory is made.
+            output: the file need not be there yet; the directories for it are made.
 
         Raises:
             DsnameError: not a data set name, no such generation, a library without a member, a member of no library.
         """
         dsname = parse_dsname(dsname) if isinstance(dsname, str) else dsname
+        if output:
+            self._make(self.root)
         if dsname.generation is not None:
             return self.root / self._generation(dsname, output=output)
         path = self.root / dsname.name
@@ -206,4 +208,4 @@ class DataSetDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OpenError(path, f"the library cannot be made: {error.strerror}") from error
+            raise OpenError(path, f"the directory cannot be made: {error.strerror}") from error

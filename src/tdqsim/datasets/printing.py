@@ -67,15 +67,17 @@ def render_machine(records: Iterable[bytes], page: CodePage | str = "037") -> It
 def _print(records: Iterable[tuple[_Motion, str]]) -> Iterator[str]:
     """Move the paper and print; a line is handed out when the paper leaves it."""
     line, fresh = "", True  # fresh: nothing has been printed on the line that the paper stands at
+    first = True  # it is the first line of all: a report that begins with a new page needs no other page before it
     for motion, text in records:
         if motion.before and not (fresh and motion.before in {"1", "CH1"}):
             yield from _leave(line, motion.before, fresh=fresh)
             line = line if motion.before == "0" else ""
         if motion.write:
             line, fresh = _overprint(line, text), False
-        if motion.after:
+        if motion.after and not (first and fresh and motion.after == "CH1"):
             yield from _leave(line, motion.after, fresh=fresh and motion.after.startswith("CH"))
             line, fresh = (line, fresh) if motion.after == "0" else ("", True)
+        first = False
     if not fresh:
         yield line.rstrip()
 

@@ -78,6 +78,7 @@ class DatasetWriter(ABC):
 
         Raises:
             SpaceExhausted: no room for the last block. The data set stays open; a second close ends without that block.
+            DatasetIOError: the system failed the write; likewise.
         """
         self._open = False
 
@@ -89,7 +90,7 @@ class DatasetWriter(ABC):
     ) -> None:
         try:
             self.close()
-        except SpaceExhausted:
+        except (SpaceExhausted, DatasetIOError):
             self.close()
             if value is None:
                 raise
@@ -144,7 +145,7 @@ class _BlockWriter(DatasetWriter):
         if self._parts and not self._close_failed:
             try:
                 self._write_block()
-            except SpaceExhausted:
+            except (SpaceExhausted, DatasetIOError):
                 self._close_failed = True
                 raise
         self._open = False

@@ -1,0 +1,104 @@
+"""Byte images written by hand, read and written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.datasets import Disposition, open_reader, open_writer, parse_dcb, read_records, write_records
+
+IMAGES = [
+    ("RECFM=F,LRECL=3", b"ABCDEF", [b"ABC", b"DEF"]),
+    ("RECFM=FB,LRECL=3,BLKSIZE=6", b"ABCDEFGHI", [b"ABC", b"DEF", b"GHI"]),
+    ("RECFM=FBA,LRECL=3,BLKSIZE=6", b"1BC0EF", [b"1BC", b"0EF"]),
+    ("RECFM=V,LRECL=12", bytes.fromhex("000A0000 00060000 C1C2 00090000 00050000 C3"), [b"\xc1\xc2", b"\xc3"]),
+    (
+        "RECFM=VB,LRECL=12,BLKSIZE=16",
+        bytes.fromhex("000F0000 00060000 C1C2 00050000 C3 00090000 00050000 C4"),
+        [b"\xc1\xc2", b"\xc3", b"\xc4"],
+    ),
+    # A record of 6 in blocks of 10: room for a segment of two bytes each.
+    (
+        "RECFM=VBS,LRECL=100,BLKSIZE=10",
+        bytes.fromhex("000A0000 00060100 C1C2 000A0000 00060300 C3C4 000A0000 00060200 C5C6 00090000 00050000 C7"),
+        [b"\xc1\xc2\xc3\xc4\xc5\xc6", b"\xc7"],
+    ),
+    (
+        "RECFM=VS,LRECL=100,BLKSIZE=12",
+        bytes.fromhex("000C0000 00080100 C1C2C3C4 00090000 00050200 C5 00090000 00050000 C6"),
+        [b"\xc1\xc2\xc3\xc4\xc5", b"\xc6"],
+    ),
+    ("RECFM=RDW", bytes.fromhex("00060000 C1C2 00050000 C3"), [b"\xc1\xc2", b"\xc3"]),
+    ("RECFM=RDW,RDWINCL=NO", bytes.fromhex("00020000 C1C2 00010000 C3"), [b"\xc1\xc2", b"\xc3"]),
+    ("RECFM=RDWLE", bytes.fromhex("06000000 C1C2 05000000 C3"), [b"\xc1\xc2", b"\xc3"]),
+    ("RECFM=RDWLE,RDWPOS=2", bytes.fromhex("00000600 C1C2 00000500 C3"), [b"\xc1\xc2", b"\xc3"]),
+    ("RECFM=RDW,RDWPOS=2,RDWINCL=NO", bytes.fromhex("00000002 C1C2 00000001 C3"), [b"\xc1\xc2", b"\xc3"]),
+    ("RECFM=LF", b"one\n\nthree\n", [b"one", b"", b"three"]),
+    ("RECFM=CRLF", b"one\r\ntw\ro\r\n", [b"one", b"tw\ro"]),
+    ("RECFM=NL", b"\xc1\x15\xc2\x15", [b"\xc1", b"\xc2"]),
+]
+
+
+@pytest.mark.rule("DS-RDW-INCLUSIVE", "DS-BDW-INCLUSIVE", "DS-SEGMENT-CODES", "DS-CONTROL-KEPT")
+@pytest.mark.parametrize(("dcb", "image", "records"), IMAGES, ids=[image[0] for image in IMAGES])
+def test_reads_and_writes_the_image(tmp_path, dcb, image, records):
+    path = tmp_path / "data"
+    path.write_bytes(image)
+    with open_reader(path, parse_dcb(dcb)) as reader:
+        got = [reader.get() for _ in range(len(records) + 2)]
+        assert reader.records_read == len(records)
+    assert got == [*records, None, None]
+    assert list(read_records(path, parse_dcb(dcb))) == records
+
+    assert write_records(path, records, parse_dcb(dcb)) == len(records)
+    assert path.read_bytes() == image
+
+
+@pytest.mark.parametrize(("dcb", "image", "records"), IMAGES, ids=[image[0] for image in IMAGES])
+@pytest.mark.rule("DS-MOD-APPENDS")
+def test_mod_goes_on_behind_the_last_record(tmp_path, dcb, image, records):
+    path = tmp_path / "data"
+    path.write_bytes(image)
+    with open_writer(path, parse_dcb(dcb), disposition=Disposition.MOD) as writer:
+        writer.put(records[0])
+    assert path.read_bytes().startswith(image)
+    assert list(read_records(path, parse_dcb(dcb))) == [*records, records[0]]
+
+
+@pytest.mark.rule("DS-U-BLOCKS")
+def test_undefined_records_are_blocks(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"AAAABBBBCC")
+    assert list(read_records(path, parse_dcb("RECFM=U,BLKSIZE=4"))) == [b"AAAA", b"BBBB", b"CC"]
+
+
+@pytest.mark.rule("DS-RDBACK-FORMATS")
+@pytest.mark.parametrize(
+    ("dcb", "image", "records"),
+    [
+        ("RECFM=F,LRECL=2", b"AABBCC", [b"CC", b"BB", b"AA"]),
+        ("RECFM=FB,LRECL=2,BLKSIZE=4", b"AABBCC", [b"CC", b"BB", b"AA"]),
+        ("RECFM=U,BLKSIZE=2", b"AABBC", [b"C", b"BB", b"AA"]),
+    ],
+)
+def test_rdback_reads_from_the_end(tmp_path, dcb, image, records):
+    path = tmp_path / "data"
+    path.write_bytes(image)
+    with open_reader(path, parse_dcb(dcb), backward=True) as reader:
+        assert [reader.get() for _ in range(4)] == [*records, None]
+
+
+def test_the_last_line_may_lack_its_end_and_mod_gives_it_one(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"one\ntwo")
+    dcb = parse_dcb("RECFM=LF")
+    assert list(read_records(path, dcb)) == [b"one", b"two"]
+    write_records(path, [b"three"], dcb, disposition=Disposition.MOD)
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_an_empty_file_has_no_records(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"")
+    for text, _, _ in IMAGES:
+        assert list(read_records(path, parse_dcb(text))) == []
+    assert list(read_records(path, parse_dcb("RECFM=F,LRECL=80"), backward=True)) == []

@@ -1,0 +1,155 @@
+"""The internal reader and the spool."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.core.codepage import codepage
+from tdqsim.datasets import (
+    DatasetNotOpen,
+    DsnameError,
+    InternalReader,
+    JobLog,
+    OpenError,
+    RecordError,
+    SysoutSpool,
+    parse_dcb,
+)
+from tests.rules import expect_rule
+
+PAGE = codepage(37)
+
+
+@pytest.fixture
+def log():
+    return JobLog(iter(range(100, 200)).__next__)
+
+
+def submit(reader, *cards):
+    for card in cards:
+        reader.put(PAGE.encode(card.ljust(80)))
+
+
+def names(log):
+    return [(job.name, len(job.cards)) for job in log]
+
+
+@pytest.mark.rule("DS-INTRDR-SUBMIT")
+def test_the_next_job_card_eof_and_close_submit(log):
+    reader = InternalReader(log)
+    reader.submitter = "0000123"
+    submit(reader, "//JOBA JOB (1),CLASS=A", "//S EXEC PGM=IEFBR14")
+    assert names(log) == []
+    reader.submitter = "0000456"
+    submit(reader, "//JOBB     JOB")
+    assert names(log) == [("JOBA", 2)]
+    submit(reader, "/*EOF")
+    assert names(log) == [("JOBA", 2), ("JOBB", 1)]
+    submit(reader, "/*EOF", "//JOBC JOB ,NAME")
+    reader.close()
+    reader.close()
+    assert names(log) == [("JOBA", 2), ("JOBB", 1), ("JOBC", 1)]
+    first = log[0]
+    assert (first.id, first.submitter, first.time_ns, len(log)) == ("JOB00001", "0000123", 100, 3)
+    assert first.text() == ["//JOBA JOB (1),CLASS=A", "//S EXEC PGM=IEFBR14"]
+    assert log[1].submitter == "0000456"
+    with pytest.raises(DatasetNotOpen):
+        submit(reader, "//JOBD JOB")
+
+
+@pytest.mark.rule("DS-INTRDR-CONTROL")
+def test_control_records(log):
+    reader = InternalReader(log)
+    submit(reader, "//GONE JOB", "/*DEL", "/*EOF", "//GONETOO JOB", "/*PURGE")
+    submit(reader, "//CHECKED JOB", "/*SCAN", "//S EXEC PGM=X", "//PLAIN JOB", "/*JOBPARM ROOM=1")
+    reader.close()
+    assert [(job.name, job.scan_only, len(job.cards)) for job in log] == [("CHECKED", True, 2), ("PLAIN", False, 2)]
+
+
+def test_cards_outside_a_job_are_counted_and_dropped(log):
+    reader = InternalReader(log)
+    submit(reader, "hello", "//STEP EXEC PGM=X", "//* JOB", "// JOB", "//TOOLONGNAME JOB", "//lower JOB", "//A JOBX")
+    reader.close()
+    assert (names(log), reader.cards_ignored, reader.records_written) == ([], 7, 7)
+
+
+@pytest.mark.rule("DS-INTRDR-DATA")
+def test_in_stream_data_may_look_like_jcl(log):
+    reader = InternalReader(log)
+    submit(reader, "//OUTER JOB", "//SYSUT1 DD DATA,DLM=ZZ", "//INNER JOB", "/*EOF", "ZZ")
+    submit(reader, "//SYSIN DD DATA", "//INNER JOB", "/*", "//SYSIN DD *", "//NEXT JOB")
+    submit(reader, "//X DD DSN=DATA,DISP=SHR", "//LAST JOB", "// DD *,DLM='$$'", "//NOT JOB", "$$")
+    reader.close()
+    assert names(log) == [("OUTER", 9), ("NEXT", 2), ("LAST", 4)]
+
+
+@pytest.mark.rule("DS-INTRDR-LENGTH")
+def test_cards_have_up_to_254_bytes(log):
+    reader = InternalReader(log)
+    reader.put(PAGE.encode("//A JOB"))
+    reader.put(b"\x40" * 254)
+    for record in (b"", b"\x40" * 255):
+        assert isinstance(expect_rule("DS-INTRDR-LENGTH", reader.put, record), RecordError)
+    reader.close()
+    assert [len(card) for card in log[0].cards] == [7, 254]
+
+
+def test_a_handler_sees_each_job_and_its_error_costs_no_card(log):
+    seen = []
+
+    def handler(job):
+        seen.append(job.name)
+        if job.name == "BAD":
+            raise ValueError("no")
+
+    log.on_submit = handler
+    reader = InternalReader(log)
+    submit(reader, "//BAD JOB")
+    with pytest.raises(ValueError, match="no"):
+        submit(reader, "//GOOD JOB")
+    submit(reader, "//S EXEC PGM=X", "/*EOF")
+    assert (seen, names(log)) == (["BAD", "GOOD"], [("BAD", 1), ("GOOD", 2)])
+
+
+def test_a_handler_may_submit_to_the_same_reader(log):
+    reader = InternalReader(log)
+    log.on_submit = lambda job: submit(reader, "//SECOND JOB", "/*EOF") if job.name == "FIRST" else None
+    submit(reader, "//FIRST JOB", "/*EOF")
+    assert names(log) == [("FIRST", 1), ("SECOND", 1)]
+
+
+@pytest.mark.rule("DS-SYSOUT-CLASS")
+def test_spool_keeps_output_by_class(tmp_path):
+    spool = SysoutSpool(tmp_path / "spool")
+    assert spool.datasets() == []
+    first, second = spool.open("A", "ONE", parse_dcb("RECFM=VBA")), spool.open("*", "TWO")
+    third = spool.open("X", "ONE")
+    first.put(b"1A")
+    third.put(b"")
+    assert [(each.number, each.sysout_class, each.ddname) for each in spool.datasets()] == [
+        (1, "A", "ONE"), (2, "A", "TWO"), (3, "X", "ONE"),
+    ]  # fmt: skip
+    assert [each.number for each in spool.datasets("A")] == [1, 2]
+    assert list(spool.read(spool.datasets()[0])) == [b"1A"]  # also while it is written
+    with pytest.raises(DsnameError, match="still open"):
+        spool.purge(spool.datasets()[0])
+    for writer in (first, second, third):
+        writer.close()
+    spool.purge(spool.datasets()[1])
+    again = SysoutSpool(tmp_path / "spool")  # as after a restart
+    assert [each.number for each in again.datasets()] == [1, 3]
+    again.open("B", "NEW").close()
+    assert [each.number for each in again.datasets()] == [1, 3, 4]
+    for letter, ddname in (("a", "X"), ("AA", "X"), ("", "X"), ("../A", "X"), ("A", "../X")):
+        with pytest.raises(OpenError):
+            again.open(letter, ddname)
+
+
+def test_a_temporary_spool_goes_with_its_close():
+    spool = SysoutSpool()
+    spool.open("A", "ONE").put(b"x")
+    [dataset] = spool.datasets()
+    assert list(spool.read(dataset)) == [b"x"]
+    spool.close()
+    assert not dataset.path.exists()
+    assert spool.datasets() == []
