@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -114,11 +114,20 @@ def main(arguments: list[str] | None = None) -> int:
     """Run ``tdq`` with these arguments (default: the process's own) and give the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
 
-    def call() -> int | None:
+    def call() -> int:
         app = _application()
-        _mount(app, next((word for word in given if not word.startswith("-")), None))
-        command = typer.main.get_command(app)
-        outcome = command.main(args=given, prog_name="tdq", standalone_mode=False)
-        return outcome if isinstance(outcome, int) else 0
+        if "--version" not in given:
+            _mount(app, next((word for word in given if not word.startswith("-")), None))
+        return _invoke(typer.main.get_command(app), list(given))
 
     return guarded(call)
+
+
+def _invoke(command: Any, arguments: list[str]) -> int:
+    """Call the command without the parser's own ideas of how a program ends; those are :func:`guarded`'s."""
+    try:
+        with command.make_context("tdq", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0

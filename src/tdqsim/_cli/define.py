@@ -97,9 +97,9 @@ def schema() -> None:
 @imports.command("csd")
 def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
     """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
-    from tdqsim.definitions.csdup import parse_csd  # noqa: PLC0415
+    from tdqsim.definitions.csdlist import parse_csd_listing  # noqa: PLC0415
 
-    _write_imported(parse_csd(_text(source, encoding), file=str(source)), output)
+    _write_imported(parse_csd_listing(_text(source, encoding), file=str(source)), output)
 
 
 @imports.command("dct")
@@ -107,10 +107,10 @@ def import_dct(
     source: Source,
     output: Target = None,
     encoding: Encoding = "utf-8",
-    group: Annotated[str, typer.Option(help="The group that the definitions are put in.")] = "DCT",
+    group: Annotated[str, typer.Option(help="The group to put the queues into; default: as the source says.")] = "",
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
-    from tdqsim.definitions.dct import parse_dct  # noqa: PLC0415
+    from tdqsim.definitions.dfhdct import parse_dct  # noqa: PLC0415
 
     _write_imported(parse_dct(_text(source, encoding), file=str(source), group=group), output)
 
@@ -169,7 +169,7 @@ def export_csd(
 ) -> None:
     """Write definitions as DFHCSDUP DEFINE commands."""
     from tdqsim.definitions import Definitions  # noqa: PLC0415
-    from tdqsim.definitions.csdup_export import export_csd as text_of  # noqa: PLC0415
+    from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
 
     found = Definitions()
     for path in paths:

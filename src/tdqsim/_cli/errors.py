@@ -86,6 +86,9 @@ def _told(code: Exit, text: str) -> int:
 def _failed(error: Exception) -> int:
     if os.environ.get(_TRACEBACK):
         traceback.print_exception(error)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error, file=sys.stderr)  # noqa: T201  (its text is the help)
+        return Exit.INPUT
     if hasattr(error, "format_message"):  # the command line parser's own errors
         return _told(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
     code = _code_of(error)

@@ -1,0 +1,52 @@
+"""A progress bar on a terminal, silence elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Bar"]
+
+
+class Bar:
+    """Shows how far something is; a new label begins a new line.
+
+    Args:
+        wanted: False keeps quiet even on a terminal.
+    """
+
+    def __init__(self, *, wanted: bool = True) -> None:
+        self._progress: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._wanted = wanted and sys.stderr.isatty()
+
+    def __enter__(self) -> Bar:
+        if self._wanted:
+            from rich.console import Console  # noqa: PLC0415  (only where a person looks)
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True))
+            self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    @property
+    def active(self) -> bool:
+        """Whether anybody sees it."""
+        return self._progress is not None
+
+    def update(self, label: str, done: int, total: int) -> None:
+        """``done`` of ``total`` (0: not known) of what the label says."""
+        if self._progress is None:
+            return
+        if label not in self._tasks:
+            self._tasks[label] = self._progress.add_task(label, total=total or None)
+        self._progress.update(self._tasks[label], completed=done, total=total or None)

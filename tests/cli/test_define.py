@@ -1,0 +1,127 @@
+"""check, schema, import, export, layout, guide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tdq
+
+GOOD = """\
+group: PAY
+tdqueue:
+  - {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 5}
+  - {name: PAYX, type: INDIRECT, indirectname: PAYQ}
+program:
+  - {name: PAYPROG, language: COBOL}
+"""
+COPYBOOK = """\
+       01  PAYMENT.
+           05  ID       PIC 9(4).
+           05  AMOUNT   PIC S9(5)V99 COMP-3.
+"""
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "pay.yaml"
+    path.write_text(GOOD)
+    return path
+
+
+def test_check_counts_what_is_right_and_notes_what_has_no_effect(tdq: Tdq, good: Path) -> None:
+    ended = tdq("check", good)
+    assert ended.code == 0
+    assert "resources in 1 groups" in ended.out
+    assert "PROGRAM(PAYPROG): is accepted and has no effect" in ended.out
+
+
+def test_check_lists_all_problems_with_their_lines(tdq: Tdq, tmp_path: Path, good: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("group: G\ntdqueue:\n- {name: A, type: INTRA, triggerlevel: 99999}\n- {name: TOOLONG, type: INTRA}\n")
+    ended = tdq("check", good, bad)
+    assert ended.code == 2
+    assert "bad.yaml:3: TDQUEUE(A) triggerlevel = '99999'" in ended.err
+    assert "bad.yaml:4:" in ended.err
+    found = json.loads(tdq("check", bad, "--json").out)
+    assert (found["ok"], [problem["line"] for problem in found["problems"]]) == (False, [3, 4])
+
+
+def test_check_takes_a_region_directory(tdq: Tdq, tmp_path: Path, good: Path) -> None:
+    (tmp_path / "region.yaml").write_text(f"applid: PAYREGN\ndefinitions: [{good.name}]\n")
+    assert tdq("check", tmp_path).code == 0
+    (tmp_path / "region.yaml").write_text("applid: PAYREGNTOOLONG\n")
+    assert "applid" in tdq("check", tmp_path).err
+
+
+def test_schema_is_json_schema(tdq: Tdq) -> None:
+    assert json.loads(tdq("schema").out)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_a_csd_deck_becomes_yaml_that_checks_and_goes_back(tdq: Tdq, tmp_path: Path) -> None:
+    deck = tmp_path / "deck.txt"
+    deck.write_text("DEFINE TDQUEUE(CSMX) GROUP(MYGRP) TYPE(INTRA)\n       TRANSID(XYZ1) TRIGGERLEVEL(5) NONSENSE(1)\n")
+    made = tdq("import", "csd", deck, "-o", "made.yaml")
+    assert made.code == 0
+    assert "NONSENSE" in made.err
+    assert tdq("check", "made.yaml").code == 0
+    exported = tdq("export", "csd", "made.yaml").out
+    assert "TDQUEUE(CSMX)" in exported
+    assert "TRIGGERLEVEL(5)" in exported
+    deck.write_text(exported)
+    again = tdq("import", "csd", deck)
+    assert again.out == (tmp_path / "made.yaml").read_text()
+
+
+def test_a_dct_and_cl_source_become_yaml(tdq: Tdq, tmp_path: Path) -> None:
+    dct = tmp_path / "dct.asm"
+    dct.write_text("         DFHDCT TYPE=INDIRECT,DESTID=ABCD,INDDEST=CSSL\n         DFHDCT TYPE=FINAL\n")
+    assert "name: ABCD" in tdq("import", "dct", dct).out
+    cl = tmp_path / "cl.txt"
+    cl.write_text("PGM\nCRTDTAQ DTAQ(MYLIB/ORDERS) MAXLEN(80)\nENDPGM\n")
+    assert "ORDERS" in tdq("import", "cl", cl).out
+
+
+def test_text_without_definitions_is_refused(tdq: Tdq, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("* nothing\n")
+    ended = tdq("import", "csd", empty)
+    assert ended.code == 2
+    assert "nothing in it" in ended.err
+
+
+def test_import_says_which_line_is_in_another_encoding(tdq: Tdq, tmp_path: Path) -> None:
+    deck = tmp_path / "deck.txt"
+    deck.write_bytes(b"* \n* \xe9\n")
+    ended = tdq("import", "csd", deck)
+    assert ended.code == 2
+    assert "line 2: byte X'E9' is not utf-8" in ended.err
+    assert "no such encoding" in tdq("import", "csd", deck, "--encoding", "ebcdic-x").err
+
+
+def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "p.cpy").write_text(COPYBOOK)
+    shown = tdq("layout", "p.cpy", "--hex", "F0F0F4F2 0012345C")
+    assert shown.code == 0
+    assert "length 8" in shown.out
+    assert '"AMOUNT": "123.45"' in shown.out
+    (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345C" "F0F0F4F30000001D"))
+    found = json.loads(tdq("layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
+    assert (found["length"], found["record"]) == (8, {"ID": 43, "AMOUNT": "-0.01"})
+    assert "no record 3" in tdq("layout", "p.cpy", "--data", "data.bin", "--number", 3).err
+    assert "is not hexadecimal" in tdq("layout", "p.cpy", "--hex", "XYZ").err
+
+
+def test_a_wrong_copybook_names_its_line(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "p.cpy").write_text("       01  PAYMENT.\n           05  ID PIC Q(4).\n")
+    ended = tdq("layout", "p.cpy")
+    assert ended.code == 2
+    assert "p.cpy:2" in ended.err or "line 2" in ended.err
+
+
+def test_the_guide_lists_and_shows_its_chapters(tdq: Tdq) -> None:
+    listed = tdq("guide").out.splitlines()
+    assert [line.split()[0] for line in listed[1:4]] == ["queues", "definitions", "handlers"]
+    assert tdq("guide", "queues").out.startswith("# Queues")

@@ -1,0 +1,108 @@
+"""Exit codes and messages: one line for people, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim._cli.errors import CommandFailed, Exit, InputError, guarded
+from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
+from tests.cli.conftest import Tdq
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (InputError("no such thing"), 2, "tdq: no such thing"),
+        (DefinitionError([Problem("a.yaml", 3, "TDQUEUE(A)", "type", "X", "is wrong")]), 2, "tdq: a.yaml:3: TDQUEUE(A)"),
+        (StoreInUse(Path("s"), 4711), 3, "in use by process 4711"),
+        (CommandFailed("a check failed"), 1, "tdq: a check failed"),
+        (TdqError("QZERO"), 1, "tdq: QZERO"),
+        (FileNotFoundError(2, "No such file or directory", "x.bin"), 2, "x.bin"),
+        (RuntimeError("oh"), 4, "unexpected error: RuntimeError: oh\n     set TDQ_TRACEBACK=1"),
+        (KeyboardInterrupt(), 130, "tdq: interrupted"),
+    ],
+)
+def test_every_error_has_its_exit_code_and_message(
+    error: BaseException, code: int, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TDQ_TRACEBACK", raising=False)
+
+    def fail() -> int:
+        raise error
+
+    assert guarded(fail) == code
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_a_traceback_is_there_for_who_asks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDQ_TRACEBACK", "1")
+
+    def fail() -> int:
+        raise RuntimeError("oh")
+
+    assert guarded(fail) == Exit.INTERNAL
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["nonsense"], "No such command"),
+        (["check"], "Missing argument"),
+        (["layout", "x.cpy", "--nonsense"], "No such option"),
+        (["layout", "missing.cpy"], "missing.cpy"),
+        (["guide", "nonsense"], "the guide has no chapter 'nonsense'"),
+        (["inquire", "--region", "."], "no region.yaml"),
+        (["run", "--records", "-1"], "--records"),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(tdq: Tdq, arguments: list[str], text: str) -> None:
+    ended = tdq(*arguments)
+    assert ended.code == 2
+    assert text in ended.err
+
+
+def test_help_and_version_are_for_the_asking(tdq: Tdq) -> None:
+    assert tdq("--version").out.startswith("tdqsim 0.")
+    listed = tdq("--help")
+    assert listed.code == 0
+    for command in ("run", "inquire", "write", "check", "import", "guide", "store", "dtaq"):
+        assert command in listed.out
+    assert tdq("inquire", "--help").code == 0
+
+
+def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_output_that_nobody_reads_any_more_is_no_error_message() -> None:
+    with start(["schema"]) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == Exit.PIPE_CLOSED
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)  # reading the definition waits for a writer until the interrupt comes
+    with start(["check", str(fifo)]) as process:
+        with fifo.open("wb"):  # the reader is there now
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate()
+        assert process.returncode == Exit.INTERRUPTED
+        assert err == b"tdq: interrupted\n"

@@ -1,0 +1,51 @@
+"""The public names of the package: pinned, each there, and none imported before it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tdqsim
+
+NAMES = """
+    Abend Clock Condition ConversionError Cvda DatasetError DefinitionError Definitions Dispatcher EscapeMessage
+    LayoutError Region RegionClosed Resp StoreDamaged StoreError StoreFull StoreInUse StoreMissing StoreVersionError System
+    Task TdqError WouldWaitForever WrongThread __version__ define_connection define_dtaq define_tdqueue define_terminal
+    define_transaction load_definitions parse_definitions
+""".split()
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(tdqsim.__all__) == sorted(NAMES)
+    assert set(NAMES) <= set(dir(tdqsim))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_is_there(name: str) -> None:
+    assert getattr(tdqsim, name) is not None
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Regoin'"):
+        _ = tdqsim.Regoin  # type: ignore[attr-defined]
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import tdqsim", ["pydantic", "yaml", "structlog", "lmdb", "greenlet", "typer", "rich", "tdqsim.cics"]),
+        ("import tdqsim; tdqsim.Region", ["typer", "rich", "tdqsim.ibmi", "tdqsim.cli"]),
+        ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
+        ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
+    ],
+)
+def test_what_is_not_used_is_not_imported(statement: str, absent: list[str]) -> None:
+    assert not modules_after(statement) & set(absent)

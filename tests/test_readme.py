@@ -1,0 +1,148 @@
+"""What README.md and the guide say is run: their code blocks, their commands, and the two commands to paste.
+
+A block's info string says what it is: ``python`` and ``yaml`` with ``file=NAME`` are written to that file (a test file is
+then run), other ``python`` blocks of one page run one after the other in one namespace, ``sh`` blocks line by line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "src" / "tdqsim" / "guide"
+PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"\bfile=(\S+)")
+PASTED = "python3 -m venv"
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int
+    kind: str
+    file: str
+    text: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        named = FILE.search(match[2])
+        line = text.count("\n", 0, match.start(3)) + 1
+        found.append(Block(page, line, match[1], named[1] if named else "", match[3]))
+    return found
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory as the reader has it: in a clone of the project, with input of their own."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TDQ_REGION", "TDQ_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+def run_python(block: Block, namespace: dict[str, object]) -> None:
+    source = "\n" * (block.line - 1) + block.text  # so that a failure names the line of the page
+    exec(compile(source, str(block.page), "exec"), namespace)
+
+
+def run_test_file(path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name]
+    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_shell(block: Block, desk: Path) -> None:
+    for line in block.text.splitlines():
+        if line.startswith(PASTED):
+            continue  # these two have tests of their own
+        words = shlex.split(line, comments=True)
+        assert words[0] == "tdq", f"{name_of(block.page)}:{block.line}: do not know how to run {line!r}"
+        bring_input(words, desk)
+        assert main(words[1:]) == 0, line
+
+
+def bring_input(words: list[str], desk: Path) -> None:
+    """The reader's own data sets, where a command names some."""
+    if not any(word.startswith("DALYTRAN=") for word in words):
+        return
+    sys.path.insert(0, str(ROOT / "examples" / "card_posting"))
+    from card_generate import generate
+
+    generate(desk, 200, seed=1)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_blocks_of_a_page_run(page: Path, desk: Path) -> None:
+    namespace: dict[str, object] = {"__name__": "guide"}
+    for block in blocks_of(page):
+        if block.file:
+            (desk / block.file).write_text(block.text, "utf-8")
+            if block.file.startswith("test_"):
+                run_test_file(desk / block.file)
+        elif block.kind == "python":
+            run_python(block, namespace)
+        elif block.kind == "sh":
+            run_shell(block, desk)
+        else:
+            pytest.fail(f"{name_of(page)}:{block.line}: a block of {block.kind} without file= is tested by nobody")
+
+
+def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:
+    for block in blocks_of(GUIDE / "definitions.md"):
+        if block.file:
+            (desk / block.file).write_text(block.text, "utf-8")
+    assert main(["check", "payments.yaml", "region.yaml"]) == 0
+
+
+def test_every_chapter_is_in_the_order_and_in_the_readme() -> None:
+    chapters = {page.stem for page in GUIDE.glob("*.md")}
+    assert chapters <= set((GUIDE / "ORDER").read_text("utf-8").split())
+    linked = set(re.findall(r"\(src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
+    assert linked == chapters
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+def pasted_commands() -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    return [line for line in text.splitlines() if line.startswith(PASTED)]
+
+
+def test_there_are_two_commands_to_paste_and_the_check_runs_the_second() -> None:
+    assert [line.rsplit("/", 1)[-1].split()[0] for line in pasted_commands()] == ["card_posting", "pytest"]
+    assert "grep -m 1 -E '^python3 -m venv .*pytest' README.md" in (ROOT / ".ci" / "run").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", pasted_commands(), ids=["run", "test"])
+def test_a_pasted_command_works_in_a_fresh_clone(command: str, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    ignore = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "tdq-out")
+    shutil.copytree(ROOT, clone, ignore=ignore)
+    environment = {name: os.environ[name] for name in ("HOME", "PATH", "LANG") if name in os.environ}
+    done = subprocess.run(["bash", "-c", command], cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
