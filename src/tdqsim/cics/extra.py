@@ -1,0 +1,412 @@
+"""Extrapartition queues: a queue's requests on a data set.
+
+A queue is tied to a DD name. The DD card of the region wins; without one, DSNAME or SYSOUTCLASS of the definition is
+allocated dynamically when the queue is opened and freed when it is closed; an output queue with neither goes to the
+spool, as CICS allocates it to JES. What the definition leaves out of the data control block comes from the DD card, and
+then from the data set.
+
+Requests are for input only or output only. A read moves a position and takes nothing away: closing and opening reads
+the data set again from its start (REWIND is kept for tapes, and files are none). A block in error raises IOERR once;
+the next read goes on behind it (ERROROPTION SKIP) or begins with what it held (ERROROPTION IGNORE). A request that
+meets the end makes EMPTYSTATUS EMPTY, one that meets no room makes it FULL, until the next open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.conditions import Condition
+from tdqsim.datasets import (
+    Allocation,
+    BlockError,
+    DatasetFault,
+    DatasetReader,
+    DatasetWriter,
+    Dcb,
+    DDCard,
+    DDTable,
+    Disposition,
+    PrintControl,
+    RecordError,
+    RecordFormat,
+    SpaceExhausted,
+    SysoutSpool,
+)
+from tdqsim.facts import LIMITS, Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.queues import ExtraQueue
+    from tdqsim.cics.task import Task
+
+__all__ = ["DataSet", "Report", "dcb_of"]
+
+Report = Callable[[str, dict[str, Any]], None]
+"""Told of what CICS writes a message about: the message id, empty where we know none, and its inserts."""
+
+_SPOOLED: Final = "*"
+_X37: Final = "DFHTD0240"
+_CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
+_CONTROL_CVDAS: Final = {
+    PrintControl.ASA: Cvda.ASACTL,
+    PrintControl.MACHINE: Cvda.MCHCTL,
+    PrintControl.NONE: Cvda.NOCTL,
+}
+_DISPOSITION_CVDAS: Final = {
+    Disposition.MOD: Cvda.MOD,
+    Disposition.OLD: Cvda.OLD,
+    Disposition.NEW: Cvda.OLD,
+    Disposition.SHR: Cvda.SHARE,
+}
+
+
+def dcb_of(definition: Any) -> Dcb:
+    """What a definition says of the data control block.
+
+    Without RECORDFORMAT nothing is said of the format. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
+    has room for several. RECORDSIZE counts only when it was given: its default of 1 stands for "not said".
+    """
+    recordsize = definition.recordsize if definition.given("recordsize") else 0
+    return Dcb(
+        recfm=_recfm_of(definition, recordsize),
+        lrecl=recordsize,
+        blksize=definition.blocksize,
+        control=_CONTROLS[definition.printcontrol],
+        bufno=definition.databuffers if definition.given("databuffers") else 0,
+    )
+
+
+def _recfm_of(definition: Any, recordsize: int) -> RecordFormat | None:
+    if not definition.recordformat:
+        return None
+    fixed = definition.recordformat == "FIXED"
+    overhead = 0 if fixed else LIMITS["bdw_length"]
+    blocked = definition.blockformat == "BLOCKED" or (
+        not definition.blockformat and definition.blocksize > recordsize + overhead > overhead
+    )
+    if fixed:
+        return RecordFormat.FB if blocked else RecordFormat.F
+    return RecordFormat.VB if blocked else RecordFormat.V
+
+
+class DataSet:
+    """The data set of one extrapartition queue.
+
+    Args:
+        queue: the queue; its ``openstatus`` and ``emptystatus`` are kept here.
+        dds: the DDs of the region.
+        spool: where SYSOUT of the region is kept.
+        report: told of what CICS writes a message about.
+    """
+
+    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_spool", "_writer")
+
+    def __init__(self, queue: ExtraQueue, dds: DDTable, spool: SysoutSpool, report: Report) -> None:
+        self._queue = queue
+        self._dds = dds
+        self._spool = spool
+        self._report = report
+        self._reader: DatasetReader | None = None
+        self._writer: DatasetWriter | None = None
+        self._allocation: Allocation | None = None
+        self._dynamic = False
+
+    # -- open and close -------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open the data set; nothing happens when it is open.
+
+        Raises:
+            Condition: IOERR: it cannot be allocated or opened; the queue stays closed.
+        """
+        queue = self._queue
+        if queue.openstatus is Cvda.OPEN:
+            return
+        try:
+            self._allocation = allocation = self._allocate()
+            self._open(allocation)
+        except (DatasetFault, OSError) as error:
+            self._free()
+            self._report("", {"queue": queue.name, "dd": queue.definition.dd, "reason": str(error)})
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        queue.openstatus = Cvda.OPEN
+        queue.emptystatus = Cvda.NOTEMPTY
+
+    def _open(self, allocation: Allocation) -> None:
+        definition = self._queue.definition
+        dcb, disposition, owner = dcb_of(definition), Disposition(definition.disposition), f"queue {self._queue.name}"
+        if not self._queue.output:
+            backward = definition.typefile == "RDBACK"
+            self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
+        elif not allocation.card.sysout or allocation.card.writer:
+            self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
+        # A spool data set is made by its first record: regions have many message queues and write to few.
+
+    def _allocate(self) -> Allocation:
+        definition = self._queue.definition
+        allocation = self._dds.get(definition.dd)
+        if allocation is not None:
+            return allocation
+        if definition.dsname:
+            card = DDCard(definition.dd, dsname=definition.dsname)
+        elif definition.sysoutclass or self._queue.output:
+            card = DDCard(definition.dd, sysout=definition.sysoutclass or _SPOOLED)
+        else:
+            raise DatasetFault(
+                f"queue {self._queue.name}",
+                f"there is no DD card {definition.dd}, and the definition has no DSNAME; give one of them",
+            )
+        self._dynamic = True
+        return self._dds.allocate(card)
+
+    def _free(self) -> None:
+        self._reader = self._writer = self._allocation = None
+        if self._dynamic:
+            self._dynamic = False
+            self._dds.free(self._queue.definition.dd)
+
+    def close(self) -> None:
+        """Write what is buffered and close; nothing happens when it is closed.
+
+        Raises:
+            Condition: IOERR: there was no room for the last block. The queue is still open; the next close ends it
+                without that block, as after an x37 abend.
+        """
+        queue = self._queue
+        if queue.openstatus is not Cvda.OPEN:
+            return
+        try:
+            for opened in (self._reader, self._writer):
+                if opened is not None:
+                    opened.close()
+        except DatasetFault as error:
+            self._report(_X37, {"queue": queue.name, "reason": str(error)})
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        queue.openstatus = Cvda.CLOSED
+        queue.emptystatus = Cvda.NOTAPPLIC
+        self._free()
+
+    def abandon(self) -> None:
+        """Close without fail: what cannot be written is lost, as when a region ends at once."""
+        for _ in range(2):
+            try:
+                self.close()
+            except Condition:
+                continue
+            return
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def read(self, _task: Task | None) -> bytes:
+        """The next record.
+
+        Raises:
+            Condition: QZERO at the end, each time; IOERR for a block in error, once.
+        """
+        reader = self._reader
+        assert reader is not None, "the state table lets nobody read a queue that is not open for input"
+        try:
+            record = reader.get()
+        except BlockError as error:
+            if self._queue.definition.erroroption == "IGNORE":
+                reader.accept_block()
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        except DatasetFault as error:
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        if record is None:
+            self._queue.emptystatus = Cvda.EMPTY
+            raise Condition(Resp.QZERO, detail="the data set is at its end")
+        return record
+
+    def write(self, _task: Task | None, data: bytes) -> None:
+        """Add a record.
+
+        Raises:
+            Condition: LENGERR: its length is not what the data set takes; NOSPACE: no room for it (EMPTYSTATUS becomes
+                FULL); IOERR: the system failed the write. In each case it was not written.
+        """
+        try:
+            writer = self._writer if self._writer is not None else self._first_write()
+            writer.put(data)
+        except RecordError as error:
+            raise Condition(Resp.LENGERR, detail=str(error)) from error
+        except SpaceExhausted as error:
+            self._queue.emptystatus = Cvda.FULL
+            self._report(_X37, {"queue": self._queue.name, "reason": str(error)})
+            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+        except DatasetFault as error:
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+
+    def _first_write(self) -> DatasetWriter:
+        allocation = self._allocation
+        assert allocation is not None, "the state table lets nobody write to a queue that is not open for output"
+        self._writer = allocation.open_output(dcb_of(self._queue.definition), owner=f"queue {self._queue.name}")
+        return self._writer
+
+    # -- see and seed ---------------------------------------------------------------------------------------------
+
+    def records(self) -> Iterator[bytes]:
+        """What a look at the data set shows, one by one: on input the records not yet read, on output all of them.
+
+        Looking at an open output data set writes its current block as it is, so that the file holds what was written.
+        """
+        if self._queue.output:
+            yield from self._written()
+        else:
+            yield from self._unread()
+
+    def peek(self) -> list[bytes]:
+        """:meth:`records` as a list."""
+        return list(self.records())
+
+    def _written(self) -> Iterator[bytes]:
+        with self._allocated() as allocation:
+            card = allocation.card
+            if card.sysout:
+                for dataset in self._spool.datasets():
+                    if dataset.ddname == card.name:
+                        yield from self._spool.read(dataset)
+            elif allocation.path is not None:
+                if self._writer is not None:
+                    self._writer.trunc()
+                dcb = dcb_of(self._queue.definition) if self._writer is None else self._writer.dcb
+                with allocation.look(dcb) as reader:
+                    yield from reader
+
+    def _unread(self) -> Iterator[bytes]:
+        definition = self._queue.definition
+        skipped = self._reader.records_read if self._reader is not None else 0
+        with self._allocated() as allocation:
+            if allocation.path is not None:
+                with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as reader:
+                    yield from islice(reader, skipped, None)
+
+    @contextmanager
+    def _allocated(self) -> Iterator[Allocation]:
+        """The queue's allocation, made for the moment when the queue is closed."""
+        if self._allocation is not None:
+            yield self._allocation
+            return
+        try:
+            yield self._allocate()
+        finally:
+            self._free()
+
+    def seed(self, records: list[bytes]) -> None:
+        """Make the data set hold these records: before an input queue is read, or in place of what an output queue has.
+
+        Raises:
+            Condition: INVREQ: the queue is open and a record has been read; LENGERR, NOSPACE, IOERR as :meth:`write`.
+        """
+        if self._reader is not None and self._reader.records_read:
+            raise Condition(Resp.INVREQ, detail="records of the data set have been read; close the queue, then seed it")
+        was_open = self._queue.openstatus is Cvda.OPEN
+        self.close()
+        dcb = dcb_of(self._queue.definition)
+        with (
+            _as_conditions(),
+            self._allocated() as allocation,
+            allocation.open_output(dcb, disposition=Disposition.OLD, owner="a seed") as writer,
+        ):
+            writer.put_all(records)
+        if was_open:
+            self.open()
+
+    # -- what INQUIRE shows ---------------------------------------------------------------------------------------
+
+    def inquire(self, option: str) -> Any:
+        """What is true of the open data set for an option of INQUIRE TDQUEUE; None where the definition says it."""
+        find = _ACTUAL.get(option)
+        return None if find is None or self._allocation is None else find(self)
+
+    @property
+    def dcb(self) -> Dcb | None:
+        """The data control block of the open data set; None when it is closed or not yet made."""
+        opened = self._reader or self._writer
+        return None if opened is None or not opened.dcb.recfm else opened.dcb
+
+
+@contextmanager
+def _as_conditions() -> Iterator[None]:
+    """What goes wrong with a data set on output, as the condition a program sees."""
+    try:
+        yield
+    except RecordError as error:
+        raise Condition(Resp.LENGERR, detail=str(error)) from error
+    except SpaceExhausted as error:
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    except DatasetFault as error:
+        raise Condition(Resp.IOERR, detail=str(error)) from error
+
+
+def _recordformat(data_set: DataSet) -> Cvda | None:
+    dcb = data_set.dcb
+    if dcb is None or dcb.recfm is None:
+        return None
+    if dcb.recfm is RecordFormat.U:
+        return Cvda.NOTAPPLIC  # undefined length: the option knows FIXED and VARIABLE only
+    return Cvda.FIXED if dcb.recfm.fixed else Cvda.VARIABLE
+
+
+def _blockformat(data_set: DataSet) -> Cvda | None:
+    dcb = data_set.dcb
+    if dcb is None or dcb.recfm is None:
+        return None
+    return Cvda.BLOCKED if dcb.recfm.blocked else Cvda.UNBLOCKED
+
+
+def _number_of(attribute: str) -> Callable[[DataSet], int | None]:
+    def read(data_set: DataSet) -> int | None:
+        dcb = data_set.dcb
+        return None if dcb is None else min(getattr(dcb, attribute), LIMITS["length_option_maximum"]) or None
+
+    return read
+
+
+def _printcontrol(data_set: DataSet) -> Cvda | None:
+    dcb = data_set.dcb
+    return None if dcb is None else _CONTROL_CVDAS[dcb.control or PrintControl.NONE]
+
+
+def _card_of(data_set: DataSet) -> DDCard:
+    assert data_set._allocation is not None  # noqa: SLF001  (one mechanism in two places)
+    return data_set._allocation.card  # noqa: SLF001
+
+
+def _disposition(data_set: DataSet) -> Cvda | None:
+    disposition = _card_of(data_set).disp
+    return None if disposition is None else _DISPOSITION_CVDAS[disposition]
+
+
+def _dsname(data_set: DataSet) -> str | None:
+    card = _card_of(data_set)
+    if card.is_dummy:
+        return "DUMMY"
+    if card.sysout:
+        return ""
+    return card.dsname.partition("(")[0] or None
+
+
+def _member(data_set: DataSet) -> str | None:
+    inside = _card_of(data_set).dsname.partition("(")[2].removesuffix(")")
+    return inside if inside and not inside.lstrip("+-").isdigit() else None
+
+
+def _sysoutclass(data_set: DataSet) -> str | None:
+    return _card_of(data_set).sysout or None
+
+
+_ACTUAL: Final[dict[str, Callable[[DataSet], Any]]] = {
+    "BLOCKFORMAT": _blockformat,
+    "BLOCKSIZE": _number_of("blksize"),
+    "DATABUFFERS": _number_of("bufno"),
+    "DISPOSITION": _disposition,
+    "DSNAME": _dsname,
+    "MEMBER": _member,
+    "PRINTCONTROL": _printcontrol,
+    "RECORDFORMAT": _recordformat,
+    "RECORDLENGTH": _number_of("lrecl"),
+    "SYSOUTCLASS": _sysoutclass,
+}
