@@ -197,8 +197,8 @@ class Environment:
     def reserve(self, nbytes: int) -> None:
         """Hold room for one later put of up to ``nbytes`` of data, key and sender.
 
-        Until it is released, nobody else's changes can take that room, so that the put and its commit cannot meet
-        StoreFull. Release it just before the put, or after the commit.
+        Until it is released, nobody else's changes can take that room. Release it just before the put, then neither
+        the put nor the commit can meet StoreFull: what is released is kept for puts until the next commit or abort.
 
         Raises:
             StoreFull: there is no room; nothing was changed.
@@ -206,7 +206,11 @@ class Environment:
         self._pen.reserve(nbytes)
 
     def release(self, nbytes: int) -> None:
-        """Give room back that :meth:`reserve` holds: of one put, or the sum of several."""
+        """Give room back that :meth:`reserve` holds, of one put or the sum of several; see there.
+
+        Raises:
+            ValueError: so much is not reserved.
+        """
         self._pen.release(nbytes)
 
     # -- for the store --------------------------------------------------------------------------------------------

@@ -124,12 +124,13 @@ class Writer:
         "_calls",
         "_env",
         "_escalation",
-        "_freed",
         "_high",
         "_interval",
         "_number_before",
         "_outstanding",
         "_recent",
+        "_released",
+        "_released_calls",
         "_spent",
         "_tight",
         "_used",
@@ -187,7 +188,8 @@ class Writer:
         self._interval = 0
         self._spent = 0
         self._high = 0
-        self._freed = 0
+        self._released = 0
+        self._released_calls = 0
         self.large_pages = 0
 
     def _first_put(self, key: bytes, value: bytes) -> bool:
@@ -381,7 +383,7 @@ class Writer:
         self._high = max(self._high, self._pages())
         wanted = max(cost, self._escalation)
         self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
-        if not self._fits(wanted) and not self._fits_tightly(wanted, cost, margin):
+        if not self._fits(wanted) and not self._fits_tightly(wanted, cost, margin) and not self._was_reserved(cost):
             self.left = -1
             self._interval = 0
             raise self._full(cost)
@@ -443,6 +445,15 @@ class Writer:
             self._age()
         return self._grant(wanted, cost, margin)
 
+    def _was_reserved(self, cost: int) -> bool:
+        """Whether room for the change was held and has just been released for it: then it is there."""
+        if self._released_calls < 1 or self._released < cost - OPERATION:
+            return False
+        self._released -= cost - OPERATION
+        self._released_calls -= 1
+        self._interval = cost
+        return True
+
     def _grant(self, wanted: int, cost: int, margin: int) -> bool:
         """The largest interval there is room for."""
         room = self.space.pages + self._free_pages()
@@ -496,11 +507,15 @@ class Writer:
         """Give back room that :meth:`reserve` holds."""
         if nbytes > self._outstanding:
             raise ValueError(f"{nbytes} bytes released, but only {self._outstanding} are reserved")
-        self._give_back(nbytes)
+        self._released_calls += max(1, self._give_back(nbytes))
+        self._released += nbytes
 
-    def _give_back(self, nbytes: int) -> None:
-        whole, self._outstanding = self._outstanding, self._outstanding - nbytes
-        self._calls = -(-self._calls * self._outstanding // whole) if self._outstanding else 0
+    def _give_back(self, nbytes: int) -> int:
+        """Take bytes out of the account, and as many changes as they may have been for; return how many."""
+        calls, whole = self._calls, self._outstanding
+        self._outstanding -= nbytes
+        self._calls = -(-calls * self._outstanding // whole) if self._outstanding else 0
+        return calls - self._calls
 
     # -- reading --------------------------------------------------------------------------------------------------
 
