@@ -116,9 +116,9 @@ def overflows(field: Field, unscaled: int) -> bool:
         if field.usage is Usage.COMP_5 or field.scale <= 0:
             return False
         return abs(unscaled) >= int(10**field.digits)
-    if field.scale <= 0 and field.digits <= LONG_DIGITS:
-        return False
-    return abs(unscaled) >= int(10**field.digits)
+    # A packed number of an even PICTURE has room for one digit more; a whole one may use it as long as a long holds it.
+    spare = field.scale == 0 and field.digits <= LONG_DIGITS
+    return abs(unscaled) >= int(10 ** (LONG_DIGITS if spare else field.digits))
 
 
 def _null(field: Field) -> bytes:

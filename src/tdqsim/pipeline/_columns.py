@@ -1,0 +1,85 @@
+"""Arrow arrays straight from buffers: text of fixed width, integers, decimals."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.pipeline._numbers import Bytes
+
+__all__ = ["UNDEFINED", "ascii_table", "code_points", "decimal_array", "integer_array", "null_mask", "strings", "trimmed"]
+
+UNDEFINED = 0xFFFE
+BLANKS = "".join(map(chr, range(0x21)))
+HIGHEST_ASCII = 0x7F
+
+
+def null_mask(nulls: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
+    """A validity bitmap: bit set where there is a value."""
+    if nulls is None or not nulls.any():
+        return None
+    return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+
+
+@cache
+def ascii_table(page: CodePage) -> bytes:
+    """Each byte's ASCII character, or X'80' for one beyond ASCII and X'81' for an undefined byte."""
+    return bytes(0x81 if ord(c) == UNDEFINED else 0x80 if ord(c) > HIGHEST_ASCII else ord(c) for c in page.characters())
+
+
+@cache
+def code_points(page: CodePage) -> npt.NDArray[np.uint32]:
+    """Each byte's Unicode code point."""
+    return np.array([ord(c) for c in page.characters()], np.uint32)
+
+
+def strings(characters: npt.NDArray[np.uint32], lengths: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+    """A string array from code points (rows by width), the first ``lengths`` of each row."""
+    rows, width = characters.shape
+    wanted = np.arange(width) < lengths[:, None]
+    flat = characters[wanted]
+    sizes = 1 + (flat > 0x7F) + (flat > 0x7FF) + (flat > 0xFFFF)
+    ends = np.cumsum(sizes)
+    data = np.frombuffer(flat.astype("<u4").tobytes().decode("utf-32-le").encode("utf-8"), np.uint8)
+    per_row = np.concatenate(([0], np.cumsum(lengths)))
+    offsets = np.concatenate(([0], ends))[per_row].astype(np.int32)
+    return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+    """A string array from ASCII bytes (rows by width), all of each row or its first ``lengths``."""
+    rows, width = text.shape
+    if lengths is None:
+        offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
+        data = np.ascontiguousarray(text)
+    else:
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        data = text[np.arange(width) < lengths[:, None]]
+    return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def trimmed(array: pa.Array, policy: str) -> pa.Array:
+    """Blanks and control characters cut off at the left, right or both ends."""
+    trim = {"both": pc.ascii_trim, "left": pc.ascii_ltrim, "right": pc.ascii_rtrim}.get(policy)
+    return array if trim is None else trim(array, characters=BLANKS)
+
+
+def integer_array(low: npt.NDArray[np.int64], kind: pa.DataType, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+    """An int32 or int64 array."""
+    values = low.astype(np.int32) if pa.types.is_int32(kind) else np.ascontiguousarray(low)
+    return pa.Array.from_buffers(kind, len(values), [null_mask(nulls), pa.py_buffer(values)])
+
+
+def decimal_array(
+    low: npt.NDArray[np.int64], high: npt.NDArray[np.int64] | None, kind: pa.DataType, nulls: npt.NDArray[np.bool_] | None
+) -> pa.Array:
+    """A decimal128 array from unscaled numbers."""
+    pairs = np.empty((len(low), 2), np.int64)
+    pairs[:, 0] = low
+    pairs[:, 1] = low >> 63 if high is None else high
+    return pa.Array.from_buffers(kind, len(low), [null_mask(nulls), pa.py_buffer(pairs)])

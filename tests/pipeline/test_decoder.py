@@ -1,0 +1,161 @@
+"""The vectorised decoder against the plain one."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts import parse_copybook
+from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.shape import Shape
+from tests.layouts.strategies import copybooks
+
+EXACT = Shape(string_trimming_policy="none", drop_value_fillers=False)
+
+
+def layout_of(text, **rules):
+    return parse_copybook(text).record().with_rules(**rules)
+
+
+def normal(value):
+    """The plain decoder's value with the columns' names."""
+    if isinstance(value, dict):
+        return {key.replace("-", "_"): normal(inner) for key, inner in value.items()}
+    return [normal(inner) for inner in value] if isinstance(value, list) else value
+
+
+def single(value):
+    """Floats as a COMP-1 column holds them."""
+    if isinstance(value, dict):
+        return {key: single(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [single(inner) for inner in value]
+    with np.errstate(over="ignore", under="ignore"):
+        return str(np.float32(value)) if isinstance(value, float) else value
+
+
+@settings(max_examples=40, deadline=None)
+@given(copybooks(), st.sampled_from(["shift_record", "max_size"]), st.data())
+def test_both_decoders_agree(text, mode, data):
+    layout = layout_of(text, variable_size_occurs=mode)
+    records = []
+    for _ in range(data.draw(st.integers(1, 6))):
+        size = data.draw(st.integers(0, layout.length + 2))
+        raw = data.draw(st.binary(min_size=size, max_size=size))
+        style = data.draw(st.sampled_from(["raw", "digits", "canonical"]))
+        records.append(bytes(0xF0 + byte % 10 for byte in raw) if style == "digits" else raw)
+        if style == "canonical":
+            records[-1] = bytes(0x12 for _ in raw[:-1]) + b"\x1c"
+    lengths = np.array([len(record) for record in records], np.int64)
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    batch = RecordDecoder(layout, EXACT, corrupt="column").decode(b"".join(records), starts, lengths)
+    batch.validate(full=True)
+    for row, record in zip(batch.to_pylist(), records, strict=True):
+        plain, corrupt = layout.decode_with_corrupt(record, fillers=True)
+        found = {(bad["field_name"], bad["offset"], bad["raw_value"].hex().upper()) for bad in row.pop("_corrupt_fields")}
+        expected = {(bad.field, bad.offset, bad.hex) for bad in corrupt}
+        too_large = {entry for entry in found - expected if len(entry[2]) == 8}  # COMP-1 beyond the range of a float column
+        assert found - too_large == expected
+        if not too_large:
+            assert single(row) == single(normal(plain))
+
+
+def ebcdic(text):
+    return text.encode("cp037")
+
+
+def one(text, record, *, shape=None, **rules):
+    decoder = RecordDecoder(layout_of(text, **rules), shape, corrupt="column")
+    row = decoder.decode_fixed(record, len(record)).to_pylist()[0]
+    row.pop("_corrupt_fields")
+    return row
+
+
+def test_types_of_columns():
+    clauses = {
+        "9(9)": "int32", "9(10)": "int64", "9(18)": "int64", "9(19)": "decimal128(19, 0)", "S9(31)V9(7)": "decimal128(38, 7)",
+        "S9(4) COMP": "int32", "9(9) COMP": "int64", "S9(9) COMP": "int32", "9(18) COMP": "decimal128(20, 0)", "S9(18) COMP": "int64",
+        "9(8) COMP-5": "int64", "9(4)V99 COMP-5": "decimal128(10, 2)", "VPP99": "decimal128(4, 4)", "9(8)PP": "int64", "X(3) COMP": "binary",
+    }  # fmt: skip
+    for picture, expected in clauses.items():
+        schema = RecordDecoder(layout_of(f"01 R. 05 A PIC {picture}.")).schema
+        assert str(schema.field("A").type) == expected, picture
+    assert str(RecordDecoder(layout_of("01 R. 05 A COMP-1. 05 B COMP-2.")).schema.types) == "[DataType(float), DataType(double)]"
+
+
+def test_exact_integers_types_are_decimals_when_asked():
+    decoder = RecordDecoder(layout_of("01 R. 05 A PIC 9(4). 05 B PIC S9(4) COMP."), Shape(strict_integral_precision=True))
+    assert [str(kind) for kind in decoder.schema.types] == ["decimal128(4, 0)", "decimal128(5, 0)"]
+    assert decoder.decode_fixed(ebcdic("0042") + b"\xff\xd6", 6).to_pylist() == [{"A": Decimal(42), "B": Decimal(-42)}]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("both", "a b"), ("left", "a b "), ("right", " a b"), ("none", " a b ")])
+def test_trimming(policy, expected):
+    assert one("01 R. 05 A PIC X(5).", ebcdic(" a b "), shape=Shape(string_trimming_policy=policy)) == {"A": expected}
+
+
+def test_text_beyond_ascii():
+    assert one("01 R. 05 A PIC X(4). 05 B PIC X(2).", "é ü ".encode("cp037") + b"\x9f\x40", code_page="1140") == {"A": "é ü", "B": "€"}
+
+
+def test_shapes_and_names():
+    text = "01 R. 05 CUST-ID PIC 9. 05 FILLER PIC X. 05 FILLER. 10 B PIC X. 05 T PIC 9 OCCURS 2. 05 G OCCURS 2. 10 X PIC X."
+    record = ebcdic("1ab23cd")
+    assert one(text, record) == {"CUST_ID": 1, "FILLER_1": {"B": "b"}, "T": [2, 3], "G": [{"X": "c"}, {"X": "d"}]}
+    assert one(text, record, shape=Shape(schema_retention_policy="keep_original", drop_group_fillers=True)) == {
+        "R": {"CUST_ID": 1, "T": [2, 3], "G": [{"X": "c"}, {"X": "d"}]}
+    }
+    assert one(text, record, shape=Shape(drop_value_fillers=False))["FILLER_P1"] == "a"
+    named = one(text, record, shape=Shape(drop_value_fillers=False, filler_naming_policy="previous_field_name", drop_group_fillers=True))
+    assert named["FILLER_AFTER_CUST_ID"] == "a"
+    assert one(text, record, shape=Shape(flat=True)) == {
+        "CUST_ID": 1, "FILLER_1_B": "b", "T_1": 2, "T_2": 3, "G_1_X": "c", "G_2_X": "d",
+    }  # fmt: skip
+    assert one("01 R. 05 A PIC 9(3). 05 B PIC X COMP.", ebcdic("007") + b"\xab", shape=Shape(display_pic_always_string=True, binary_as_hex=True)) == {"A": "007", "B": "AB"}
+
+
+def test_only_wanted_columns_are_decoded():
+    layout = layout_of("01 R. 05 A PIC 9(3). 05 B PIC X.")
+    decoder = RecordDecoder(layout, columns=["B"], corrupt="raise")
+    assert decoder.decode_fixed(ebcdic("???x"), 4).to_pylist() == [{"B": "x"}]
+    with pytest.raises(LayoutError, match="no column 'C'; it has A, B"):
+        RecordDecoder(layout, columns=["C"])
+
+
+def test_corrupt_fields_raise_when_asked():
+    layout = layout_of("01 R. 05 A PIC 9(3) OCCURS 2.")
+    with pytest.raises(ConversionError, match=r"record 2: field A\(2\) X'6F6F6F'.* at offset 3"):
+        RecordDecoder(layout, corrupt="raise").decode_fixed(ebcdic("001002003???"), 6)
+
+
+def test_data_that_is_no_multiple_of_the_record_length():
+    with pytest.raises(ConversionError, match="7 bytes are no multiple of the record length 3"):
+        RecordDecoder(layout_of("01 R. 05 A PIC X(3).")).decode_fixed(bytes(7), 3)
+
+
+def test_comp_2_is_exact():
+    data = bytes.fromhex("401999999999999A" "C276A00000000000" "0000000000000001")
+    layout = layout_of("01 R. 05 A COMP-2.")
+    expected = [layout.decode(data[at : at + 8])["A"] for at in (0, 8, 16)]
+    assert RecordDecoder(layout).decode_fixed(data, 8).column(0).to_pylist() == expected
+
+
+def test_no_records():
+    layout = layout_of("01 R. 05 N PIC 9. 05 A PIC X OCCURS 0 TO 3 DEPENDING ON N.")
+    assert RecordDecoder(layout, corrupt="column").decode(b"", np.zeros(0, np.int64), np.zeros(0, np.int64)).num_rows == 0
+
+
+def test_thirty_eight_digits_and_unsigned_64_bit():
+    text = "01 R. 05 A PIC S9(38). 05 B PIC S9(31) COMP-3. 05 C PIC 9(18) COMP-5. 05 D PIC S9(20)V9(18)."
+    a, b, d = -(10**38 - 1), 10**30 + 7, Decimal("-12345678901234567890.123456789012345678")
+    values = {"A": a, "B": b, "C": 2**64 - 1, "D": d}
+    layout = layout_of(text)
+    batch = RecordDecoder(layout).decode_fixed(layout.encode(values) * 3, layout.length)
+    assert batch.to_pylist() == [{"A": Decimal(a), "B": Decimal(b), "C": Decimal(2**64 - 1), "D": d}] * 3
