@@ -30,6 +30,10 @@ RESOURCE_CLASSES: dict[str, type[Resource]] = {
 """The class of each kind that has one class; TDQUEUE has one for each TYPE."""
 
 
+_STAND_INS = {"name": "A", "indirectname": "B", "dtaq": "A"}
+"""Required attributes that are missing or wrong, so that the rest can still be checked."""
+
+
 class Fault(NamedTuple):
     """One thing wrong with a resource: the attribute in lower case (or empty), its value, and what is allowed."""
 
@@ -141,12 +145,12 @@ def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[R
         return resource_class.model_validate(values), []
     except ValidationError as error:
         faults = list(_faults(error))
-    wrong = {fault.attribute for fault in faults if fault.attribute in values}
+    wrong = {fault.attribute for fault in faults if fault.attribute in values or fault.attribute in _STAND_INS}
     if wrong:  # what is right by itself may still clash with the rest
         remaining = {name: value for name, value in values.items() if name not in wrong}
+        remaining |= {name: _STAND_INS[name] for name in wrong if name in _STAND_INS}
         _, more = _validate(resource_class, remaining)
-        known = {fault.attribute for fault in faults}
-        faults += [fault for fault in more if fault.attribute not in known]
+        faults += [fault for fault in more if fault.attribute not in wrong]
     return None, faults
 
 

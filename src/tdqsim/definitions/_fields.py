@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tdqsim.facts import table
 
-__all__ = ["Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
+__all__ = ["Dtimout", "Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
 
 _NAME_KINDS = {row["kind"]: (re.compile(row["pattern"], re.ASCII), row["words"]) for row in table("name_characters")}
 _PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # what an editor's YAML makes of 0010, NO and NULL
@@ -186,3 +186,21 @@ class WaitTime(_Kind):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "pattern": "^[0-9]{1,2},[0-9]{1,2},[0-9]{1,2}$"}
+
+
+_LONGEST_DTIMOUT = 6800  # mmss: 68 minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Dtimout(_Kind):
+    """``NO``, or minutes and seconds as ``mmss``."""
+
+    def check(self, value: object) -> str:
+        text = str(value).upper() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        digits = text.isascii() and text.isdigit() and len(text) <= 4
+        if text != "NO" and not (digits and 1 <= int(text) <= _LONGEST_DTIMOUT and int(text) % 100 < 60):
+            raise refuse(f"must be NO or minutes and seconds as mmss, from 1 to {_LONGEST_DTIMOUT}")
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["string", "integer"], "examples": ["NO", "0130"]}

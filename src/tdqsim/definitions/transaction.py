@@ -7,13 +7,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from tdqsim.definitions._fields import Keyword, Name, Number, Text, WaitTime, refuse
+from tdqsim.definitions._fields import Dtimout, Keyword, Name, Number, Text, WaitTime, refuse
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
 __all__ = ["Transaction", "check_import_path"]
 
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_LONGEST_DTIMOUT = 6800  # mmss: 68 minutes
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 
 
@@ -22,14 +21,6 @@ def check_import_path(value: str) -> str:
     if value and not _IMPORT_PATH.fullmatch(value):
         raise refuse("must be an import path such as package.module:function")
     return value
-
-
-def _check_dtimout(value: object) -> str:
-    text = str(value).upper() if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    digits = text.isascii() and text.isdigit() and len(text) <= 4
-    if text != "NO" and not (digits and 1 <= int(text) <= _LONGEST_DTIMOUT and int(text) % 100 < 60):
-        raise refuse(f"must be NO or minutes and seconds as mmss, from 1 to {_LONGEST_DTIMOUT}")
-    return text
 
 
 class Transaction(Resource):
@@ -60,7 +51,7 @@ class Transaction(Resource):
     wait: YesNo = "YES"
     waittime: Annotated[str, WaitTime()] = "00,00,00"
     action: Annotated[Literal["BACKOUT", "COMMIT"], Keyword()] = "BACKOUT"
-    dtimout: Annotated[str, Text(4), AfterValidator(_check_dtimout)] = "NO"
+    dtimout: Annotated[str, Dtimout()] = "NO"
     restart: YesNo = "NO"
     ressec: YesNo = "NO"
     cmdsec: YesNo = "NO"

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import define_dtaq, parse_cl, parse_definitions
+from tdqsim.errors import DefinitionError
+from tests.rules import expect_rule, rule
+
+
+def dtaq(**keywords):
+    return define_dtaq(**{"dtaq": "PAYLIB/ORDERS", "maxlen": 80} | keywords)
+
+
+def ddm(**keywords):
+    return define_dtaq(**{"dtaq": "PAYLIB/FAR", "type": "*DDM", "rmtdtaq": "*LIBL/NEAR", "rmtlocname": "OTHER"} | keywords)
+
+
+@pytest.mark.rule("CRTDTAQ-DEFAULTS")
+def test_defaults():
+    queue = define_dtaq(dtaq="ORDERS", maxlen=80)
+    assert (queue.library, queue.name, queue.type, queue.seq) == ("*CURLIB", "ORDERS", "*STD", "*FIFO")
+    assert (queue.force, queue.senderid, queue.autorcl, queue.size) == ("*NO", "*NO", "*NO", (-1, 16))
+    assert (queue.keylen, queue.text, queue.aut) == (0, "", "*LIBCRTAUT")
+
+
+def test_yaml_form():
+    found = parse_definitions(
+        "dtaq:\n- dtaq: PAYLIB/ORDERS\n  maxlen: 64512\n  seq: KEYED\n  keylen: 256\n  senderid: '*YES'\n"
+        "  size: [MAX2GB, 100]\n  text: Orders of the day\n- {dtaq: PAYLIB/SMALL, maxlen: 1, size: 10}\n"
+    )
+    first, second = found.dtaqs
+    assert (first.seq, first.keylen, first.senderid, first.size) == ("*KEYED", 256, "*YES", (-2, 100))
+    assert second.size == (10, 16)
+    assert [queue.resource_name for queue in found.dtaqs] == ["PAYLIB/ORDERS", "PAYLIB/SMALL"]
+
+
+@pytest.mark.rule("CRTDTAQ-KEYLEN-NOT-KEYED")
+@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO"])
+def test_key_length_without_keys(seq):
+    expect_rule("CRTDTAQ-KEYLEN-NOT-KEYED", dtaq, seq=seq, keylen=5)
+
+
+@pytest.mark.rule("CRTDTAQ-KEYED-NO-KEYLEN")
+def test_keys_without_length():
+    expect_rule("CRTDTAQ-KEYED-NO-KEYLEN", dtaq, seq="*KEYED")
+
+
+@pytest.mark.rule("CRTDTAQ-STD-DDM-KEYWORD")
+@pytest.mark.parametrize("keyword, value", [("rmtdtaq", "A"), ("rmtlocname", "A"), ("dev", "*LOC"), ("lcllocname", "A"), ("mode", "A"), ("rmtnetid", "A"), ("rdb", "A")])  # fmt: skip
+def test_remote_keywords_on_a_standard_queue(keyword, value):
+    expect_rule("CRTDTAQ-STD-DDM-KEYWORD", dtaq, **{keyword: value})
+
+
+@pytest.mark.rule("CRTDTAQ-DDM-STD-KEYWORD")
+@pytest.mark.parametrize("keyword, value", [("maxlen", 80), ("seq", "*FIFO"), ("keylen", 5), ("force", "*NO"), ("senderid", "*NO"), ("size", 5), ("autorcl", "*NO")])  # fmt: skip
+def test_standard_keywords_on_a_ddm_queue(keyword, value):
+    expect_rule("CRTDTAQ-DDM-STD-KEYWORD", ddm, **{keyword: value})
+
+
+@pytest.mark.rule("CRTDTAQ-STD-NO-MAXLEN")
+def test_no_maximum_length():
+    expect_rule("CRTDTAQ-STD-NO-MAXLEN", define_dtaq, dtaq="A")
+
+
+@pytest.mark.rule("CRTDTAQ-DDM-REQUIRED")
+@pytest.mark.parametrize("keyword", ["rmtdtaq", "rmtlocname"])
+def test_ddm_needs_its_target(keyword):
+    expect_rule("CRTDTAQ-DDM-REQUIRED", ddm, **{keyword: ""})
+
+
+@pytest.mark.rule("CRTDTAQ-RDB-REQUIRED")
+def test_rdb_needed():
+    expect_rule("CRTDTAQ-RDB-REQUIRED", ddm, rmtlocname="*RDB")
+    assert ddm(rmtlocname="*RDB", rdb="PAYDB").rdb == "PAYDB"
+
+
+@pytest.mark.rule("CRTDTAQ-RDB-FORBIDDEN")
+def test_rdb_forbidden():
+    expect_rule("CRTDTAQ-RDB-FORBIDDEN", ddm, rdb="PAYDB")
+
+
+@pytest.mark.rule("CRTDTAQ-RDB-DEVICE")
+@pytest.mark.parametrize("keyword", ["dev", "lcllocname", "mode", "rmtnetid"])
+def test_rdb_with_device(keyword):
+    expect_rule("CRTDTAQ-RDB-DEVICE", ddm, rmtlocname="*RDB", rdb="PAYDB", **{keyword: "A"})
+
+
+@pytest.mark.rule("CRTDTAQ-MODE-RESERVED")
+@pytest.mark.parametrize("mode", ["SNASVCMG", "CPSVCMG"])
+def test_reserved_modes(mode):
+    expect_rule("CRTDTAQ-MODE-RESERVED", ddm, mode=mode)
+    assert ddm(mode="OTHER").mode == "OTHER"
+
+
+@pytest.mark.rule("CRTDTAQ-NAME")
+@pytest.mark.parametrize("name", ["A/B/C", "lower", "TOOLONGNAME", "LIB/", "/Q", "1Q", "*LIBL/Q", "A B", "*ALL", 5])
+def test_bad_names(name):
+    expect_rule("CRTDTAQ-NAME", dtaq, dtaq=name)
+
+
+@pytest.mark.parametrize("keyword, bad", [("maxlen", 0), ("maxlen", 64513), ("keylen", 257), ("text", "x" * 51), ("seq", "*NONE"), ("size", [1, 2, 3]), ("size", "*MAX"), ("size", 0), ("size", []), ("aut", "*NONE"), ("rmtlocname", "TOOLONGLOC")])  # fmt: skip
+def test_bad_values(keyword, bad):
+    with pytest.raises(DefinitionError) as caught:
+        dtaq(**{keyword: bad})
+    assert keyword in {problem.attribute for problem in caught.value.problems}
+
+
+CL = """
+             PGM        PARM(&LIB)  /* an ordinary program */
+             DLTDTAQ    DTAQ(PAYLIB/ORDERS)   /* if it
+                                                 is there */
+ MAKE:       CRTDTAQ    DTAQ(PAYLIB/ORDERS) MAXLEN(200) +
+                          SEQ(*KEYED) KEYLEN(10)  SENDERID(*YES) +
+                          SIZE(*MAX2GB 100) TEXT('Bob''s (big) -
+ orders')
+             crtdtaq    paylib/pay 80
+             QSYS/CRTDTAQ DTAQ(PAYLIB/FAR) TYPE(*DDM) RMTDTAQ(NEAR) RMTLOCNAME(OTHER)
+             CRTDTAQ    DTAQ(PAYLIB/BAD) MAXLEN(99999)
+             ENDPGM
+"""
+
+
+def test_cl_source():
+    found = parse_cl(CL)
+    orders, pay, far = found.definitions.dtaqs
+    assert (orders.maxlen, orders.seq, orders.keylen, orders.size) == (200, "*KEYED", 10, (-2, 100))
+    assert orders.text == "Bob's (big)  orders"
+    assert (pay.resource_name, pay.maxlen) == ("PAYLIB/PAY", 80)
+    assert (far.type, far.rmtdtaq) == ("*DDM", "NEAR")
+    assert [entry.line for entry in found.definitions.entries] == [5, 9, 10]
+    assert [(report.line, report.subject) for report in found.reports] == [
+        (2, "PGM"), (3, "DLTDTAQ PAYLIB/ORDERS"), (11, "CRTDTAQ PAYLIB/BAD MAXLEN"), (12, "ENDPGM"),
+    ]  # fmt: skip
+
+
+@pytest.mark.rule("CRTDTAQ-KEYWORD", "CRTDTAQ-EXISTS")
+@pytest.mark.parametrize(
+    "rule_id, source",
+    [
+        ("CRTDTAQ-KEYWORD", "CRTDTAQ DTAQ(A) MAXLEN(1) WIBBLE(1)"),
+        ("CRTDTAQ-KEYWORD", "CRTDTAQ DTAQ(A) MAXLEN(1) GROUP(X)"),
+        ("CRTDTAQ-KEYWORD", "CRTDTAQ DTAQ(A) MAXL(1)"),
+        ("CRTDTAQ-EXISTS", "CRTDTAQ DTAQ(A) MAXLEN(1)\nCRTDTAQ DTAQ(*CURLIB/A) MAXLEN(2)"),
+    ],
+)
+def test_cl_diagnostics(rule_id, source):
+    reports = parse_cl(source).reports
+    assert [rule(rule_id).message in report.message for report in reports] == [True]
+
+
+@pytest.mark.parametrize("source", ["CRTDTAQ DTAQ(A", "CRTDTAQ DTAQ(A))", "CRTDTAQ A 1 2", "CRTDTAQ DTAQ(A) MAXLEN(1) MAXLEN(2)", "CRTDTAQ )", "CRTDTAQ DTAQ((A)"])  # fmt: skip
+def test_cl_that_is_wrong(source):
+    found = parse_cl(source)
+    assert not found.definitions.entries
+    assert [report.action for report in found.reports] == ["skipped"]
+
+
+def test_delete_takes_away_what_was_made():
+    found = parse_cl("CRTDTAQ A/B 80\nCRTDTAQ A/C 80\nDLTDTAQ DTAQ(A/B)\nCRTDTAQ A/B 90\n")
+    assert [(queue.name, queue.maxlen) for queue in found.definitions.dtaqs] == [("C", 80), ("B", 90)]
+    assert found.reports[0].action == "changed"

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import (
+    Definitions,
+    define_connection,
+    define_terminal,
+    define_transaction,
+    load_definitions,
+    parse_definitions,
+    supplied_definitions,
+)
+from tdqsim.errors import DefinitionError
+from tdqsim.facts import LIMITS, SUPPLIED_QUEUES
+from tests.rules import expect_rule
+
+GROUP = """
+group: PAYMENTS
+tdqueue:
+  - name: PAYQ
+    type: INTRA
+    transid: PAYP
+    triggerlevel: 5
+  - {name: LOGQ, type: INDIRECT, indirectname: CSSL}
+transaction:
+  - name: PAYP
+    program: PAYPROG
+    handler: payments:post
+terminal:
+  - name: T001
+    userid: BOB
+connection:
+  - name: CIC2
+    netname: PAYREGN2
+"""
+
+
+def problems(text):
+    with pytest.raises(DefinitionError) as caught:
+        parse_definitions(text, file="f.yaml")
+    return caught.value.problems
+
+
+def test_one_group():
+    found = parse_definitions(GROUP)
+    assert found.groups == ("PAYMENTS",)
+    assert [queue.name for queue in found.tdqueues] == ["PAYQ", "LOGQ"]
+    assert found.tdqueues[0].triggerlevel == 5
+    assert found.transactions[0].handler == "payments:post"
+    assert found.terminals[0].userid == "BOB"
+    assert found.connections[0].applid == "PAYREGN2"
+    assert all(resource.group == "PAYMENTS" for resource in found.resources)
+    assert [entry.line for entry in found.entries][:2] == [4, 8]
+
+
+@pytest.mark.rule("DEF-YAML-TEXT")
+@pytest.mark.parametrize("name", ["0010", "1E05", "NO", "ON", "NULL", "YES", "Y", "1_0", "0X1F", "12"])
+def test_plain_values_are_text(name):
+    if "_" in name:
+        assert problems(f"group: G\ntdqueue:\n- name: {name}\n  type: INTRA\n")[0].value == name
+    else:
+        found = parse_definitions(f"group: {name}\ntdqueue:\n- name: {name}\n  type: INTRA\n  wait: NO\n")
+        assert (found.groups[0], found.tdqueues[0].name, found.tdqueues[0].wait) == (name, name, "NO")
+
+
+def test_several_groups():
+    found = parse_definitions(
+        "groups:\n- group: A\n  tdqueue:\n  - {name: Q1, type: INTRA}\n- group: B\n  tdqueue: []\n"
+    )
+    assert [(queue.group, queue.name) for queue in found.tdqueues] == [("A", "Q1")]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "group: G\n", "group: G\ntdqueue:\n"])
+def test_nothing_defined(text):
+    assert parse_definitions(text).resources == ()
+
+
+@pytest.mark.rule("DEF-GROUP-WHOLE")
+def test_all_problems_of_a_file_with_their_lines():
+    found = problems(
+        "group: G\ntdqueue:\n  - name: PAYQ\n    type: INTRA\n    triggerlevel: 40000\n  - name: toolong\n    type: INTRB\n"
+        "  - name: GOOD\n    type: INTRA\ntransaction:\n  - name: T1\n    wibble: 1\n"
+    )
+    assert [(problem.line, problem.resource, problem.attribute) for problem in found] == [
+        (5, "TDQUEUE(PAYQ)", "triggerlevel"), (6, "TDQUEUE(toolong)", "name"), (7, "TDQUEUE(toolong)", "type"),
+        (12, "TRANSACTION(T1)", "wibble"),
+    ]  # fmt: skip
+    assert str(found[0]) == "f.yaml:5: TDQUEUE(PAYQ) triggerlevel = '40000': must be a whole number from 0 to 32767"
+
+
+@pytest.mark.rule("DEF-GROUP-NAME")
+@pytest.mark.parametrize("name", ["TOOLONGNAME", "lower", "A B", "[A]"])
+def test_bad_group_names(name):
+    expect_rule("DEF-GROUP-NAME", parse_definitions, f"group: {name}\ntdqueue: []\n")
+
+
+@pytest.mark.rule("DEF-GROUP-DUPLICATE")
+def test_twice_in_a_group():
+    text = "group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: PAYQ, type: EXTRA}\n"
+    error = expect_rule("DEF-GROUP-DUPLICATE", parse_definitions, text)
+    assert "first in line 3" in str(error)
+
+
+@pytest.mark.rule("DEF-GROUP-FIRST")
+def test_in_two_groups_the_first_counts():
+    one = parse_definitions("group: A\ntdqueue:\n- {name: PAYQ, type: INTRA}\n", file="a.yaml")
+    two = parse_definitions("group: B\ntdqueue:\n- {name: PAYQ, type: EXTRA}\n", file="b.yaml")
+    found = one + two
+    assert [queue.type for queue in found.tdqueues] == ["INTRA"]
+    assert [str(note) for note in found.notes] == ["b.yaml:3: TDQUEUE(PAYQ): is not used: group A has it (a.yaml:3)"]
+
+
+@pytest.mark.rule("DEF-IDLE")
+def test_what_has_no_effect_is_noted():
+    found = parse_definitions(
+        "group: G\nprogram:\n- {name: PAYPROG, language: COBOL}\nfile:\n- name: F1\ntransaction:\n"
+        "- {name: PAYP, program: PAYPROG, twasize: 100}\n"
+    )
+    assert [(note.line, note.resource, note.attribute) for note in found.notes] == [
+        (3, "PROGRAM(PAYPROG)", ""), (5, "FILE(F1)", ""), (7, "TRANSACTION(PAYP)", "twasize"),
+    ]  # fmt: skip
+    assert len(found.resources) == 1
+    assert found.transactions[0].without_effect == {"twasize": "100"}
+
+
+@pytest.mark.parametrize(
+    "text, line, message",
+    [
+        ("a: b: c", 1, "is not valid YAML"),
+        ("group: G\n\ttdqueue: []", 2, "is not valid YAML"),
+        ("group: \x07", 1, "is not valid YAML"),
+        ("group: G\ngroup: H", 2, "is given twice, first in line 1"),
+        ("group: G\n---\ngroup: H", 2, "one document"),
+        ("group: G\ntdqueue:\n- {name: *x}", 3, "must be put in quotes"),
+        ("a: &a [x]\nb: *a", 2, "aliases"),
+        ("group: !!python/object:os.system x", 1, "tags"),
+        ("group: !x {}", 1, "tags"),
+        ("[" * 1000, 1, "levels deep"),
+        ("{a: " * 1000, 1, "levels deep"),
+        ("? [a]\n: b", 1, "must be text"),
+        ("- group: G", 1, "must be a mapping"),
+        ("group: G\nTDQUEUE: []", 2, "not known here"),
+        ("group: G\nwibble: []", 2, "not known here"),
+        ("group: G\ntdqueue: {name: X}", 2, "must be a list"),
+        ("group: G\ntdqueue: [X]", 2, "must be a mapping of attributes"),
+        ("group: G\ntdqueue:\n- name: X\n  type: [INTRA]", 4, "must be EXTRA"),
+        ("group: G\ntdqueue:\n- name: X\n  type: INTRA\n  transid: {a: b}", 5, "must be text"),
+        ("group: G\ntdqueue:\n- name: X\n  type: INTRA\n  group: H", 5, "written once"),
+        ("groups: []\ntdqueue: []", 2, "beside groups"),
+        ("groups: [x]", 1, "a group must be a mapping"),
+        ("tdqueue:\n- {name: X, type: INTRA}", 1, "needs a group"),
+        (f"group: {'x' * 40000}", 1, "characters"),
+        ("group: '\ud800'", 1, "no text"),
+    ],
+)
+def test_what_is_no_definition_file(text, line, message):
+    found = problems(text)
+    assert (found[0].line, message in found[0].message) == (line, True), found
+
+
+def test_problems_are_limited():
+    text = "group: G\ntdqueue:\n" + "- {name: toolong, type: INTRA}\n" * (LIMITS["definition_problems"] + 500)
+    assert len(problems(text)) == LIMITS["definition_problems"]
+
+
+def test_loading_files_and_folders(tmp_path):
+    (tmp_path / "b.yaml").write_text("group: B\ntdqueue:\n- {name: QB, type: INTRA}\n")
+    (tmp_path / "a.yml").write_text("\ufeffgroup: A\r\ntdqueue:\r\n- {name: QA, type: INTRA}\r\n", "utf-8")
+    (tmp_path / "readme.txt").write_text("not this")
+    assert [queue.name for queue in load_definitions(tmp_path).tdqueues] == ["QA", "QB"]
+    assert [queue.name for queue in load_definitions(tmp_path / "b.yaml").tdqueues] == ["QB"]
+
+
+def test_all_files_are_read_before_the_error(tmp_path):
+    (tmp_path / "a.yaml").write_text("group: toolongname\n")
+    (tmp_path / "b.yaml").write_bytes(b"group: A\n# \xff\n")
+    with pytest.raises(DefinitionError) as caught:
+        load_definitions(tmp_path / "a.yaml", tmp_path / "b.yaml", tmp_path / "c.yaml")
+    assert [(problem.file.rpartition("/")[2], problem.line) for problem in caught.value.problems] == [
+        ("a.yaml", 1), ("b.yaml", 2), ("c.yaml", 0),
+    ]  # fmt: skip
+    assert "is not UTF-8 text (byte X'FF')" in caught.value.problems[1].message
+    assert "cannot be read" in caught.value.problems[2].message
+
+
+def test_supplied_queues():
+    found = supplied_definitions()
+    assert {queue.name for queue in found.tdqueues} == set(SUPPLIED_QUEUES)
+    queues = {queue.name: queue for queue in found.tdqueues}
+    assert (queues["CSMT"].type, queues["CSMT"].indirectname) == ("INDIRECT", "CSSL")
+    assert (queues["CSSL"].type, queues["CSSL"].dd, queues["CSSL"].typefile) == ("EXTRA", "MSGUSR", "OUTPUT")
+    assert queues["CSZX"].triggerlevel == 1
+    assert found.groups == ("DFHDCTG",)
+
+
+def test_definitions_add_up():
+    assert Definitions() + parse_definitions(GROUP) == parse_definitions(GROUP)
+
+
+@pytest.mark.rule("DEF-TRAN-WAITTIME")
+def test_waittime_needs_wait():
+    expect_rule("DEF-TRAN-WAITTIME", define_transaction, name="PAYP", wait="NO", waittime="0,0,1")
+
+
+@pytest.mark.rule("DEF-TRAN-WAITTIME-RANGE")
+@pytest.mark.parametrize("value", ["94,0,0", "0,24,0", "0,0,60", "5", "0,0", "a,b,c", "0,0,0,0", 5])
+def test_bad_waittime(value):
+    expect_rule("DEF-TRAN-WAITTIME-RANGE", define_transaction, name="PAYP", waittime=value)
+
+
+@pytest.mark.parametrize("value, seconds", [("00,00,00", None), ("0,0,1", 60), ("1,1,1", 90060), ("93,23,59", 8121540)])
+def test_waittime(value, seconds):
+    assert define_transaction(name="PAYP", waittime=value).waittime_seconds == seconds
+
+
+@pytest.mark.rule("DEF-TRAN-DTIMOUT")
+@pytest.mark.parametrize("value", ["0", "0060", "6801", "MAYBE", "12345", "-1", True])
+def test_bad_dtimout(value):
+    expect_rule("DEF-TRAN-DTIMOUT", define_transaction, name="PAYP", dtimout=value)
+
+
+@pytest.mark.parametrize(
+    "value, seconds", [("NO", None), ("no", None), ("5", 5), (130, 90), ("0130", 90), ("6800", 4080)]
+)
+def test_dtimout(value, seconds):
+    assert define_transaction(name="PAYP", dtimout=value).dtimout_seconds == seconds
+
+
+@pytest.mark.rule("DEF-TRAN-HANDLER")
+@pytest.mark.parametrize("value", ["payments", "payments:", ":post", "a b:c", "a:b()", "1a:b", "a;b:c"])
+def test_bad_handlers(value):
+    expect_rule("DEF-TRAN-HANDLER", define_transaction, name="PAYP", handler=value)
+
+
+def test_other_kinds_have_their_defaults():
+    transaction = define_transaction(name="PAYP")
+    assert (transaction.status, transaction.wait, transaction.action, transaction.restart) == (
+        "ENABLED",
+        "YES",
+        "BACKOUT",
+        "NO",
+    )
+    assert (transaction.ressec, transaction.cmdsec, transaction.priority) == ("NO", "NO", 1)
+    assert define_terminal(name="T001").inservice == "YES"
+    connection = define_connection(name="CIC2")
+    assert (connection.applid, connection.inservice, connection.attachsec) == ("CIC2", "YES", "LOCAL")
