@@ -6,12 +6,23 @@ microsecond fills the uniqueness bits, so that stamps are unique and rising as w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from tdqsim.ibmi._fact import LIMITS
 
-__all__ = ["DTS_LENGTH", "NO_DTS", "datetime_to_dts", "dts_to_datetime", "ns_to_dts", "offset_seconds"]
+__all__ = [
+    "DTS_LENGTH",
+    "NO_DTS",
+    "datetime_to_dts",
+    "dts_base",
+    "dts_to_datetime",
+    "ns_to_dts",
+    "offset_seconds",
+    "stamper",
+]
 
 DTS_LENGTH = 8
 NO_DTS = bytes(DTS_LENGTH)
@@ -22,7 +33,8 @@ _OF_2000 = LIMITS["dts_of_2000"]
 _EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  (a *DTS has no zone: it is local time of its system)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 _US_1970_TO_2000 = 946_684_800_000_000
-_MODULUS = 2**64
+_QUARTER_NS = 900_000_000_000
+_MASK = 2**64 - 1
 _PER_NS = (1 << _BITS) // 1000
 """Uniqueness steps for each nanosecond below the microsecond."""
 
@@ -35,14 +47,40 @@ def ns_to_dts(moment_ns: int, offset: int = 0) -> bytes:
         offset: seconds that local time is ahead of UTC at that moment.
     """
     microseconds, below = divmod(moment_ns, 1000)
-    since = microseconds - _US_1970_TO_2000 + offset * 1_000_000
-    return ((_OF_2000 + (since << _BITS) + below * _PER_NS) % _MODULUS).to_bytes(DTS_LENGTH, "big")
+    return ((dts_base(offset) + (microseconds << _BITS) + below * _PER_NS) & _MASK).to_bytes(DTS_LENGTH, "big")
+
+
+@cache
+def dts_base(offset: int) -> int:
+    """What is added to a number of microseconds since 1970 UTC, moved to its place, for local time of that offset."""
+    return _OF_2000 + ((offset * 1_000_000 - _US_1970_TO_2000) << _BITS)
+
+
+def stamper(offset_at: Callable[[int], int]) -> Callable[[int], bytes]:
+    """A function from moments to *DTS for many moments in a row; the offset is looked up once a quarter of an hour.
+
+    Args:
+        offset_at: gives the seconds that local time is ahead of UTC at a moment.
+    """
+    start = end = base = 0
+
+    def stamp(moment_ns: int) -> bytes:
+        nonlocal start, end, base
+        if not start <= moment_ns < end:
+            start = moment_ns - moment_ns % _QUARTER_NS
+            end = start + _QUARTER_NS
+            base = dts_base(offset_at(moment_ns))
+        return (base + ((moment_ns // 1000) << _BITS) + (moment_ns % 1000) * _PER_NS & _MASK).to_bytes(
+            DTS_LENGTH, "big"
+        )
+
+    return stamp
 
 
 def datetime_to_dts(moment: datetime) -> bytes:
     """The *DTS of a local time (without a zone), uniqueness bits zero."""
     since = (moment - _EPOCH) // timedelta(microseconds=1)
-    return ((_OF_2000 + (since << _BITS)) % _MODULUS).to_bytes(DTS_LENGTH, "big")
+    return ((_OF_2000 + (since << _BITS)) & _MASK).to_bytes(DTS_LENGTH, "big")
 
 
 def dts_to_datetime(stamp: bytes) -> datetime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from tdqsim.ibmi._fact import AUTHORITIES
@@ -46,6 +47,7 @@ class AuthorizationList:
         return granted_names(self.entries.get(user, self.entries.get("*PUBLIC", "*EXCLUDE")))
 
 
+@cache
 def granted_names(words: str) -> frozenset[str]:
     """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
 

@@ -7,8 +7,9 @@ Storage
     and *MAX2GB is was worked out from what real systems report; the figures are in ``facts/ibmi_limits.tsv``.
 
 Hot path
-    ``plain`` says that a send needs nothing but a put: standard, no locks to enforce, not journaled, not forced, no
-    job waiting, not deleted. Everything that changes one of these calls :meth:`DataQueue.settle`.
+    ``direct`` says that a job which remembers the queue needs no look at locks: standard, not deleted, no locks to
+    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting. Everything
+    that changes one of these calls :meth:`DataQueue.settle`.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class DataQueue(SystemObject):
     temporary: bool = False
     waiters: list[Waiter] = field(default_factory=list)
     plain: bool = False
+    direct: bool = False
     plain_receive: bool = False
     maxlen: int = 0
     key_length: int = 0
@@ -149,9 +151,8 @@ class DataQueue(SystemObject):
         """Work out what the hot paths look at."""
         attributes = self.attributes
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
-        self.plain = not (
-            self.gone or self.ddm or self.enforce or self.journal or attributes.force or self.waiters
-        )  # fmt: skip
+        self.direct = not (self.gone or self.ddm or self.enforce)
+        self.plain = self.direct and not (self.journal or attributes.force or self.waiters)
         self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
 
     def next_stamp(self, now_ns: int) -> int:

@@ -96,24 +96,20 @@ class ReceiveApi(JobCore):
             remove: False leaves the entry.
             room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
         """
-        self.check_usable()
         key = key if key is None else checked_bytes(key, "key")
-        name, library = self.object_name(name), self.object_name(library, "library")
-        queue = self.open_queue("QRCVDTAQ", name, library)
-        if queue.ddm:
-            if not remove:
-                self.fail("CPF9511", queue.name)
-            whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits know no milliseconds
-            return self.system.remote.receive(self, queue, whole, key_order, key)
-        self.await_lock("QRCVDTAQ", queue)
-        if not library.startswith("*"):
-            self._receiving[(name, library)] = queue
+        queue = self._receiving.get((name, library))
+        if queue is None or not queue.direct:
+            self.check_usable()
+            name, library = self.object_name(name), self.object_name(library, "library")
+            queue = self.open_queue("QRCVDTAQ", name, library)
+            if queue.ddm:
+                return self._receive_remotely(queue, wait_ns, key_order, key, remove=remove)
+            self.await_lock("QRCVDTAQ", queue)
+            if not library.startswith("*"):
+                self._receiving[(name, library)] = queue
         search = self.check_key(queue, key_order, key)
-        entry = self._first(queue, search, key or b"", room)
+        entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None:
-            if remove:
-                queue.stored.remove(entry.seq, entry.key)
-                self._removed(queue, entry.key)
             return entry
         return None if wait_ns == 0 else self._wait_for_entry(queue, search, key or b"", wait_ns, room, remove=remove)
 
@@ -131,16 +127,30 @@ class ReceiveApi(JobCore):
             self.fail("CPF9504")
         return KEY_ORDERS[key_order]
 
-    def _first(self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None) -> Entry | None:
-        entry = queue.stored.peek() if search is None else queue.stored.find(search, key)
-        if entry is not None and room is not None and len(entry.data) > room:
-            self.fail("CPF24B4")
-        return entry
+    def _receive_remotely(
+        self, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool
+    ) -> Entry | None:
+        if not remove:
+            self.fail("CPF9511", queue.name)
+        whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits know no milliseconds
+        return self.system.remote.receive(self, queue, whole, key_order, key)
 
-    def _removed(self, queue: DataQueue, key: bytes) -> None:
-        self.system.journals.received(self, queue, key)
-        queue.reclaim_if_empty(self._clock.time_ns())
-        queue.commit_forced()
+    def _next_entry(
+        self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
+    ) -> Entry | None:
+        stored = queue.stored
+        if not remove or room is not None:
+            entry = stored.peek() if search is None else stored.find(search, key)
+            if entry is not None and room is not None and len(entry.data) > room:
+                self.fail("CPF24B4")
+            if not remove or entry is None:
+                return entry
+        entry = stored.take_entry() if search is None else stored.take_key(search, key)
+        if entry is not None:
+            self.system.journals.received(self, queue, entry.key)
+            queue.reclaim_if_empty(self._clock.time_ns())
+            queue.commit_forced()
+        return entry
 
     def _wait_for_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, wait_ns: int | None, room: int | None, *,

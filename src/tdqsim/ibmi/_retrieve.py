@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, overload
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.store import Entry
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._dts import ns_to_dts
+from tdqsim.ibmi._dts import stamper
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._layout import layout, pack_binary
@@ -25,7 +25,6 @@ from tdqsim.ibmi._records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, Retriev
 __all__ = ["RetrieveApi", "Selection", "parse_messages"]
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
-_QUARTER_NS = 900_000_000_000
 
 
 class Selection(NamedTuple):
@@ -173,7 +172,7 @@ def _assemble(job: JobCore, queue: DataQueue, name: str, selection: Selection, l
     padded = name == "RDQM0100"
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     parts: list[bytes] = []
-    total, available, stamp = start, 0, _stamper(job)
+    total, available, stamp = start, 0, stamper(job.system.offset_at)
     head = layout(f"{name}.entry").head
     pack, fixed = head.pack, head.size + key_bytes
     for _, time_ns, key, sender, data in _chosen(queue, selection):
@@ -195,21 +194,6 @@ def _assemble(job: JobCore, queue: DataQueue, name: str, selection: Selection, l
         end = pack_binary(0)
         parts[-1] = end + parts[-1][len(end) :]
     return _Assembly(b"".join(parts), len(parts), available, total)
-
-
-def _stamper(job: JobCore) -> Any:
-    """A function from moments to *DTS; the zone's offset is looked up once a quarter of an hour."""
-    offsets: dict[int, int] = {}
-    offset_at = job.system.offset_at
-
-    def stamp(moment_ns: int) -> bytes:
-        quarter = moment_ns // _QUARTER_NS
-        offset = offsets.get(quarter)
-        if offset is None:
-            offset = offsets[quarter] = offset_at(moment_ns)
-        return ns_to_dts(moment_ns, offset)
-
-    return stamp
 
 
 def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:  # noqa: A002

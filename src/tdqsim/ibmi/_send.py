@@ -71,16 +71,18 @@ class SendApi(JobCore):
         self.check_usable()
         data = checked_bytes(data, "data")
         key = key if key is None else checked_bytes(key, "key")
-        name, library = self.object_name(name), self.object_name(library, "library")
-        queue = self.open_queue("QSNDDTAQ", name, library)
-        if queue.ddm:
-            self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
-            return
+        queue = self._sending.get((name, library))
+        if queue is None or not queue.direct:
+            name, library = self.object_name(name), self.object_name(library, "library")
+            queue = self.open_queue("QSNDDTAQ", name, library)
+            if queue.ddm:
+                self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
+                return
+            self.await_lock("QSNDDTAQ", queue)
+            if not library.startswith("*"):
+                self._sending[(name, library)] = queue
         if asynchronous:
             self.fail("CPF9510", queue.name, queue.library)
-        self.await_lock("QSNDDTAQ", queue)
-        if not library.startswith("*"):
-            self._sending[(name, library)] = queue
         sender = self.sender_id if queue.sender_id else b""
         if replay:
             data, sender = replayed(self, queue, data)
