@@ -105,3 +105,18 @@ def read_lines(data: bytes, separator: bytes, longest: int) -> tuple[list[bytes]
     if len(line) > longest:
         return records, True
     return [*records, line] if line else records, False
+
+
+def read(dcb, data: bytes) -> tuple[list[bytes], bool]:
+    """By the format's name; ``dcb`` is anything with the attributes of a data control block."""
+    recfm = dcb.recfm.value
+    if recfm in {"F", "FB"}:
+        return read_fixed(data, dcb.lrecl)
+    if recfm in {"VS", "VBS"}:
+        return read_spanned(data, dcb.lrecl - 4, dcb.blksize)
+    if recfm in {"V", "VB"}:
+        return read_variable(data, dcb.lrecl, dcb.blksize)
+    if recfm in {"LF", "CRLF", "NL"}:
+        return read_lines(data, {"LF": b"\n", "CRLF": b"\r\n", "NL": b"\x15"}[recfm], dcb.lrecl)
+    inclusive = dcb.rdw_inclusive is not False
+    return read_headed(data, little=recfm == "RDWLE", at=dcb.rdw_position or 0, inclusive=inclusive, lrecl=dcb.lrecl)

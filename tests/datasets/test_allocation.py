@@ -162,6 +162,7 @@ def test_concatenation(tmp_path, data):
         assert (got, reader.records_read) == ([b"AAAA", b"BBBB", b"CCCC"], 4)
     with dd.open_input(eropt=ErrorOption.SKP) as reader:
         assert list(reader) == [b"AAAA", b"BBBB", b"CCCC", b"EEEE"]
+        assert reader.blocks_in_error == 1
     with dd.open_input() as reader:
         with pytest.raises(BlockError):
             list(reader)

@@ -38,7 +38,7 @@ IMAGES = [
 ]
 
 
-@pytest.mark.rule("DS-RDW-INCLUSIVE", "DS-BDW-INCLUSIVE", "DS-SEGMENT-CODES", "DS-CONTROL-KEPT")
+@pytest.mark.rule("DS-EODAD", "DS-RDW-INCLUSIVE", "DS-BDW-INCLUSIVE", "DS-SEGMENT-CODES", "DS-CONTROL-KEPT")
 @pytest.mark.parametrize(("dcb", "image", "records"), IMAGES, ids=[image[0] for image in IMAGES])
 def test_reads_and_writes_the_image(tmp_path, dcb, image, records):
     path = tmp_path / "data"

@@ -353,23 +353,25 @@ class ConcatenatedReader(DatasetReader):
         self._current = openers[0]()
         super().__init__(self._current.path, self._current.dcb)
         self._openers = list(openers[1:])
+        self._errors_before = 0
 
     def _fill(self) -> bool:
         while True:
             current = self._current
-            before = current.records_read
             try:
                 found = current._advance()  # noqa: SLF001 - a reader made of readers
             except BlockError:
-                self.blocks_in_error += 1
                 self._salvage = current._salvage  # noqa: SLF001
                 raise
+            finally:
+                self.blocks_in_error = self._errors_before + current.blocks_in_error
             if found:
                 batch = list(current._pending)  # noqa: SLF001
-                self._deliver(batch, current.records_read - before)
+                self._deliver(batch, len(batch))
                 return True
             if not self._openers:
                 return False
+            self._errors_before = self.blocks_in_error
             current.close()
             self._current = self._openers.pop(0)()
             self.path, self.dcb = self._current.path, self._current.dcb

@@ -1,0 +1,162 @@
+"""Reading and writing data sets against the fastest plain Python loop that does the same parsing.
+
+The plain loops know the format and trust the file; ours checks every length. The figure wanted is at least a third of
+their rate, that is a ratio of at most 3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import subprocess
+import sys
+from struct import Struct
+
+import pytest
+
+from tdqsim.datasets import open_reader, open_writer, parse_dcb, read_records, write_records
+from tests.bench._ratio import compare, report
+
+pytestmark = pytest.mark.bench
+
+COUNT = 200_000
+FB = parse_dcb("RECFM=FB,LRECL=80,BLKSIZE=27920")
+VB = parse_dcb("RECFM=VB,LRECL=259,BLKSIZE=27998")
+
+
+def records(dcb, count=COUNT):
+    return [b"A" * (80 if dcb.recfm.fixed else 20 + number % 200) for number in range(count)]
+
+
+def plain_fixed_read(path):
+    with path.open("rb") as file:
+        while data := file.read(80 * 4096):
+            for at in range(0, len(data), 80):
+                yield data[at : at + 80]
+
+
+def plain_variable_read(path):
+    unpack = Struct(">H").unpack_from
+    with path.open("rb") as file:
+        while head := file.read(4):
+            size = unpack(head)[0] - 4
+            block = file.read(size)
+            at = 0
+            while at < size:
+                following = at + unpack(block, at)[0]
+                yield block[at + 4 : following]
+                at = following
+
+
+def plain_fixed_write(path, source):
+    with path.open("wb", buffering=27920) as file:
+        write = file.write
+        for record in source:
+            write(record)
+
+
+def plain_variable_write(path, source):
+    pack = Struct(">HH").pack
+    with path.open("wb", buffering=0) as file:
+        block, used = [], 4
+        for record in source:
+            size = len(record) + 4
+            if used + size > 27998:
+                file.write(pack(used, 0) + b"".join(block))
+                block, used = [], 4
+            block.append(pack(size, 0) + record)
+            used += size
+        file.write(pack(used, 0) + b"".join(block))
+
+
+def consume(source):
+    for _ in source:
+        pass
+
+
+def get_all(path, dcb):
+    with open_reader(path, dcb) as reader:
+        get = reader.get
+        while get() is not None:
+            pass
+
+
+def put_each(path, dcb, source):
+    with open_writer(path, dcb) as writer:
+        put = writer.put
+        for record in source:
+            put(record)
+
+
+@pytest.mark.parametrize(("dcb", "plain"), [(FB, plain_fixed_read), (VB, plain_variable_read)], ids=["FB80", "VB"])
+def test_reading(tmp_path, dcb, plain):
+    path = tmp_path / "data"
+    write_records(path, records(dcb), dcb)
+    assert list(plain(path)) == list(read_records(path, dcb))
+    costs = compare(
+        {
+            "read_records": lambda _: consume(read_records(path, dcb)),
+            "reader.get() each": lambda _: get_all(path, dcb),
+        },
+        n=1,
+        rounds=7,
+        reference=lambda _: consume(plain(path)),
+        reference_n=1,
+    )
+    report(f"{dcb.text}: {COUNT} records read, against the plain loop", costs)
+    assert costs["read_records"].ratio < 3
+    assert costs["reader.get() each"].ratio < 3
+
+
+@pytest.mark.parametrize(("dcb", "plain"), [(FB, plain_fixed_write), (VB, plain_variable_write)], ids=["FB80", "VB"])
+def test_writing(tmp_path, dcb, plain):
+    path, source = tmp_path / "data", records(dcb)
+    plain(path, source)
+    wanted = path.read_bytes()
+    write_records(path, source, dcb)
+    assert path.read_bytes() == wanted
+    costs = compare(
+        {
+            "write_records": lambda _: write_records(path, source, dcb),
+            "writer.put() each": lambda _: put_each(path, dcb, source),
+        },
+        n=1,
+        rounds=7,
+        reference=lambda _: plain(path, source),
+        reference_n=1,
+    )
+    report(f"{dcb.text}: {COUNT} records written, against the plain loop", costs)
+    assert costs["write_records"].ratio < 3
+    assert costs["writer.put() each"].ratio < 3
+
+
+READ = """
+import resource, sys
+from tdqsim.datasets import parse_dcb, read_records
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+count = sum(1 for _ in read_records(sys.argv[1], parse_dcb(sys.argv[2])))
+print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dcb", [FB, VB], ids=["FB80", "VB"])
+def test_two_gigabytes_in_constant_memory(tmp_path, dcb):
+    path = tmp_path / "data"
+    block = records(dcb, 100_000)
+    size = 0
+    with open_writer(path, dcb) as writer:
+        while size < 2_000_000_000:
+            writer.put_all(block)
+            size = path.stat().st_size
+        count = writer.records_written
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with open_reader(path, dcb) as reader:
+        assert len(list(itertools.islice(reader, 5))) == 5
+    done = subprocess.run([sys.executable, "-c", READ, str(path), dcb.text], capture_output=True, text=True, check=True)
+    seen, grown = map(int, done.stdout.split())
+    print(f"\n{dcb.text}: {size / 1e9:.1f} GB, {count} records, {grown} KB more memory")
+    path.unlink()
+    assert seen == count
+    assert grown < 10_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000
