@@ -12,6 +12,7 @@ from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import FieldType, Usage, parse_copybook, parse_layout_yaml
 from tests.layouts.strategies import copybooks
 
+
 @settings(max_examples=60, deadline=None)
 @given(copybooks(), st.data())
 def test_decode_then_encode_gives_the_same_bytes(text, data):

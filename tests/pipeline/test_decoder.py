@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
@@ -41,7 +41,7 @@ def single(value):
         return str(np.float32(value)) if isinstance(value, float) else value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(copybooks(), st.sampled_from(["shift_record", "max_size"]), st.data())
 def test_both_decoders_agree(text, mode, data):
     layout = layout_of(text, variable_size_occurs=mode)
@@ -59,9 +59,13 @@ def test_both_decoders_agree(text, mode, data):
     batch.validate(full=True)
     for row, record in zip(batch.to_pylist(), records, strict=True):
         plain, corrupt = layout.decode_with_corrupt(record, fillers=True)
-        found = {(bad["field_name"], bad["offset"], bad["raw_value"].hex().upper()) for bad in row.pop("_corrupt_fields")}
+        found = {
+            (bad["field_name"], bad["offset"], bad["raw_value"].hex().upper()) for bad in row.pop("_corrupt_fields")
+        }
         expected = {(bad.field, bad.offset, bad.hex) for bad in corrupt}
-        too_large = {entry for entry in found - expected if len(entry[2]) == 8}  # COMP-1 beyond the range of a float column
+        too_large = {
+            entry for entry in found - expected if len(entry[2]) == 8
+        }  # COMP-1 beyond the range of a float column
         assert found - too_large == expected
         if not too_large:
             assert single(row) == single(normal(plain))
@@ -87,22 +91,32 @@ def test_types_of_columns():
     for picture, expected in clauses.items():
         schema = RecordDecoder(layout_of(f"01 R. 05 A PIC {picture}.")).schema
         assert str(schema.field("A").type) == expected, picture
-    assert str(RecordDecoder(layout_of("01 R. 05 A COMP-1. 05 B COMP-2.")).schema.types) == "[DataType(float), DataType(double)]"
+    assert (
+        str(RecordDecoder(layout_of("01 R. 05 A COMP-1. 05 B COMP-2.")).schema.types)
+        == "[DataType(float), DataType(double)]"
+    )
 
 
 def test_exact_integers_types_are_decimals_when_asked():
-    decoder = RecordDecoder(layout_of("01 R. 05 A PIC 9(4). 05 B PIC S9(4) COMP."), Shape(strict_integral_precision=True))
+    decoder = RecordDecoder(
+        layout_of("01 R. 05 A PIC 9(4). 05 B PIC S9(4) COMP."), Shape(strict_integral_precision=True)
+    )
     assert [str(kind) for kind in decoder.schema.types] == ["decimal128(4, 0)", "decimal128(5, 0)"]
     assert decoder.decode_fixed(ebcdic("0042") + b"\xff\xd6", 6).to_pylist() == [{"A": Decimal(42), "B": Decimal(-42)}]
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("both", "a b"), ("left", "a b "), ("right", " a b"), ("none", " a b ")])
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("both", "a b"), ("left", "a b "), ("right", " a b"), ("none", " a b ")]
+)
 def test_trimming(policy, expected):
     assert one("01 R. 05 A PIC X(5).", ebcdic(" a b "), shape=Shape(string_trimming_policy=policy)) == {"A": expected}
 
 
 def test_text_beyond_ascii():
-    assert one("01 R. 05 A PIC X(4). 05 B PIC X(2).", "é ü ".encode("cp037") + b"\x9f\x40", code_page="1140") == {"A": "é ü", "B": "€"}
+    assert one("01 R. 05 A PIC X(4). 05 B PIC X(2).", "é ü ".encode("cp037") + b"\x9f\x40", code_page="1140") == {
+        "A": "é ü",
+        "B": "€",
+    }
 
 
 def test_shapes_and_names():
@@ -113,12 +127,20 @@ def test_shapes_and_names():
         "R": {"CUST_ID": 1, "T": [2, 3], "G": [{"X": "c"}, {"X": "d"}]}
     }
     assert one(text, record, shape=Shape(drop_value_fillers=False))["FILLER_P1"] == "a"
-    named = one(text, record, shape=Shape(drop_value_fillers=False, filler_naming_policy="previous_field_name", drop_group_fillers=True))
+    named = one(
+        text,
+        record,
+        shape=Shape(drop_value_fillers=False, filler_naming_policy="previous_field_name", drop_group_fillers=True),
+    )
     assert named["FILLER_AFTER_CUST_ID"] == "a"
     assert one(text, record, shape=Shape(flat=True)) == {
         "CUST_ID": 1, "FILLER_1_B": "b", "T_1": 2, "T_2": 3, "G_1_X": "c", "G_2_X": "d",
     }  # fmt: skip
-    assert one("01 R. 05 A PIC 9(3). 05 B PIC X COMP.", ebcdic("007") + b"\xab", shape=Shape(display_pic_always_string=True, binary_as_hex=True)) == {"A": "007", "B": "AB"}
+    assert one(
+        "01 R. 05 A PIC 9(3). 05 B PIC X COMP.",
+        ebcdic("007") + b"\xab",
+        shape=Shape(display_pic_always_string=True, binary_as_hex=True),
+    ) == {"A": "007", "B": "AB"}
 
 
 def test_only_wanted_columns_are_decoded():
@@ -141,7 +163,7 @@ def test_data_that_is_no_multiple_of_the_record_length():
 
 
 def test_comp_2_is_exact():
-    data = bytes.fromhex("401999999999999A" "C276A00000000000" "0000000000000001")
+    data = bytes.fromhex("401999999999999AC276A000000000000000000000000001")
     layout = layout_of("01 R. 05 A COMP-2.")
     expected = [layout.decode(data[at : at + 8])["A"] for at in (0, 8, 16)]
     assert RecordDecoder(layout).decode_fixed(data, 8).column(0).to_pylist() == expected
@@ -149,7 +171,9 @@ def test_comp_2_is_exact():
 
 def test_no_records():
     layout = layout_of("01 R. 05 N PIC 9. 05 A PIC X OCCURS 0 TO 3 DEPENDING ON N.")
-    assert RecordDecoder(layout, corrupt="column").decode(b"", np.zeros(0, np.int64), np.zeros(0, np.int64)).num_rows == 0
+    assert (
+        RecordDecoder(layout, corrupt="column").decode(b"", np.zeros(0, np.int64), np.zeros(0, np.int64)).num_rows == 0
+    )
 
 
 def test_thirty_eight_digits_and_unsigned_64_bit():

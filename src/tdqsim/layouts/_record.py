@@ -37,6 +37,8 @@ def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
             return None
         if item.type is FieldType.NATIONAL:
             data = data[: len(data) & ~1]
+            if not data:
+                return None
     return decode_value(item, data, layout.rules)
 
 

@@ -12,7 +12,16 @@ import pyarrow.compute as pc
 from tdqsim.core.codepage import CodePage
 from tdqsim.pipeline._numbers import Bytes
 
-__all__ = ["UNDEFINED", "ascii_table", "code_points", "decimal_array", "integer_array", "null_mask", "strings", "trimmed"]
+__all__ = [
+    "UNDEFINED",
+    "ascii_table",
+    "code_points",
+    "decimal_array",
+    "integer_array",
+    "null_mask",
+    "strings",
+    "trimmed",
+]
 
 UNDEFINED = 0xFFFE
 BLANKS = "".join(map(chr, range(0x21)))
@@ -38,7 +47,9 @@ def code_points(page: CodePage) -> npt.NDArray[np.uint32]:
     return np.array([ord(c) for c in page.characters()], np.uint32)
 
 
-def strings(characters: npt.NDArray[np.uint32], lengths: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+def strings(
+    characters: npt.NDArray[np.uint32], lengths: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
+) -> pa.Array:
     """A string array from code points (rows by width), the first ``lengths`` of each row."""
     rows, width = characters.shape
     wanted = np.arange(width) < lengths[:, None]
@@ -76,7 +87,10 @@ def integer_array(low: npt.NDArray[np.int64], kind: pa.DataType, nulls: npt.NDAr
 
 
 def decimal_array(
-    low: npt.NDArray[np.int64], high: npt.NDArray[np.int64] | None, kind: pa.DataType, nulls: npt.NDArray[np.bool_] | None
+    low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64] | None,
+    kind: pa.DataType,
+    nulls: npt.NDArray[np.bool_] | None,
 ) -> pa.Array:
     """A decimal128 array from unscaled numbers."""
     pairs = np.empty((len(low), 2), np.int64)

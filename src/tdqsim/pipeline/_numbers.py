@@ -57,7 +57,9 @@ def _eight_digits(words: Words) -> Words:
 
 def _all_digits(words: Words, zones: int) -> Mask:
     """Whether each byte is the zone with a digit of 0 to 9."""
-    return ((words & _u(0xF0F0F0F0F0F0F0F0)) == _u(zones)) & (((words & _u(0x0F0F0F0F0F0F0F0F)) + _u(0x0606060606060606)) & _u(0xF0F0F0F0F0F0F0F0) == _u(0))
+    return ((words & _u(0xF0F0F0F0F0F0F0F0)) == _u(zones)) & (
+        ((words & _u(0x0F0F0F0F0F0F0F0F)) + _u(0x0606060606060606)) & _u(0xF0F0F0F0F0F0F0F0) == _u(0)
+    )
 
 
 def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
@@ -120,7 +122,9 @@ def zoned(column: Bytes, *, ascii_digits: bool, signed: bool, leading: bool, sep
 def _sign_table(*, ascii_digits: bool) -> Bytes:
     """Sign bytes: the digit, plus 32 when negative; 255 is none."""
     table = np.full(256, 255, np.uint8)
-    plus, minus = (b"{ABCDEFGHI", b"}JKLMNOPQR") if ascii_digits else (bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)))
+    plus, minus = (
+        (b"{ABCDEFGHI", b"}JKLMNOPQR") if ascii_digits else (bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)))
+    )
     for digit in range(10):
         table[(0x30 if ascii_digits else 0xF0) + digit] = digit
         table[plus[digit]] = digit

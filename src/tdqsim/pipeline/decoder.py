@@ -33,14 +33,14 @@ from tdqsim.pipeline._columns import (
     trimmed,
 )
 from tdqsim.pipeline._numbers import Bytes, Integers
-from tdqsim.pipeline.shape import Column, Shape, columns_of
+from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
 
 __all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-CORRUPT_TYPE = pa.list_(
+CORRUPT_TYPE = list_of(
     pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", pa.binary()), pa.field("offset", pa.int32())])
 )
 INT64 = np.iinfo(np.int64)
@@ -77,7 +77,6 @@ class _Level:
     offsets: Ints | None = None
     indexes: tuple[Ints, ...] = ()
     counts: dict[tuple[str, ...], Ints] = field(default_factory=dict)
-    _translated: dict[int, Bytes] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -90,12 +89,8 @@ class _Level:
 
     def text(self, item: Field, rules: Rules) -> Bytes:
         """The same in ASCII (X'80' and up: look closer)."""
-        page = rules.page(item)
-        if page.ccsid not in self._translated:
-            flat = self.data.tobytes().translate(ascii_table(page))
-            self._translated[page.ccsid] = np.frombuffer(flat, np.uint8).reshape(self.data.shape)
-        at = item.offset - self.start
-        return self._translated[page.ccsid][:, at : at + item.length]
+        flat = self.cut(item).tobytes().translate(ascii_table(rules.page(item)))
+        return np.frombuffer(flat, np.uint8).reshape(self.rows, item.length)
 
     def available(self, item: Field) -> Ints | None:
         """How many bytes of the field each row really has; None when all of them."""
@@ -133,7 +128,9 @@ class RecordDecoder:
         known = {column.name.lower(): column for column in columns_of(layout, self.shape)}
         for name in columns or ():
             if name.lower() not in known:
-                raise LayoutError(f"layout {layout.name} has no column {name!r}; it has {', '.join(c.name for c in known.values())}")
+                raise LayoutError(
+                    f"layout {layout.name} has no column {name!r}; it has {', '.join(c.name for c in known.values())}"
+                )
         self.columns = tuple(known.values()) if columns is None else tuple(known[name.lower()] for name in columns)
         self.corrupt = corrupt
         fields = list(_flat_fields(self.columns)) if self.shape.flat else [column.arrow for column in self.columns]
@@ -141,7 +138,9 @@ class RecordDecoder:
             fields.append(pa.field(corrupt_name, CORRUPT_TYPE))
         self.schema = pa.schema(fields)
         wanted = {item.path for column in self.columns for item in column.field.walk()}
-        self._counters = {item.depending_on: layout.field(".".join(item.depending_on)) for item in layout.walk() if item.depending_on}
+        self._counters = {
+            item.depending_on: layout.field(".".join(item.depending_on)) for item in layout.walk() if item.depending_on
+        }
         self._moving = layout.variable_size_occurs == "shift_record" and bool(self._counters)
         self._nested = self._moving and any(_inside_table(layout, item) for item in layout.walk() if item.depending_on)
         self._wanted = wanted
@@ -193,7 +192,9 @@ class RecordDecoder:
         if found and self.corrupt == "raise":
             bad = found[0]
             raise ConversionError(
-                f"field {bad.field} X'{bad.raw.hex().upper()}': no value of its type", record=bad.row + 1, offset=bad.offset
+                f"field {bad.field} X'{bad.raw.hex().upper()}': no value of its type",
+                record=bad.row + 1,
+                offset=bad.offset,
             )
         if self.shape.flat:
             arrays = list(_flattened(self.columns, arrays))
@@ -255,7 +256,10 @@ class RecordDecoder:
             values, corrupt = self.layout.decode_with_corrupt(record, fillers=True)
             rows.append(values)
             found += [Corrupt(number, bad.field, bad.offset, bytes.fromhex(bad.hex)) for bad in corrupt]
-        return [pa.array([_plain(column, row.get(column.field.key), self.shape) for row in rows], column.arrow.type) for column in self.columns]
+        return [
+            pa.array([_plain(column, row.get(column.field.key), self.shape) for row in rows], column.arrow.type)
+            for column in self.columns
+        ]
 
 
 class _Pass:
@@ -316,7 +320,9 @@ class _Pass:
 
     def _leaf(self, item: Field, kind: pa.DataType, level: _Level) -> pa.Array:
         have = level.available(item)
-        if item.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) or (pa.types.is_string(kind) and item.type is FieldType.ZONED):
+        if item.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) or (
+            pa.types.is_string(kind) and item.type is FieldType.ZONED
+        ):
             return self._text(item, level, have)
         missing = None if have is None else have < item.length
         if item.type in (FieldType.BYTES, FieldType.DBCS):
@@ -342,7 +348,9 @@ class _Pass:
             return decimal_array(numbers.low, numbers.high, kind, nulls)
         return integer_array(numbers.low, kind, nulls)
 
-    def _settle(self, item: Field, kind: pa.DataType, level: _Level, rows: Ints, numbers: Integers, missing: Mask | None) -> Mask:
+    def _settle(
+        self, item: Field, kind: pa.DataType, level: _Level, rows: Ints, numbers: Integers, missing: Mask | None
+    ) -> Mask:
         """Ask the plain decoder about odd numbers, each byte pattern once; gives the nulls."""
         nulls = np.zeros(level.rows, np.bool_) if missing is None else missing.copy()
 
@@ -367,7 +375,9 @@ class _Pass:
                     numbers.high[same] = value >> 64
         return nulls
 
-    def _patterns(self, item: Field, level: _Level, rows: Ints, one: Callable[[bytes], Any]) -> Iterable[tuple[Ints, Any]]:
+    def _patterns(
+        self, item: Field, level: _Level, rows: Ints, one: Callable[[bytes], Any]
+    ) -> Iterable[tuple[Ints, Any]]:
         """Each different byte pattern of these rows decoded once; a corrupt one is noted for each row and None."""
         column = np.ascontiguousarray(level.cut(item)[rows])
         unique, inverse = np.unique(column.view(np.dtype((np.void, item.length)))[:, 0], return_inverse=True)
@@ -406,7 +416,9 @@ class _Pass:
             column = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8).reshape(level.rows, -1)
             return ascii_strings(column, None, missing)
         offsets = np.arange(0, (level.rows + 1) * item.length, item.length, dtype=np.int32)
-        return pa.Array.from_buffers(kind, level.rows, [null_mask(missing), pa.py_buffer(offsets), pa.py_buffer(column)])
+        return pa.Array.from_buffers(
+            kind, level.rows, [null_mask(missing), pa.py_buffer(offsets), pa.py_buffer(column)]
+        )
 
     def _text(self, item: Field, level: _Level, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
@@ -417,7 +429,7 @@ class _Pass:
 
     def _nulls(self, item: Field, level: _Level, have: Ints | None) -> Mask | None:
         """Rows without any byte of the field, and rows of X'00' only."""
-        nulls = None if have is None else have == 0
+        nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
         if self.rules.null_detection:
             column = level.cut(item)
             zero = np.flatnonzero(column[:, 0] == 0)
@@ -430,7 +442,7 @@ class _Pass:
     def _single_byte(self, item: Field, level: _Level, have: Ints | None) -> pa.Array:
         text = level.text(item, self.rules)
         nulls = self._nulls(item, level, have)
-        if not (text & 0x80).any():
+        if not text.size or text.max() <= 0x7F:
             return ascii_strings(text, have, nulls)
         column = level.cut(item)
         undefined = text == 0x81
@@ -478,7 +490,9 @@ def _widened(matrix: Bytes, width: int) -> Bytes:
     return np.concatenate((matrix, np.zeros((len(matrix), width - matrix.shape[1]), np.uint8)), axis=1)
 
 
-def _occurrences(level: _Level, item: Field, data: Bytes, keep: Mask | None, carried: dict[tuple[str, ...], Ints]) -> _Level:
+def _occurrences(
+    level: _Level, item: Field, data: Bytes, keep: Mask | None, carried: dict[tuple[str, ...], Ints]
+) -> _Level:
     """The level of a table's occurrences; only those to keep."""
     size, rows = item.count, level.rows
     index = np.tile(np.arange(size), rows)
@@ -509,11 +523,11 @@ def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:
             separate=sign is not None and sign.separate,
         )
     elif item.type is FieldType.NATIONAL_DIGITS:
-        numbers = Integers(np.zeros(len(column), np.int64), np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_))
+        numbers = Integers(
+            np.zeros(len(column), np.int64), np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
+        )
     elif item.type is FieldType.PACKED:
         numbers = _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
-        if item.usage.value != "COMP-6":
-            numbers.good &= column.any(axis=1)
     else:
         little = item.usage.value == "COMP-5" and rules.native_little_endian
         numbers = _numbers.binary(column, signed=item.signed, little=little)
@@ -530,7 +544,9 @@ def _top_bit_clear(item: Field, column: Bytes, *, little: bool) -> Mask:
 def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask:
     """Numbers that surely have no more digits than the column; the others are looked at one by one."""
     if pa.types.is_decimal(kind):
-        limit = 10 ** min(kind.precision + min(item.scale, 0), item.digits if item.scale > 0 and item.usage.value != "COMP-5" else 38)
+        limit = 10 ** min(
+            kind.precision + min(item.scale, 0), item.digits if item.scale > 0 and item.usage.value != "COMP-5" else 38
+        )
     else:
         limit = 10**item.digits if item.type is not FieldType.BINARY else INT64.max
     if numbers.high is None:
@@ -557,7 +573,9 @@ def _slow_decimals(item: Field, kind: pa.DataType, numbers: Integers, nulls: Mas
     values: list[Decimal | None] = []
     for row, (top, low) in enumerate(zip(high.tolist(), numbers.low.tolist(), strict=True)):
         number = (top << 64) | (low & 0xFFFFFFFFFFFFFFFF)
-        values.append(None if nulls is not None and nulls[row] else Decimal(number if scaled else number * 10**-item.scale))
+        values.append(
+            None if nulls is not None and nulls[row] else Decimal(number if scaled else number * 10**-item.scale)
+        )
     return pa.array(values, kind)
 
 
@@ -608,7 +626,9 @@ def _counts(counter: Field, level: _Level, rules: Rules) -> Ints:
 
 def _inside_table(layout: Layout, item: Field) -> bool:
     """Whether a field is inside a table."""
-    return any(other.occurs and item.path[: len(other.path)] == other.path and other is not item for other in layout.walk())
+    return any(
+        other.occurs and item.path[: len(other.path)] == other.path and other is not item for other in layout.walk()
+    )
 
 
 def _with_count(layout: Layout, table: Field, count: int) -> Layout:
@@ -632,7 +652,9 @@ def _with_count(layout: Layout, table: Field, count: int) -> Layout:
 def _recolumned(columns: tuple[Column, ...], fields: dict[tuple[str, ...], Field]) -> tuple[Column, ...]:
     """The columns with the fields of another version of the layout."""
     return tuple(
-        replace(column, field=fields.get(column.field.path, column.field), children=_recolumned(column.children, fields))
+        replace(
+            column, field=fields.get(column.field.path, column.field), children=_recolumned(column.children, fields)
+        )
         for column in columns
     )
 
@@ -692,6 +714,7 @@ def _corrupt_array(found: list[Corrupt], rows: int) -> pa.Array:
     per_row = np.bincount([bad.row for bad in found], minlength=rows) if found else np.zeros(rows, np.int64)
     offsets = np.concatenate(([0], np.cumsum(per_row))).astype(np.int32)
     entries = pa.array(
-        [{"field_name": bad.field, "raw_value": bad.raw, "offset": bad.offset} for bad in found], CORRUPT_TYPE.value_type
+        [{"field_name": bad.field, "raw_value": bad.raw, "offset": bad.offset} for bad in found],
+        CORRUPT_TYPE.value_type,
     )
     return pa.ListArray.from_arrays(pa.array(offsets), entries, type=CORRUPT_TYPE)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, FieldType, Layout, Usage
 
-__all__ = ["Column", "Shape", "arrow_type", "columns_of"]
+__all__ = ["Column", "Shape", "arrow_type", "columns_of", "list_of"]
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
@@ -60,6 +60,11 @@ class Shape:
             raise LayoutError("strict_integral_precision and display_pic_always_string exclude each other")
 
 
+def list_of(kind: pa.DataType) -> pa.ListType:
+    """A list type whose elements are called as Spark calls them: it compares names."""
+    return pa.list_(pa.field("element", kind))
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: a leaf with its field, or a group with the columns inside. ``type`` is that of one occurrence."""
@@ -72,7 +77,7 @@ class Column:
     @property
     def arrow(self) -> pa.Field:
         """The column's Arrow field."""
-        return pa.field(self.name, pa.list_(self.type) if self.field.occurs else self.type)
+        return pa.field(self.name, list_of(self.type) if self.field.occurs else self.type)
 
 
 def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
@@ -83,7 +88,9 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
     """
     columns = tuple(_columns(layout.fields, shape))
     if shape.schema_retention_policy == "collapse_root":
-        columns = tuple(inner for column in columns for inner in (column.children if _dissolves(column.field) else (column,)))
+        columns = tuple(
+            inner for column in columns for inner in (column.children if _dissolves(column.field) else (column,))
+        )
     elif layout.root:
         # The group is not a field of the layout, so it is made here; it begins where the record begins.
         group = Field(layout.root, layout.root, (), 1, FieldType.GROUP, 0, layout.length, children=layout.fields)
