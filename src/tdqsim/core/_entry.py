@@ -41,6 +41,7 @@ __all__ = [
     "SearchOrder",
     "decode",
     "encode",
+    "queue_facts",
     "seal",
     "unseal",
 ]
@@ -89,6 +90,10 @@ class Order(Enum):
     FIFO = "FIFO"
     LIFO = "LIFO"
     KEYED = "KEYED"
+
+
+ORDERS: Final = (Order.FIFO, Order.LIFO, Order.KEYED)
+QUEUE_RECORD: Final = Struct(">BHQQQQQ")
 
 
 class SearchOrder(Enum):
@@ -168,3 +173,12 @@ def decode(lmdb_key: bytes, value: bytes, pieces: Callable[[int], bytes]) -> tup
     start = crc32(lmdb_key, time_ns ^ (time_ns >> 32))
     sound = len(data) == data_size and crc32(data, crc32(facts + key + sender, start)) == crc
     return (time_ns, key, sender, data) if sound else None
+
+
+def queue_facts(name: bytes, record: bytes) -> tuple[Order, int, int, int, int, int, int]:
+    """Order, key length, number, count, data bytes, head and last number in a queue record, or StoreDamaged."""
+    body = unseal(QUEUE + name, record, f"the record of queue {name!r}")
+    if len(body) != QUEUE_RECORD.size or body[0] >= len(ORDERS):
+        raise StoreDamaged(f"the record of queue {name!r} is not a queue record")
+    order, key_length, number, count, size, head, last = QUEUE_RECORD.unpack(body)
+    return ORDERS[order], key_length, number, count, size, head, last

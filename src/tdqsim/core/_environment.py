@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, seal, unseal
-from tdqsim.core._queue import StoredQueue, queue_facts
-from tdqsim.core._writer import REMOVAL, State, Writer
+from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
+from tdqsim.core._queue import StoredQueue
+from tdqsim.core._state import State
+from tdqsim.core._writer import REMOVAL, Writer
 from tdqsim.errors import StoreError
 
 __all__ = ["Environment"]
@@ -148,12 +149,17 @@ class Environment:
     # -- meta data ------------------------------------------------------------------------------------------------
 
     def get_meta(self, key: bytes) -> bytes | None:
-        """The value under a key of up to 480 bytes; None when there is none; StoreDamaged when it is not what was put."""
+        """The value under a key; None when there is none; StoreDamaged when it is not what was put."""
         value = self._pen.get(META + key)
         return None if value is None else unseal(META + key, value, f"{self._pen.place}: the meta data {key!r}")
 
     def put_meta(self, key: bytes, value: bytes) -> None:
-        """Keep a value under a key of up to 480 bytes; StoreFull, and nothing changed, when there is no room."""
+        """Keep a value under a key of up to 480 bytes.
+
+        Raises:
+            ValueError: the key is too long.
+            StoreFull: there is no room; nothing was changed.
+        """
         if len(key) > MAX_NAME:
             raise ValueError(f"meta data key of {len(key)} bytes: at most {MAX_NAME}")
         pen = self._pen

@@ -21,7 +21,7 @@ class LockFile:
     __slots__ = ("_fd", "boot_id")
 
     def __init__(self, path: Path, *, mine: bool = True) -> None:
-        """Take the lock, or raise StoreInUse with the holder's process id; unless ``mine``, leave no mark in the file."""
+        """Take the lock, or raise StoreInUse with the holder's process id; leave a mark if it is ``mine``."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             try:

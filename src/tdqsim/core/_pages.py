@@ -12,10 +12,11 @@ the tree of free pages: under a commit's number the pages that it freed.
 from __future__ import annotations
 
 import mmap
+import struct
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from struct import Struct, iter_unpack, unpack_from
-from struct import error as StructError
 from typing import Final, NamedTuple
 
 __all__ = ["NO_PAGE", "Meta", "PageError", "PageFile"]
@@ -123,7 +124,7 @@ class PageFile:
     def _subtree(self, page: int, low: bytes, high: bytes | None, depth: int) -> Iterator[tuple[bytes, bytes | None]]:
         try:
             if depth <= 0:
-                raise PageError(f"page {page} lies too deep")
+                raise PageError(f"page {page} lies too deep")  # noqa: TRY301 - one place says what is wrong
             if 1 < page <= self._limit and self.kind(page) & _BRANCH:
                 children = self._children(page, low, high)
             else:
@@ -165,7 +166,7 @@ class PageFile:
             if flags & _BIG_DATA:
                 return self._overflow(unpack_from("<Q", self._data, start)[0], size)
             if flags or start + size > node[1]:
-                raise PageError(f"page {page} has a value that runs out of it")
+                raise PageError(f"page {page} has a value that runs out of it")  # noqa: TRY301 - as above
         except PageError as error:
             self.problems.append(str(error))
             return None
@@ -173,7 +174,7 @@ class PageFile:
 
     def _overflow(self, page: int, size: int) -> bytes:
         count = -(-(size + _HEAD.size) // self._size)
-        if not 1 < page or page + count - 1 > self._limit:
+        if not page > 1 or page + count - 1 > self._limit:
             raise PageError(f"overflow page {page} does not exist")
         number, _, flags, pages = _OVERFLOW_HEAD.unpack_from(self._data, page * self._size)
         if number != page or flags & 0x4F != _OVERFLOW or pages < count or page + pages - 1 > self._limit:
@@ -227,7 +228,7 @@ class PageFile:
             if page not in self.reached and page not in free and self.kind(page) & 0x4F == _LEAF:
                 try:
                     yield from list(self._leaf(page, b"", None))
-                except (PageError, StructError):
+                except (PageError, struct.error):
                     continue
 
 
@@ -235,4 +236,4 @@ def _rising(keys: list[bytes], low: bytes, high: bytes | None) -> bool:
     if not keys:
         return True
     inside = keys[0] >= low and (high is None or keys[-1] < high)
-    return inside and all(a < b for a, b in zip(keys, keys[1:], strict=False))
+    return inside and all(a < b for a, b in pairwise(keys))

@@ -6,10 +6,9 @@ they need lies in local reach, they allocate nothing but the record itself, and 
 
 from __future__ import annotations
 
+import struct
 from _thread import get_ident
 from collections.abc import Iterator
-from struct import Struct
-from struct import error as StructError
 from typing import Final
 from zlib import crc32
 
@@ -22,26 +21,25 @@ from tdqsim.core._entry import (
     MAX_SENDER,
     MAX_SEQ,
     NUMBER,
+    ORDERS,
     PIECE_KEY,
     PIECES,
     PLAIN,
     PLAIN_HEAD,
     QUEUE,
+    QUEUE_RECORD,
     Entry,
     Order,
     SearchOrder,
     decode,
     encode,
     seal,
-    unseal,
 )
 from tdqsim.core._writer import OPERATION, REMOVAL, Writer
 from tdqsim.errors import StoreDamaged, StoreError
 
-__all__ = ["StoredQueue", "queue_facts"]
+__all__ = ["StoredQueue"]
 
-_RECORD: Final = Struct(">BHQQQQQ")
-_ORDERS: Final = (Order.FIFO, Order.LIFO, Order.KEYED)
 _PLAIN_SIZE: Final = PLAIN_HEAD.size
 _BATCH: Final = 128
 _NODE: Final = 1960
@@ -53,15 +51,6 @@ _entry_key = ENTRY_KEY.pack
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
 _Saved = tuple[int, int, int, int, int, bool]
-
-
-def queue_facts(name: bytes, record: bytes) -> tuple[Order, int, int, int, int, int, int]:
-    """Order, key length, number, count, data bytes, head and last number of a queue record; StoreDamaged if it is not one."""
-    body = unseal(QUEUE + name, record, f"the record of queue {name!r}")
-    if len(body) != _RECORD.size or body[0] >= len(_ORDERS):
-        raise StoreDamaged(f"the record of queue {name!r} is not a queue record")
-    order, key_length, number, count, size, head, last = _RECORD.unpack(body)
-    return _ORDERS[order], key_length, number, count, size, head, last
 
 
 class StoredQueue:
@@ -95,7 +84,7 @@ class StoredQueue:
         "order",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the fields of a queue record, in their order
         self,
         pen: Writer,
         name: bytes,
@@ -166,7 +155,7 @@ class StoredQueue:
             pen.put(lmdb_key, _plain_head(PLAIN, time_ns, checksum) + data)
         except lmdb.Error as error:
             raise pen.broken(error) from error
-        except StructError:
+        except struct.error:
             raise ValueError(self._bad_time(time_ns)) from None
         pen.left = left
         self.last_seq = seq
@@ -250,7 +239,7 @@ class StoredQueue:
             pen.put(lmdb_key, _plain_head(PLAIN, time_ns, checksum) + data)
         except lmdb.Error as error:
             raise pen.broken(error) from error
-        except StructError:
+        except struct.error:
             raise ValueError(self._bad_time(time_ns)) from None
         pen.large_pages += size // pen.space.page_size + 2
         self.count += 1
@@ -384,7 +373,7 @@ class StoredQueue:
 
     @property
     def first_seq(self) -> int:
-        """The sequence number of the first entry: the lowest, or in a KEYED queue the first by key; ``last_seq + 1`` when empty."""
+        """The number of the first entry: the lowest, or when KEYED the first by key; ``last_seq + 1`` when empty."""
         if not self.count:
             return self.last_seq + 1
         if self.order is not Order.KEYED and self.last_seq - self._head + 1 == self.count:
@@ -590,8 +579,8 @@ class StoredQueue:
         """Put the queue's record into the open transaction."""
         if self._dropped:
             return
-        body = _RECORD.pack(
-            _ORDERS.index(self.order),
+        body = QUEUE_RECORD.pack(
+            ORDERS.index(self.order),
             self.key_length,
             self._number,
             self.count,

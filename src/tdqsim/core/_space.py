@@ -20,15 +20,16 @@ class Space:
     Attributes:
         pages: pages of the file that can be written without asking the disk for more.
         page_size: bytes in a page.
-        limit_bytes: the file never grows over this; None for no ceiling but the disk's.
+        limit_bytes: the file never grows over this; None for no ceiling but the disk's and the map's.
     """
 
-    __slots__ = ("_fd", "limit_bytes", "page_size", "pages")
+    __slots__ = ("_fd", "_room", "limit_bytes", "page_size", "pages")
 
-    def __init__(self, path: Path, page_size: int, limit_bytes: int | None) -> None:
+    def __init__(self, path: Path, page_size: int, limit_bytes: int | None, room: int) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self.page_size = page_size
         self.limit_bytes = limit_bytes
+        self._room = room
         self.pages = 0
 
     def start(self, used: int) -> None:
@@ -45,7 +46,7 @@ class Space:
 
     def _reserve(self, pages: int) -> bool:
         size = pages * self.page_size
-        if self.limit_bytes is not None and size > self.limit_bytes:
+        if size > (self._room if self.limit_bytes is None else min(self.limit_bytes, self._room)):
             return False
         have = self.pages * self.page_size
         if size <= have:

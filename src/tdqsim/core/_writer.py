@@ -17,16 +17,16 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable
 from pathlib import Path
-from struct import Struct
 from typing import Any, Final, NoReturn, Protocol
 
 import lmdb
 
-from tdqsim.core._entry import ENTRIES, INLINE, NUMBER, PIECES, RECLAIM, STATE_KEY, seal, unseal
+from tdqsim.core._entry import ENTRIES, INLINE, NUMBER, PIECES, RECLAIM, STATE_KEY
 from tdqsim.core._space import Space
+from tdqsim.core._state import State
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, WrongThread
 
-__all__ = ["OPERATION", "REMOVAL", "State", "Touched", "Writer"]
+__all__ = ["OPERATION", "REMOVAL", "Touched", "Writer"]
 
 OPERATION: Final = 2048
 """What one change is charged, beside the bytes of its data: a thousand small ones fill an interval of 2 MB."""
@@ -36,7 +36,7 @@ _LAST_INTERVAL: Final = 2 * 1024 * 1024
 _PAGES_TOUCHED: Final = 10
 """The pages one change can touch at most: twice the depth of a tree that holds a hundred million entries."""
 _SPREAD: Final = 3.2
-"""Bytes of pages one byte of entries can take: a node just over a third of a page, alone after a split, and branches."""
+"""Bytes of pages for one byte of entries: a node just over a third of a page, alone after a split, and branches."""
 _COMMIT_PAGES: Final = 24
 """For the records written at commit and the list of freed pages."""
 _ALL_RECENT: Final = 2**63
@@ -48,7 +48,6 @@ REMOVAL: Final = 90
 """The least that puts leave to removals, in pages."""
 _RECLAIM_AT_LEAST: Final = 512
 """Entries of cleared queues that a commit removes; it adds twice its own operations, so that it always catches up."""
-_STATE: Final = Struct(">HB16sQQQB")
 
 
 class Touched(Protocol):
@@ -62,49 +61,6 @@ class Touched(Protocol):
 
     def roll_back(self, saved: Any) -> None:
         """Become what ``saved`` says the queue was when the transaction first touched it."""
-
-
-class State:
-    """The state record: which environment this is, and what its last commit was.
-
-    Attributes:
-        format: version of the layout.
-        kind: ``V`` or ``D``, as a number.
-        store_id: the same 16 bytes in both environments of a store.
-        next_number: the next internal number of a queue.
-        txnid: LMDB's number of the commit that wrote the record; an older number in the tree means an older tree.
-        partner: the other environment's last commit, written at a clean close; 0 otherwise.
-        clean: whether the environment was closed cleanly.
-    """
-
-    __slots__ = ("clean", "format", "kind", "next_number", "partner", "store_id", "txnid")
-
-    def __init__(self, format_: int, kind: int, store_id: bytes, next_number: int) -> None:
-        self.format = format_
-        self.kind = kind
-        self.store_id = store_id
-        self.next_number = next_number
-        self.txnid = 0
-        self.partner = 0
-        self.clean = False
-
-    def pack(self) -> bytes:
-        """The record as stored."""
-        body = _STATE.pack(
-            self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, self.clean
-        )
-        return seal(STATE_KEY, body)
-
-    @classmethod
-    def unpack(cls, value: bytes, place: str) -> State:
-        """The record read back; StoreDamaged when it is not one. A newer format need only keep the first field."""
-        body = unseal(STATE_KEY, value, f"{place}: the state record")
-        if len(body) < _STATE.size:
-            raise StoreDamaged(f"{place}: the state record is too short")
-        format_, kind, store_id, number, txnid, partner, clean = _STATE.unpack_from(body)
-        state = cls(format_, kind, store_id, number)
-        state.txnid, state.partner, state.clean = txnid, partner, bool(clean)
-        return state
 
 
 class Writer:
@@ -141,8 +97,8 @@ class Writer:
         "large_pages",
         "left",
         "names",
-        "place",
         "pending",
+        "place",
         "pop",
         "put",
         "readonly",
@@ -175,6 +131,7 @@ class Writer:
         self._escalation = _FIRST_INTERVAL
         self._recent: tuple[int, int] | None = None
         self._tight = False
+        self._used = self._before = 0
         self._rest()
 
     # -- life of a transaction ------------------------------------------------------------------------------------
@@ -215,7 +172,7 @@ class Writer:
         self.put = self.txn.put
         self.pop = self.txn.pop
         self._number_before = self.state.next_number
-        self._used = self._env.info()["last_pgno"] + 1
+        self._used = int(self._env.info()["last_pgno"]) + 1
         self._before = self._high = self._pages()
         return self.txn
 
@@ -521,23 +478,29 @@ class Writer:
 
     def get(self, key: bytes) -> bytes | None:
         """The value under a key."""
-        if not self.readonly:
-            value = self.begin().get(key)
-            return None if value is None else bytes(value)
-        if self.thread != get_ident():
-            self.refuse()
-        with self._env.begin() as txn:
-            value = txn.get(key)
-            return None if value is None else bytes(value)
+        try:
+            if not self.readonly:
+                return self.begin().get(key)  # type: ignore[no-any-return]
+            with self._look() as txn:
+                return txn.get(key)  # type: ignore[no-any-return]
+        except lmdb.Error as error:
+            raise self.broken(error) from error
 
     def scan(self, start: bytes, stop: bytes, limit: int, *, reverse: bool = False) -> list[tuple[bytes, bytes]]:
-        """Up to ``limit`` records, and about a megabyte, with ``start`` <= key < ``stop``, in key order or its reverse."""
-        if not self.readonly:
-            return _scan(self.begin(), start, stop, limit, reverse)
+        """Records with ``start`` <= key < ``stop`` in key order or its reverse, ``limit`` or a megabyte of them."""
+        try:
+            if not self.readonly:
+                return _scan(self.begin(), start, stop, limit, reverse)
+            with self._look() as txn:
+                return _scan(txn, start, stop, limit, reverse)
+        except lmdb.Error as error:
+            raise self.broken(error) from error
+
+    def _look(self) -> Any:
+        """A short transaction of a reader: it sees the last commit, and pins no pages once it is over."""
         if self.thread != get_ident():
             self.refuse()
-        with self._env.begin() as txn:
-            return _scan(txn, start, stop, limit, reverse)
+        return self._env.begin()
 
 
 def _scan(txn: Any, start: bytes, stop: bytes, limit: int, reverse: bool) -> list[tuple[bytes, bytes]]:

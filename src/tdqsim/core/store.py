@@ -17,9 +17,10 @@ from typing import Self
 from tdqsim.core._entry import Durability, Entry, Order, SearchOrder
 from tdqsim.core._environment import Environment
 from tdqsim.core._lockfile import LockFile, this_boot
-from tdqsim.core._opening import HELP, KINDS, make_half, open_half, read_state
+from tdqsim.core._meta import HELP, KINDS
+from tdqsim.core._opening import make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
-from tdqsim.core._writer import State
+from tdqsim.core._state import State
 from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreMissing
 
@@ -121,7 +122,7 @@ class Store:
             (self.path / f"{kind}.new").rename(self.path / kind)
 
     def _machine_stopped(self) -> None:
-        """The machine was started anew since the store was last used: unless it was closed, what was not synced is doubtful.
+        """The machine has been started anew: unless the store was closed, what was not synced is doubtful.
 
         The volatile data is given up. The durable data is looked through, in a process of its own.
         """

@@ -1,0 +1,56 @@
+"""The state record of an environment, written by every commit."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from tdqsim.core._entry import STATE_KEY, seal, unseal
+from tdqsim.errors import StoreDamaged
+
+__all__ = ["State"]
+
+_STATE: Final = Struct(">HB16sQQQB")
+
+
+class State:
+    """The state record: which environment this is, and what its last commit was.
+
+    Attributes:
+        format: version of the layout.
+        kind: ``V`` or ``D``, as a number.
+        store_id: the same 16 bytes in both environments of a store.
+        next_number: the next internal number of a queue.
+        txnid: LMDB's number of the commit that wrote the record; an older number in the tree means an older tree.
+        partner: the other environment's last commit, written at a clean close; 0 otherwise.
+        clean: whether the environment was closed cleanly.
+    """
+
+    __slots__ = ("clean", "format", "kind", "next_number", "partner", "store_id", "txnid")
+
+    def __init__(self, format_: int, kind: int, store_id: bytes, next_number: int) -> None:
+        self.format = format_
+        self.kind = kind
+        self.store_id = store_id
+        self.next_number = next_number
+        self.txnid = 0
+        self.partner = 0
+        self.clean = False
+
+    def pack(self) -> bytes:
+        """The record as stored."""
+        body = _STATE.pack(
+            self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, self.clean
+        )
+        return seal(STATE_KEY, body)
+
+    @classmethod
+    def unpack(cls, value: bytes, place: str) -> State:
+        """The record read back; StoreDamaged when it is not one. A newer format need only keep the first field."""
+        body = unseal(STATE_KEY, value, f"{place}: the state record")
+        if len(body) < _STATE.size:
+            raise StoreDamaged(f"{place}: the state record is too short")
+        format_, kind, store_id, number, txnid, partner, clean = _STATE.unpack_from(body)
+        state = cls(format_, kind, store_id, number)
+        state.txnid, state.partner, state.clean = txnid, partner, bool(clean)
+        return state

@@ -1,0 +1,295 @@
+"""Stores damaged on purpose: an error that names the damage, or the right data; never other data, never a hang."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tdqsim.core import storecheck
+from tdqsim.core._examine import examine, rescue
+from tdqsim.core.store import Order, Store
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing
+from tests.core import _child
+
+PAGE = 4096
+QUEUES = {b"FIFO": Order.FIFO, b"LIFO": Order.LIFO, b"KEYED": Order.KEYED}
+Contents = dict[tuple[str, bytes], list[bytes]]
+
+
+def make(path: Path, entries: int) -> Contents:
+    """A store with some history: entries taken, cleared, queues dropped, long entries."""
+    expected: Contents = {}
+    with Store(path) as store:
+        for half in ("volatile", "durable"):
+            env = getattr(store, half)
+            for name, order in QUEUES.items():
+                queue = env.create_queue(name, order=order, key_length=2 if order is Order.KEYED else 0)
+                gone = env.create_queue(b"GONE-" + name)
+                for number in range(entries):
+                    data = b"%s %s %d" % (half.encode(), name, number) * (200 if number % 31 == 30 else 1)
+                    queue.put(data, b"%02d" % (number % 7) if order is Order.KEYED else b"")
+                    gone.put(b"never to be seen again")
+                    if number % 3 == 2:
+                        queue.take()
+                    if number % 20 == 0:
+                        env.commit()
+                env.drop_queue(gone.name)
+                expected[half, name] = [entry.data for entry in queue.entries()]
+            env.put_meta(b"meta", b"data")
+            env.commit()
+    return expected
+
+
+def flip(data: bytearray, rng: random.Random, used: int) -> None:
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        data[rng.randrange(used)] ^= 1 << rng.randrange(8)
+
+
+def flip_in_a_head(data: bytearray, rng: random.Random, used: int) -> None:
+    data[rng.randrange(used // PAGE) * PAGE + rng.randrange(64)] ^= 1 << rng.randrange(8)
+
+
+def zero_a_page(data: bytearray, rng: random.Random, used: int) -> None:
+    at = rng.randrange(used // PAGE) * PAGE
+    data[at : at + PAGE] = bytes(PAGE)
+
+
+def copy_a_page(data: bytearray, rng: random.Random, used: int) -> None:
+    one, two = (rng.randrange(used // PAGE) * PAGE for _ in range(2))
+    data[one : one + PAGE] = data[two : two + PAGE]
+
+
+def copy_a_page_with_its_number(data: bytearray, rng: random.Random, used: int) -> None:
+    one, two = (rng.randrange(2, used // PAGE) * PAGE for _ in range(2))
+    data[one + 8 : one + PAGE] = data[two + 8 : two + PAGE]
+
+
+def scramble(data: bytearray, rng: random.Random, used: int) -> None:
+    at = rng.randrange(used)
+    length = rng.randrange(1, 600)
+    data[at : at + length] = rng.randbytes(len(data[at : at + length]))
+
+
+def cut(data: bytearray, rng: random.Random, used: int) -> None:
+    del data[rng.randrange(used) if rng.random() < 0.5 else used - PAGE :]
+
+
+DAMAGES: list[Callable[[bytearray, random.Random, int], None]] = [
+    flip, flip_in_a_head, zero_a_page, copy_a_page, copy_a_page_with_its_number, scramble, cut,
+]  # fmt: skip
+
+
+def damage(path: Path, seed: int) -> str:
+    """Damage one file; return how."""
+    rng = random.Random(seed)
+    file = path / rng.choice(["volatile", "durable"]) / "data.mdb"
+    data = bytearray(file.read_bytes())
+    last = max(int.from_bytes(data[at + 16 + 120 : at + 16 + 128], "little") for at in (0, PAGE))
+    kind = rng.choice(DAMAGES)
+    kind(data, rng, min((last + 1) * PAGE, len(data)))
+    file.write_bytes(data)
+    return kind.__name__
+
+
+def read_all(path: Path) -> tuple[dict[str, list[str]], str]:
+    """Take everything out of a store; what came out, and the error that ended it."""
+    seen: dict[str, list[str]] = {}
+    try:
+        with Store(path) as store:
+            for half in ("volatile", "durable"):
+                for name in QUEUES:
+                    out = seen[f"{half} {name.decode()}"] = []
+                    queue = getattr(store, half).queue(name)
+                    if queue is None:
+                        out.append("queue lost")
+                        continue
+                    while (data := queue.take()) is not None:
+                        out.append(data.decode())
+    except StoreError as error:
+        return seen, f"{type(error).__name__}: {error}"
+    return seen, ""
+
+
+def judge(expected: Contents, seen: dict[str, list[str]], error: str) -> None:
+    """Everything, or with an error the beginning of it."""
+    for (half, name), datas in expected.items():
+        wanted = [data.decode() for data in datas]
+        got = seen.get(f"{half} {name.decode()}")
+        if error:
+            assert got is None or got == wanted[: len(got)], (half, name)
+        else:
+            assert got == wanted, (half, name)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Contents]:
+    path = tmp_path_factory.mktemp("small") / "store"
+    return path, make(path, 60)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Contents]:
+    path = tmp_path_factory.mktemp("large") / "store"
+    return path, make(path, 3000)
+
+
+def copy_of(path: Path, target: Path) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(path, target)
+    return target
+
+
+def try_small(small: tuple[Path, Contents], tmp_path: Path, seeds: range) -> dict[str, int]:
+    path, expected = small
+    outcome = {"refused": 0, "harmless": 0}
+    for seed in seeds:
+        place = copy_of(path, tmp_path / "damaged")
+        damage(place, seed)
+        report = examine(place)
+        seen, error = read_all(copy_of(place, tmp_path / "used"))
+        judge(expected, seen, error)
+        assert not error or report["problems"] or any(queue[5] for queue in report["queues"]), (seed, error)
+        rescue(place, tmp_path / f"saved-{seed}")
+        check_saved(tmp_path / f"saved-{seed}")
+        shutil.rmtree(tmp_path / f"saved-{seed}")
+        outcome["refused" if error else "harmless"] += 1
+    return outcome
+
+
+def check_saved(path: Path) -> None:
+    """Whatever was salvaged was put there once, and is in order: entries of an old page may be among it."""
+    with Store(path) as store:
+        for half in ("volatile", "durable"):
+            for queue in getattr(store, half).queues():
+                for entry in queue.entries():
+                    if entry.data != b"never to be seen again":
+                        where, name, number = entry.data.split()[:3]
+                        assert where.decode() == half
+                        assert queue.name in (name, b"GONE-" + name) or queue.name.startswith(b"LOST-")
+                        assert len(entry.data) > 1000 or int(number) == entry.seq - 1
+
+
+def test_a_damaged_small_store_never_gives_other_data(small, tmp_path):
+    outcome = try_small(small, tmp_path, range(24))
+    assert outcome["refused"] > 8
+    assert outcome["harmless"] > 1
+
+
+READ = """
+import json
+from tests.core.test_store_damage import read_all
+print(json.dumps(read_all(Path(sys.argv[1]))))
+"""
+
+
+def try_large(large: tuple[Path, Contents], tmp_path: Path, seeds: range) -> dict[str, int]:
+    """Large stores are not looked through when they are opened: LMDB may end the process, which must be a child."""
+    path, expected = large
+    outcome = {"refused": 0, "harmless": 0, "died": 0}
+    for seed in seeds:
+        place = copy_of(path, tmp_path / "damaged")
+        damage(place, seed)
+        report = examine(place)
+        code, out, err = _child.run(READ, place)
+        if code < 0:
+            assert report["problems"], (seed, code)
+            outcome["died"] += 1
+            continue
+        assert code == 0, (seed, err)
+        seen, error = json.loads(out)
+        judge(expected, seen, error)
+        outcome["refused" if error else "harmless"] += 1
+    return outcome
+
+
+def test_a_damaged_large_store_never_gives_other_data(large, tmp_path):
+    outcome = try_large(large, tmp_path, range(4))
+    assert outcome["refused"] > 0
+
+
+@pytest.mark.slow
+def test_thousands_of_damages_never_give_other_data(small, large, tmp_path):
+    print(try_small(small, tmp_path, range(1000, 4000)))
+    print(try_large(large, tmp_path, range(1000, 1500)))
+
+
+def test_check_names_a_damaged_entry_and_salvage_saves_the_others(tmp_path):
+    path = tmp_path / "store"
+    with Store(path) as store:
+        queue = store.durable.create_queue(b"PAYQ")
+        for number in range(1, 11):
+            queue.put(b"record number %d." % number)
+        store.durable.put_meta(b"m", b"d")
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"record number 4.", b"record NUMBER 4."))
+    report = storecheck.check(path)
+    assert not report.sound
+    assert report.damaged == ((b"PAYQ", 4),)
+    with Store(path) as store:
+        queue = store.durable.queue(b"PAYQ")
+        assert [queue.take() for _ in range(3)] == [b"record number 1.", b"record number 2.", b"record number 3."]
+        for read in (queue.take, queue.take_entry, queue.peek, lambda: queue.get(4), lambda: list(queue.entries())):
+            with pytest.raises(StoreDamaged, match=r"queue b'PAYQ': entry 4 is damaged.*tdq store salvage"):
+                read()
+        assert queue.count == 7
+        with pytest.raises(StoreInUse):
+            storecheck.check(path)
+    saved = storecheck.salvage(path, tmp_path / "saved")
+    assert (saved.saved, saved.entries, saved.damaged) == (6, 6, ((b"PAYQ", 4),))
+    assert storecheck.check(tmp_path / "saved").sound
+    with Store(tmp_path / "saved") as store:
+        queue = store.durable.queue(b"PAYQ")
+        assert [entry.seq for entry in queue.entries()] == [5, 6, 7, 8, 9, 10]
+        assert queue.put(b"next") == 11
+        assert store.durable.get_meta(b"m") == b"d"
+    with pytest.raises(StoreError, match="there is a store already"):
+        storecheck.salvage(path, tmp_path / "saved")
+
+
+def test_a_sound_store_is_salvaged_whole(small, tmp_path):
+    path, expected = small
+    place = copy_of(path, tmp_path / "copy")
+    report = storecheck.salvage(place, tmp_path / "saved")
+    assert report.sound
+    assert report.saved == sum(len(datas) for datas in expected.values())
+    seen, error = read_all(tmp_path / "saved")
+    assert error == ""
+    judge(expected, seen, error)
+
+
+def test_there_must_be_a_store_to_check(tmp_path):
+    with pytest.raises(StoreMissing, match="no store"):
+        storecheck.check(tmp_path)
+
+
+def test_a_check_that_takes_too_long_is_ended(small, tmp_path):
+    with pytest.raises(StoreDamaged, match=r"within 0\.001 seconds"):
+        storecheck.check(copy_of(small[0], tmp_path / "copy"), timeout=0.001)
+
+
+def test_damaged_meta_data_is_refused(tmp_path):
+    path = tmp_path / "store"
+    with Store(path) as store:
+        store.durable.put_meta(b"the key", b"the value that was put")
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"value that was", b"VALUE that was"))
+    with pytest.raises(StoreDamaged, match="meta data b'the key' is damaged"):
+        Store(path)
+
+
+def test_what_was_damaged_since_the_machine_stopped_is_refused(tmp_path):
+    path = tmp_path / "store"
+    store = Store(path)
+    store.durable.create_queue(b"Q").put(b"some data in the queue")
+    store.durable.commit()
+    store.close(clean=False)
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"some data", b"SOME data"))
+    (path / "lock").write_text("1 another-boot\n")
+    with pytest.raises(StoreDamaged, match="entry 1 of queue b'Q' is damaged"):
+        Store(path)
