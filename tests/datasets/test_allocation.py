@@ -180,6 +180,46 @@ def test_concatenation(tmp_path, data):
     assert not dd.is_open
 
 
+def test_looking_takes_no_turn(volume, data):
+    dd = Allocation(DDCard("OUT", path=data, dcb=FB, disp=Disposition.OLD))
+    with dd.open_output(disposition=Disposition.OLD) as writer:
+        writer.put_all([b"CCCC", b"DDDD"])
+        with dd.look() as reader:
+            assert list(reader) == [b"CCCC", b"DDDD"]
+        with dd.look(backward=True) as reader:
+            assert reader.get() == b"DDDD"
+        assert dd.is_open
+    assert dd.path == data
+    for card in (
+        DDCard("D", dummy=True),
+        DDCard("S", sysout="A"),
+        DDCard("N", dsname="HLQ.NONE(M)"),
+        DDCard("G", dsname="G(+1)"),
+    ):
+        assert Allocation(card, volume).path is None
+    with Allocation(DDCard("D", dummy=True)).look() as reader:
+        assert reader.get() is None
+    with pytest.raises(OpenError, match="on the spool"):
+        Allocation(DDCard("S", sysout="A")).look()
+    member = Allocation(DDCard("M", dsname="HLQ.NEW(M)", dcb=FB), volume)
+    assert member.path is None
+    with member.open_output() as writer:  # looking before has not kept the library from being made
+        writer.put(b"AAAA")
+    assert member.path == volume.root / "HLQ.NEW" / "M"
+
+
+def test_a_label_goes_with_its_data_set(volume):
+    dd = Allocation(DDCard("OUT", dsname="HLQ.A"), volume)
+    dd.open_output(FB).close()
+    dd.path.unlink()
+    with pytest.raises(DcbError, match="no record format"):
+        dd.open_output()
+    with dd.open_output(parse_dcb("RECFM=F,LRECL=2")) as writer:
+        writer.put(b"AA")
+    with dd.open_input() as reader:
+        assert list(reader) == [b"AA"]
+
+
 def test_rdback_through_a_dd(data):
     with Allocation(DDCard("IN", path=data)).open_input(FB, backward=True) as reader:
         assert list(reader) == [b"BBBB", b"AAAA"]

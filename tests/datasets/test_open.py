@@ -41,6 +41,10 @@ def test_what_cannot_be_read(tmp_path):
     expect_rule("DS-OPEN-NOT-REGULAR", open_reader, "/dev/zero", FB)
     with pytest.raises(OpenError, match="directory does not exist"):
         open_writer(tmp_path / "no" / "data", FB)
+    for name in ("x" * 300, "nul\0byte"):
+        for call in (open_reader, open_writer):
+            with pytest.raises(OpenError, match="cannot be opened"):
+                call(tmp_path / name, FB)
 
 
 @pytest.mark.rule("DS-OPEN-PERMISSION")

@@ -17,7 +17,7 @@ try:
 except ImportError:  # pragma: no cover - a system without POSIX locks has none to honour
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["NO_SPACE", "Opener", "RawFile", "lock", "open_file", "open_raw"]
+__all__ = ["NO_SPACE", "Opener", "RawFile", "is_data_set", "lock", "open_file", "open_raw"]
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
@@ -53,8 +53,8 @@ def open_file(path: Path, flags: int, opener: Opener | None) -> RawFile:
     """
     try:
         file = (opener or open_raw)(path, flags)
-    except OSError as error:
-        raise OpenError(path, _reason(error)) from error
+    except (OSError, ValueError) as error:  # ValueError: the name holds a zero byte
+        raise OpenError(path, _reason(error, flags)) from error
     kind = os.fstat(file.fileno()).st_mode
     if not stat.S_ISREG(kind):
         file.close()
@@ -84,9 +84,21 @@ def lock(file: RawFile, path: Path, *, exclusive: bool) -> None:
             ) from error
 
 
-def _reason(error: OSError) -> str:
+def is_data_set(path: Path) -> bool:
+    """There is a regular file; whatever keeps us from knowing counts as no."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - Path.is_file raises for names that are too long
+    except (OSError, ValueError):
+        return False
+
+
+def _reason(error: OSError | ValueError, flags: int) -> str:
+    if not isinstance(error, OSError):
+        return f"cannot be opened: {error}"
+    if error.errno == errno.EEXIST:
+        return "exists; DISP=NEW makes a data set that is not there yet"
     if error.errno == errno.ENOENT:
-        return "does not exist"
+        return "cannot be made: its directory does not exist" if flags & os.O_CREAT else "does not exist"
     if error.errno == errno.EISDIR:
         return "is a directory; a data set is a regular file"
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:

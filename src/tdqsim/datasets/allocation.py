@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
 from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
@@ -185,7 +186,7 @@ class Allocation:
             path = self._path(self.card, output=False)
         except DatasetFault:
             return None
-        return path if path.is_file() else None
+        return path if is_data_set(path) else None
 
     def open_input(
         self,
@@ -276,9 +277,7 @@ class Allocation:
         dcb, label = self._with_label(card, path, dcb)
         if disposition is Disposition.MOD:
             _check_label(path, dcb, label)
-        writer = open_writer(
-            path, dcb, disposition=disposition, space=card.space, partitioned="(" in card.dsname and bool(self._member)
-        )
+        writer = open_writer(path, dcb, disposition=disposition, space=card.space, partitioned=bool(self._member))
         self._remember(card, path, writer)
         return self._keep(writer, owner)
 
@@ -301,11 +300,15 @@ class Allocation:
     def _path(self, card: DDCard, *, output: bool) -> Path:
         if card.path is not None:
             return card.path
-        if card not in self._paths:
-            if self._directory is None:
-                raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
-            self._paths[card] = self._directory.path(card.dsname, output=output)
-        return self._paths[card]
+        if self._directory is None:
+            raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
+        path = self._paths.get(card)
+        if path is None:
+            name = parse_dsname(card.dsname)
+            path = self._directory.path(name, output=output)
+            if name.generation is not None:
+                self._paths[card] = path
+        return path
 
     def _with_label(self, card: DDCard, path: Path, dcb: Dcb) -> tuple[Dcb, Dcb]:
         label = self._directory.label(path) if self._directory and card.path is None else Dcb()
@@ -396,7 +399,7 @@ def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
     """Concatenated data sets are read as one, so all must be there and be alike."""
     first = parts[0][1]
     for path, dcb in parts:
-        if not path.is_file():
+        if not is_data_set(path):
             raise OpenError(path, "does not exist or is no file; every concatenated data set must be there")
         same = dcb.recfm and first.recfm and _family(dcb.recfm) == _family(first.recfm)
         if not same or (dcb.recfm and dcb.recfm.fixed and dcb.lrecl != first.lrecl):

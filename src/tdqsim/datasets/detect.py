@@ -17,7 +17,7 @@ from tdqsim.datasets._deblock import deblocker_for
 from tdqsim.datasets._files import open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
-from tdqsim.datasets.errors import DcbError
+from tdqsim.datasets.errors import DcbError, OpenError
 
 __all__ = ["Detection", "detect"]
 
@@ -67,6 +67,8 @@ def detect(path: Path | str) -> Detection:
     try:
         size = os.fstat(file.fileno()).st_size
         data = file.read(_SAMPLE) or b""
+    except OSError as error:
+        raise OpenError(path, f"cannot be read: {error.strerror}") from error
     finally:
         file.close()
     if not data:

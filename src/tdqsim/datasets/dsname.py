@@ -152,6 +152,8 @@ class DataSetDirectory:
             OpenError: the label cannot be read or understood.
         """
         label = self._label_path(path)
+        if not (self.root / label.name).exists():
+            return Dcb()  # the data set is gone: what its label said went with it
         try:
             with label.open("rb") as file:
                 data = file.read(limit("label_bytes_maximum") + 1)

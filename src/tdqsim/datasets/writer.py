@@ -192,11 +192,19 @@ class _BlockWriter(DatasetWriter):
             while view:
                 view = view[self._file.write(view) or 0 :]
         except OSError as error:
-            self._restore(self._position)
+            self._take_back(error)
             if error.errno in NO_SPACE:
                 raise self._exhausted(f"the disk has no room: {error.strerror}", disk=True) from error
             raise DatasetIOError(self.path, f"cannot be written: {error.strerror}", offset=self._position) from error
         self._position += len(data)
+
+    def _take_back(self, cause: OSError) -> None:
+        """Nothing half-written stays behind a write that failed."""
+        try:
+            self._restore(self._position)
+        except OSError as error:
+            problem = f"cannot be written ({cause.strerror}), and what was half-written not removed ({error.strerror})"
+            raise DatasetIOError(self.path, problem, offset=self._position) from error
 
     def _restore(self, position: int) -> None:
         """Take back what lies behind ``position``."""
@@ -437,11 +445,8 @@ def open_writer(
     assert complete.recfm is not None
     if complete.recfm is RecordFormat.U:
         raise DcbError(path, "RECFM=U can only be read: a file keeps no block boundaries")
-    if disposition is Disposition.NEW and path.exists():
-        raise OpenError(path, "exists; DISP=NEW makes a data set that is not there yet")
-    if not path.parent.is_dir():
-        raise OpenError(path, "cannot be made: its directory does not exist")
-    file = open_file(path, os.O_RDWR | os.O_CREAT, opener)
+    new = os.O_EXCL if disposition is Disposition.NEW else 0
+    file = open_file(path, os.O_RDWR | os.O_CREAT | new, opener)
     lock(file, path, exclusive=disposition is not Disposition.SHR)
     position, open_line = 0, False
     try:
@@ -450,6 +455,9 @@ def open_writer(
         else:
             file.truncate(0)
         file.seek(position)
+    except OSError as error:
+        file.close()
+        raise OpenError(path, f"cannot be positioned: {error.strerror}") from error
     except BaseException:
         file.close()
         raise
