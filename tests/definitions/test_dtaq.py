@@ -12,7 +12,9 @@ def dtaq(**keywords):
 
 
 def ddm(**keywords):
-    return define_dtaq(**{"dtaq": "PAYLIB/FAR", "type": "*DDM", "rmtdtaq": "*LIBL/NEAR", "rmtlocname": "OTHER"} | keywords)
+    return define_dtaq(
+        **{"dtaq": "PAYLIB/FAR", "type": "*DDM", "rmtdtaq": "*LIBL/NEAR", "rmtlocname": "OTHER"} | keywords
+    )
 
 
 @pytest.mark.rule("CRTDTAQ-DEFAULTS")

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from tdqsim.definitions import (
+    define_tdqueue,
+    dump_definitions,
+    export_csd,
+    parse_csd,
+    parse_csd_listing,
+    parse_definitions,
+)
+from tests.rules import rule
+
+
+def queues(text):
+    return parse_csd(text).definitions.tdqueues
+
+
+def reports(text):
+    return [(report.line, report.subject, report.action) for report in parse_csd(text).reports]
+
+
+def test_a_plain_definition():
+    found = parse_csd(
+        "DEFINE TDQUEUE(PAYQ) GROUP(PAYMENTS) TYPE(INTRA)\n"
+        "       ATIFACILITY(FILE) TRANSID(PAYP) TRIGGERLEVEL(5)\n       RECOVSTATUS(LOGICAL)\n"
+    )
+    (queue,) = found.definitions.tdqueues
+    expected = {"type": "INTRA", "atifacility": "FILE", "transid": "PAYP", "triggerlevel": 5, "recovstatus": "LOGICAL"}
+    assert queue == define_tdqueue(name="PAYQ", group="PAYMENTS", **expected)
+    assert found.reports == ()
+
+
+@pytest.mark.rule("CSD-ABBREVIATION")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(EXTRA) RECORDFORMAT(VARIABLE) DESCRIPTION(x) DISPOSITION(MOD)",
+        "Define TDq(Q1) G(G) TYPE(E) RECORDF(V) DES(x) DISP(M)",
+        "DEF TDQU(Q1)TYPE(Ext)DESC(x)\nRECORDFORM(var) DISPOS(mod)\n\n    GROUP(G)",
+    ],
+)
+def test_abbreviations(text):
+    expected = {"type": "EXTRA", "recordformat": "VARIABLE", "description": "x", "disposition": "MOD"}
+    assert queues(text) == (define_tdqueue(name="Q1", group="G", **expected),)
+    assert reports(text) == []
+
+
+def test_an_ambiguous_beginning_is_reported():
+    assert reports("DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) TR(X)") == [(1, "TDQUEUE(Q1) TR", "skipped")]
+
+
+@pytest.mark.rule("CSD-COMMENT")
+def test_comments_between_the_lines_of_a_command():
+    text = "* DEFINE TDQUEUE(NO) GROUP(G)\nDEFINE TDQUEUE(Q1)\n*  TYPE(EXTRA)\n GROUP(G)\n*\n TYPE(INTRA)\n"
+    assert [(queue.name, queue.type) for queue in queues(text)] == [("Q1", "INTRA")]
+    assert reports(text) == []
+
+
+@pytest.mark.rule("CSD-COLUMNS")
+def test_columns_beyond_72():
+    card = f"{'DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)':72}"
+    assert reports(f"{card}00010000\n") == []
+    assert reports(f"{card}TRANSID\n") == [(1, "TRANSID", "skipped")]
+    assert [queue.name for queue in queues(f"{card}00010000\n{' TRANSID(PAYP)':72}00020000")] == ["Q1"]
+    assert queues(f"{card}{'':20}TRANSID(PAYP)")[0].transid == "PAYP"
+
+
+def test_a_value_goes_on_after_column_72():
+    first = f"DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) DESCRIPTION({'a' * 20}"
+    assert len(first) == 72
+    assert queues(f"{first}\nbbb)")[0].description == "a" * 20 + "bbb"
+    assert queues(f"{first[:-1]}\n   bbb)")[0].description == "a" * 19 + " bbb"
+
+
+@pytest.mark.rule("CSD-COMMAND-END")
+def test_a_verb_with_a_parenthesis_is_an_operand():
+    text = (
+        "DEFINE FILE(F1) GROUP(G) ADD(YES) DELETE(YES) LIST(X) DEFINE TDQUEUE(Q1) GROUP(G)\nTYPE(INTRA) ADD GROUP(G) LIST(L)\n"
+        "LIST ALL"
+    )
+    found = parse_csd(text)
+    assert [entry.resource.title for entry in found.definitions.entries] == ["FILE(F1)", "TDQUEUE(Q1)"]
+    assert found.definitions.entries[0].resource.without_effect == {"add": "YES", "delete": "YES", "list": "X"}
+    assert reports(text) == [(2, "ADD", "skipped"), (3, "LIST", "skipped")]
+
+
+@pytest.mark.rule("CSD-DUPLICATE")
+def test_the_first_of_two_definitions_stays():
+    text = "DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\nDEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA)\nDEFINE TDQ(Q1) GROUP(H) TYPE(EXTRA)\n"
+    found = parse_csd(text)
+    assert [(entry.resource.group, entry.resource.type) for entry in found.definitions.entries] == [
+        ("G", "INTRA"),
+        ("H", "EXTRA"),
+    ]
+    assert [rule("CSD-DUPLICATE").message in report.message for report in found.reports] == [True]
+
+
+@pytest.mark.rule("CSD-UNKNOWN")
+@pytest.mark.parametrize(
+    "text, line, subject",
+    [
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n WIBBLE(1)", 2, "TDQUEUE(Q1) WIBBLE"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n_STATUS(ENABLED)", 2, "TDQUEUE(Q1) _STATUS"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\nDEFINE _SIT(A) GROUP(G)", 2, "_SIT(A)"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\nUPGRADE USING(X)", 2, "UPGRADE"),
+        ("WIBBLE\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)", 1, "WIBBLE"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) DDNAME(X)", 1, "TDQUEUE(Q1) ddname"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) TRIGGERLEVEL(99999)", 1, "TDQUEUE(Q1) triggerlevel"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) USERID(BOB)", 1, "TDQUEUE(Q1) userid"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) ALONE", 1, "TDQUEUE(Q1) ALONE"),
+        ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) TYPE(EXTRA)", 1, "TDQUEUE(Q1) TYPE"),
+        ("%%%\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)", 1, "%%%"),
+    ],
+)
+def test_what_is_not_known_is_skipped_and_the_rest_kept(text, line, subject):
+    assert [queue.name for queue in queues(text)] == ["Q1"]
+    assert reports(text) == [(line, subject, "skipped")]
+
+
+@pytest.mark.parametrize("text", ["DEFINE", "DEFINE TDQ", "DEFINE TDQ(Q1)", "DEFINE TDQ(Q1) GROUP(G)", "DEFINE TDQ(TOOLONG) GROUP(G) TYPE(INTRA)", "DEFINE TDQ() GROUP(G) TYPE(INTRA)", "DEFINE TDQ(Q1) GROUP(TOOLONGGROUP) TYPE(INTRA)"])  # fmt: skip
+def test_a_definition_that_cannot_be_made(text):
+    assert queues(text) == ()
+    assert {action for _, _, action in reports(text)} == {"skipped"}
+
+
+@pytest.mark.rule("CSD-JOB")
+def test_a_job_around_the_commands():
+    text = (
+        "//PAY JOB (1)\n//* DD *\n//ONE EXEC PGM=IDCAMS\n//SYSIN DD *\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n/*\n"
+        "//TWO EXEC PGM=DFHCSDUP\n//DFHCSD DD DSN=CSD,DISP=SHR\n//SYSIN DD *\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n//SYSUT DD *,DLM='$$'\n"
+        "DEFINE TDQ(Q2) GROUP(G) TYPE(INTRA)\n//\n/*\n$$\n DEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n//SYSIN DD DSN=OTHER\n"
+    )
+    assert [queue.name for queue in queues(text)] == ["Q1", "Q2"]
+
+
+def test_a_job_without_data_in_the_stream():
+    assert queues("//PAY JOB (1)\n//S EXEC PGM=DFHCSDUP\n//SYSIN DD DSN=X\nDEFINE TDQ(NO) GROUP(G) TYPE(INTRA)\n") == ()
+
+
+@pytest.mark.rule("CSD-INTRDR")
+def test_internal_reader_of_rehosting_products():
+    found = parse_csd("DEFINE TDQ(JOBS) GROUP(G) TYPE(INTRDR) DDNAME(RDR)")
+    assert [(queue.type, queue.typefile, queue.ddname) for queue in found.definitions.tdqueues] == [
+        ("EXTRA", "OUTPUT", "RDR")
+    ]
+    assert rule("CSD-INTRDR").message in found.reports[0].message
+
+
+@pytest.mark.rule("CSD-POUND")
+def test_the_pound_sign():
+    found = parse_csd("DEFINE TDQ(Q£1) GROUP(G£) TYPE(INTRA) DESCRIPTION(costs £5)")
+    assert [(queue.name, queue.group, queue.description) for queue in found.definitions.tdqueues] == [
+        ("Q$1", "G$", "costs £5")
+    ]
+    assert rule("CSD-POUND").message in found.reports[0].message
+
+
+@pytest.mark.rule("CSD-PLACEHOLDER")
+@pytest.mark.parametrize("value", ["@HLQ@", "@HLQ@.LIB"])
+def test_placeholders(value):
+    found = parse_csd(f"DEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA) DSNAME({value})")
+    assert found.definitions.tdqueues[0].dsname == value
+    assert [rule("CSD-PLACEHOLDER").message in report.message for report in found.reports] == [True]
+
+
+@pytest.mark.parametrize("value", ["&HLQ..LIB", "<HLQ NAME>", "{{ hlq }}"])
+def test_placeholders_that_are_no_names(value):
+    found = parse_csd(
+        f"DEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA) DSNAME({value}) DDNAME(X)\nDEFINE FILE(F) GROUP(G) DSNAME({value})"
+    )
+    assert found.definitions.tdqueues == (define_tdqueue(name="Q1", group="G", type="EXTRA", ddname="X"),)
+    assert found.definitions.entries[1].resource.without_effect == {"dsname": value}
+    assert [(report.line, report.action) for report in found.reports] == [(1, "skipped"), (2, "kept")]
+
+
+@pytest.mark.parametrize(
+    "written, text",
+    [
+        ("(a (b) c)", "a (b) c"), ("(Bob's)", "Bob's"), ("('a) b')", "a) b"), ("('it''s')", "it's"), ("( a )", "a"),
+        ("('' )", ""), ("(a\n   b)", "a b"), ("(/ * $ #)", "/ * $ #"), ("(DEFINE ADD)", "DEFINE ADD"),
+    ],
+)  # fmt: skip
+def test_texts(written, text):
+    found = parse_csd(f"DEFINE TDQ(Q1) GROUP(G) DESCRIPTION{written} TYPE(INTRA)\r\n")
+    assert [queue.description for queue in found.definitions.tdqueues] == [text]
+    assert found.reports == ()
+
+
+def test_an_open_parenthesis_spoils_its_line_only():
+    text = (
+        "DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) DESCRIPTION(x (y)\n TRANSID(PAYP)\nDEFINE TDQ(Q2) GROUP(G) TYPE(INTRA)\n"
+    )
+    first, second = queues(text)
+    assert (first.transid, first.description, second.name) == ("PAYP", "x (y)", "Q2")
+    assert reports(text)[0][2] == "kept"
+
+
+LISTING = """1                    DFHCSDUP  CICS RDO OFFLINE UTILITY        PAGE    1
+0 LIST GROUP(PAYGRP) OBJECTS
+0GROUP NAME: PAYGRP
+ -----------
+     TDQUEUE(PAYQ)      GROUP(PAYGRP  )    DESCRIPTION(Payments (all))
+                        TYPE(INTRA)
+    EXTRA PARTITION PARAMETERS
+      DATABUFFERS(001)  DDNAME(        )  DISPOSITION(SHR)
+    INTRA PARTITION PARAMETERS
+      ATIFACILITY(TERMINAL)  RECOVSTATUS(LOGICAL)  FACILITYID(    )  TRANSID(PAYP)  TRIGGERLEVEL(00005)
+    INDOUBT ATTRIBUTES
+      WAIT(NO)  WAITACTION(REJECT)
+    REMOTE ATTRIBUTES
+      REMOTENAME(    )  REMOTESYSTEM(    )  REMOTELENGTH(00001)
+    DEFINITION-SIGNATURE
+      DEFINETIME(12/03/20 15:39:56)  CHANGETIME(12/03/21 08:00:01)  CHANGEUSRID(BOB     )
+      CHANGEAGENT(CSDAPI)  CHANGEAGREL(0670)
+     TRANSACTION(PAYP)  GROUP(PAYGRP)  PROGRAM(PAYPROG)  PROFILE(DFHCICST)
+     WIBBLE(X)          GROUP(PAYGRP)
+"""
+
+
+@pytest.mark.rule("CSD-LISTING")
+def test_a_listing():
+    found = parse_csd_listing(LISTING)
+    queue, transaction = found.definitions.resources
+    assert (queue.title, queue.group, queue.description) == ("TDQUEUE(PAYQ)", "PAYGRP", "Payments (all)")
+    assert (queue.transid, queue.triggerlevel, queue.wait, queue.recovstatus) == ("PAYP", 5, "NO", "LOGICAL")
+    assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)  # noqa: DTZ001 - local time of a region
+    assert queue.changetime == datetime(2012, 3, 21, 8, 0, 1)  # noqa: DTZ001
+    assert (queue.changeusrid, queue.changeagent, queue.changeagrel) == ("BOB", "CSDAPI", "0670")
+    assert (transaction.title, transaction.program) == ("TRANSACTION(PAYP)", "PAYPROG")
+    assert [entry.line for entry in found.definitions.entries] == [5, 18]
+
+
+def test_a_listing_of_define_statements():
+    found = parse_csd_listing(" DEFINE TDQUEUE(PAYQ) GROUP(G)\n        TYPE(INTRA) DEFINETIME(12/03/20 15:39:56)\n")
+    assert [queue.name for queue in found.definitions.tdqueues] == ["PAYQ"]
+
+
+@pytest.mark.rule("CSD-EXPORT")
+def test_export():
+    text = (
+        "groups:\n- group: G\n  tdqueue:\n  - {name: PAYQ, type: INTRA, transid: PAYP, description: 'it''s ) odd', "
+        "definetime: '2012-03-20 15:39:56'}\n  program:\n  - {name: P1, language: COBOL}\n- group: H\n  transaction:\n"
+        "  - {name: PAYP, program: P1, twasize: 5}\n"
+    )
+    given = parse_definitions(text)
+    written = export_csd(given)
+    assert written.splitlines() == [
+        "DEFINE TDQUEUE(PAYQ) GROUP(G)",
+        "       TYPE(INTRA)",
+        "       DESCRIPTION('it''s ) odd')",
+        "       TRANSID(PAYP)",
+        "       DEFINETIME(12/03/20 15:39:56)",
+        "DEFINE PROGRAM(P1) GROUP(G)",
+        "       LANGUAGE(COBOL)",
+        "DEFINE TRANSACTION(PAYP) GROUP(H)",
+        "       PROGRAM(P1)",
+        "       TWASIZE(5)",
+    ]
+    again = parse_csd(written)
+    assert [entry.resource for entry in again.definitions.entries] == [entry.resource for entry in given.entries]
+    assert again.reports == ()
+    assert parse_definitions(dump_definitions(given)).resources == given.resources
