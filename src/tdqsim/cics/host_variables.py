@@ -1,9 +1,8 @@
 """The host variables of EXEC CICS text: a dict of the caller's, seen as a program's storage.
 
-A name is looked up as written, then in any case with ``-`` and ``_`` alike, so that ``WS-REC`` finds ``ws_rec``. A
-value of type ``bytearray`` is an *area* of fixed length: receivers fill its first bytes and leave the rest alone, as CICS
-does, and LENGTH OF is its size. Any other value is a Python value: a receiver replaces it. A receiver whose name is
-unknown is made.
+A name is looked up as written, then in any case with ``-`` and ``_`` alike, so ``WS-REC`` finds ``ws_rec``. A value
+of type ``bytearray`` is an *area* of fixed length: receivers fill its first bytes and leave the rest alone, as CICS
+does, and LENGTH OF is its size. Any other value is a Python value: a receiver replaces it. An unknown receiver is made.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -104,6 +104,9 @@ def _command(source: ExecText) -> Command:
     for others, command in rows:
         if others <= words:
             return command
+    only = rows[0] if len(rows) == 1 else None
+    if only is not None and only[0] <= only[1].receives.keys():
+        return only[1]  # ASKTIME without its ABSTIME
     hint = " (without TD the command is one of temporary storage)" if verb.word.endswith("Q") else ""
     names = ", ".join(sorted(command.name for _others, command in rows))
     raise source.error(f"no command {verb.word} has these options{hint}; there are {names}", verb.offset)
@@ -112,6 +115,11 @@ def _command(source: ExecText) -> Command:
 @cache
 def _keywords(name: str) -> Mapping[str, str]:
     return {row["keyword"]: row["option"] for row in table("cvda_keywords") if row["command"] == name}
+
+
+@cache
+def _synonyms(name: str) -> Mapping[str, str]:
+    return {row["word"]: row["option"] for row in table("exec_words") if row["command"] == name}
 
 
 @lru_cache(_RESOLVED_KEPT)
@@ -147,7 +155,7 @@ class _Resolver:
     def resolved(self) -> Resolved:
         seen: set[str] = set()
         name = self.command.name.split()[1:]
-        for option in self.source.options[1:]:
+        for option in self._without_noise():
             if option.word in seen:
                 raise self.source.error(f"{option.word} is given twice", option.offset)
             seen.add(option.word)
@@ -158,6 +166,15 @@ class _Resolver:
             self.source, self.command, tuple(self.sends), tuple(self.receives), tuple(self.keywords), self.common,
             tuple(self.names),
         )  # fmt: skip
+
+    def _without_noise(self) -> Iterator[Option]:
+        """The words after the verb: synonyms by their option's name, words without effect left out."""
+        synonyms = _synonyms(self.command.name)
+        for option in self.source.options[1:]:
+            if option.word not in synonyms:
+                yield option
+            elif synonyms[option.word]:
+                yield replace(option, word=synonyms[option.word])
 
     def _sort(self, option: Option) -> None:
         word = option.word
@@ -246,7 +263,7 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
         call.keywords[declared.parameter] = cvda
     _default_length(resolved, host, call)
     _bind_names(resolved, host, call)
-    if call.quiet:
+    if call.quiet and resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True
     return call
 
