@@ -146,10 +146,10 @@ class JobCore:
 
     def check_usable(self) -> None:
         """Refuse when the job has ended or the system is closed."""
-        if self.ended:
-            raise JobEnded(f"job {self.qualified_name} has ended")
         if self.system.closed:
             raise RegionClosed(f"system {self.system.name} is closed")
+        if self.ended:
+            raise JobEnded(f"job {self.qualified_name} has ended")
 
     def begin(self, operation: str, name: str = "", library: str = "") -> None:
         """The start of every command that is not on the hot path."""
