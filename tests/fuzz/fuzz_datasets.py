@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Coverage-guided fuzzing of the record readers; run by hand, never collected by pytest.
 
     pip install atheris

@@ -4,8 +4,8 @@ A reader delivers records as bytes, descriptor words and separators left out. ``
 each time. What the file holds when it is opened is what is read: bytes that another program appends later
 are seen by the next open, as a data set's end is known when it is opened.
 
-Memory is bounded by the buffers (BUFNO times BLKSIZE, at least 64 KB, at most 8 MB) and one record, whatever the file
-says about itself.
+Memory is bounded by the buffers (BUFNO times BLKSIZE, but from 64 to 256 KB) and one record, whatever the file says
+about itself.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _FileReader(DatasetReader):
         self._size = os.fstat(file.fileno()).st_size
         self._eropt = eropt
         self._on_error = on_error
-        room = max(dcb.blksize * dcb.bufno, limit("read_ahead_minimum"))
+        room = max(min(dcb.blksize * dcb.bufno, limit("read_ahead_maximum")), limit("read_ahead_minimum"))
         self._unit = dcb.blksize or limit("block_maximum")
         # Whole blocks only: then fixed records never straddle two reads.
         self._chunk = room // self._unit * self._unit or self._unit
