@@ -41,6 +41,8 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
         except lmdb.MemoryError:
             continue
         except lmdb.Error as error:
+            if "No space left" in str(error):
+                raise StoreFull(f"{path}: the disk is full") from error
             raise damaged(path, f"LMDB cannot open it: {error}") from error
     raise StoreFull(f"{path}: there is no address space for a map of {max(_SMALL_MAP, least)} bytes")
 

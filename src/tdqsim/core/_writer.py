@@ -40,6 +40,7 @@ _SPREAD: Final = 3.2
 _COMMIT_PAGES: Final = 24
 """For the records written at commit and the list of freed pages."""
 _ALL_RECENT: Final = 2**63
+_NEVER: Final = 2**63
 _LARGEST: Final = 80
 """Pages that the largest entry needs."""
 _KEPT_BACK: Final = 8
@@ -85,10 +86,10 @@ class Writer:
         "_number_before",
         "_outstanding",
         "_recent",
+        "_refused",
         "_released",
         "_released_calls",
         "_spent",
-        "_tight",
         "_used",
         "automatic",
         "dirty",
@@ -130,7 +131,7 @@ class Writer:
         self._calls = 0
         self._escalation = _FIRST_INTERVAL
         self._recent: tuple[int, int] | None = None
-        self._tight = False
+        self._refused = _NEVER
         self._used = self._before = 0
         self._rest()
 
@@ -340,7 +341,7 @@ class Writer:
         self._high = max(self._high, self._pages())
         wanted = max(cost, self._escalation)
         self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
-        if not self._fits(wanted) and not self._fits_tightly(wanted, cost, margin) and not self._was_reserved(cost):
+        if not (self._fits(wanted, cost) or self._fits_tightly(wanted, cost, margin) or self._fits_now(cost)):
             self.left = -1
             self._interval = 0
             raise self._full(cost)
@@ -380,27 +381,39 @@ class Writer:
         whole = 3 * (self._high + 8)
         return data + min(copied + 3 * self._calls * (_PAGES_TOUCHED + 6), max(copied, whole))
 
-    def _fits(self, wanted: int) -> bool:
-        need = self._need(wanted)
-        if need > self.space.pages and not self._grow(need):
-            return False
-        self._tight = False
-        self.inline = INLINE
-        self._interval = wanted
-        return True
+    def _fits(self, wanted: int, cost: int) -> bool:
+        """Whether the file has room, or can be made to have it, for an interval or at least for one change."""
+        while True:
+            need = self._need(wanted, None if wanted > cost else 1)
+            if need <= self.space.pages or self._grow(need):
+                self.inline = INLINE
+                self._interval = wanted
+                return True
+            if wanted <= cost:
+                return False
+            wanted = max(wanted // 4, cost)
 
     def _grow(self, pages: int) -> bool:
+        """Make the file larger. What was refused is asked for again only when there is no other way."""
+        if pages >= self._refused:
+            return False
         if self.fault is not None:
             self.fault("grow")
-        return self.space.grow(pages)
+        grown = self.space.grow(pages)
+        self._refused = _NEVER if grown else pages
+        return grown
 
     def _fits_tightly(self, wanted: int, cost: int, margin: int) -> bool:
         """Whether a change of ``cost`` has room when the file cannot grow: then free pages count too."""
-        self._tight = True
         self.inline = -1
         if not self.dirty and self._age_gains():
             self._age()
         return self._grant(wanted, cost, margin)
+
+    def _fits_now(self, cost: int) -> bool:
+        """The last ways to find room: the disk may have some again, or it was held for this change."""
+        self._refused = _NEVER
+        return self._fits(cost, cost) or self._was_reserved(cost)
 
     def _was_reserved(self, cost: int) -> bool:
         """Whether room for the change was held and has just been released for it: then it is there."""
@@ -456,6 +469,7 @@ class Writer:
         self._outstanding += nbytes
         self._calls += 1
         need = self._need(max(self.left, 0) + OPERATION)
+        self._refused = _NEVER
         if need > self.space.pages and not self._grow(need) and need > self.space.pages + self._free_pages():
             self._give_back(nbytes)
             raise self._full(OPERATION + nbytes)

@@ -7,6 +7,7 @@ when its user says so. They are apart because a commit would otherwise pay for e
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import shutil
 import tempfile
@@ -22,7 +23,7 @@ from tdqsim.core._opening import make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._state import State
 from tdqsim.core.storecheck import look_through
-from tdqsim.errors import StoreDamaged, StoreError, StoreMissing
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 
 __all__ = ["Durability", "Entry", "Environment", "Order", "SearchOrder", "Store", "StoredQueue"]
 
@@ -73,6 +74,11 @@ class Store:
         self._closed = False
         try:
             self._open(create=create and not readonly)
+        except OSError as error:
+            self._let_go()
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StoreFull(f"{self.path}: the disk is full") from error
+            raise StoreError(f"{self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
             self._let_go()
             raise
