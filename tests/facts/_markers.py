@@ -29,11 +29,15 @@ def _markers(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.ClassDef):
                 yield from _markers(node.body, name)
                 yield from ((rule_id, name) for rule_id in _ids_of_pytestmark(node.body))
-        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets):
+        elif isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets
+        ):
             for call in ast.walk(node.value):
                 yield from ((rule_id, prefix) for rule_id in _ids(call))
         # A marker of one case: pytest.param(..., marks=pytest.mark.rule("ID")), in a decorator or a table beside it.
-        yield from ((rule_id, prefix if not hasattr(node, "name") else f"{prefix}::{node.name}") for rule_id in _param_ids(node))
+        yield from (
+            (rule_id, prefix if not hasattr(node, "name") else f"{prefix}::{node.name}") for rule_id in _param_ids(node)
+        )
 
 
 def _ids_of_pytestmark(body: list[ast.stmt]) -> Iterator[str]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.facts import ABEND_CODES, EIBFN, EIBRCODE, INQUIRE_TDQUEUE_OPTIONS, LIMITS, RELEASES, TDQUEUE_ATTRIBUTES, Cvda, Resp
+from tdqsim.facts import (
+    ABEND_CODES,
+    EIBFN,
+    EIBRCODE,
+    INQUIRE_TDQUEUE_OPTIONS,
+    LIMITS,
+    RELEASES,
+    TDQUEUE_ATTRIBUTES,
+    Cvda,
+    Resp,
+)
 
 # fmt: off
 RESP = {
@@ -85,7 +95,10 @@ def test_abend_codes():
     assert {name: ABEND_CODES[Resp[name]] for name in TD_ABENDS} == TD_ABENDS
 
 
-@pytest.mark.parametrize("first, last, prefix, letters", [(1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+@pytest.mark.parametrize(
+    "first, last, prefix, letters",
+    [(1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")],
+)
 def test_abend_codes_follow_the_alphabet(first, last, prefix, letters):
     for number in range(first, last + 1):
         if Resp(number) in ABEND_CODES:
@@ -101,27 +114,53 @@ def test_abend_codes_are_unique():
 
 
 def test_function_codes():
-    known = {"WRITEQ TD": "0802", "READQ TD": "0804", "DELETEQ TD": "0806", "INQUIRE TDQUEUE": "5C02", "SET TDQUEUE": "5C04"}
-    known |= {"DISCARD TDQUEUE": "5C10", "CREATE TDQUEUE": "301C", "SYNCPOINT": "1602", "ABEND": "0E0C", "START": "1008"}
+    known = {
+        "WRITEQ TD": "0802",
+        "READQ TD": "0804",
+        "DELETEQ TD": "0806",
+        "INQUIRE TDQUEUE": "5C02",
+        "SET TDQUEUE": "5C04",
+    }
+    known |= {
+        "DISCARD TDQUEUE": "5C10",
+        "CREATE TDQUEUE": "301C",
+        "SYNCPOINT": "1602",
+        "ABEND": "0E0C",
+        "START": "1008",
+    }
     known |= {"HANDLE CONDITION": "0204", "IGNORE CONDITION": "020A", "RETRIEVE": "100A", "ASKTIME ABSTIME": "4A02"}
     assert {name: EIBFN[name].hex().upper() for name in known} == known
 
 
 def test_response_codes_of_the_td_group():
-    expected = {0x01: "QZERO", 0x02: "QIDERR", 0x04: "IOERR", 0x08: "NOTOPEN", 0x10: "NOSPACE", 0xC0: "QBUSY", 0xD0: "SYSIDERR"}
+    expected = {
+        0x01: "QZERO",
+        0x02: "QIDERR",
+        0x04: "IOERR",
+        0x08: "NOTOPEN",
+        0x10: "NOSPACE",
+        0xC0: "QBUSY",
+        0xD0: "SYSIDERR",
+    }
     expected |= {0xD1: "ISCINVREQ", 0xD6: "NOTAUTH", 0xD7: "DISABLED", 0xE0: "INVREQ", 0xE1: "LENGERR"}
     assert {code: name.name for name, code in EIBRCODE.items()} == expected
 
 
 def test_attribute_ranges_and_lengths():
-    numbers = {row.name: (row.minimum, row.maximum, row.default) for row in TDQUEUE_ATTRIBUTES.values() if row.kind == "integer"}
+    numbers = {
+        row.name: (row.minimum, row.maximum, row.default)
+        for row in TDQUEUE_ATTRIBUTES.values()
+        if row.kind == "integer"
+    }
     assert numbers == NUMBER_RANGES
     lengths = {row.name: row.maximum for row in TDQUEUE_ATTRIBUTES.values() if row.kind in ("name", "text")}
     assert lengths == NAME_LENGTHS
 
 
 def test_attribute_keywords():
-    found = {row.name: (" ".join(row.values), row.default) for row in TDQUEUE_ATTRIBUTES.values() if row.kind == "keyword"}
+    found = {
+        row.name: (" ".join(row.values), row.default) for row in TDQUEUE_ATTRIBUTES.values() if row.kind == "keyword"
+    }
     found.pop("SYSOUTCLASS")
     assert found == KEYWORDS
 

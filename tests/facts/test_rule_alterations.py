@@ -20,7 +20,12 @@ COLUMNS = ("resp", "resp2", "message")
 
 def alterations() -> list[tuple[Rule, str, str]]:
     chosen = [row for row in rules().values() if row.id.startswith(os.environ.get("TDQ_RULES_ONLY", ""))]
-    return [(row, column, other(column, getattr(row, column))) for row in chosen for column in COLUMNS if compared(row, column)]
+    return [
+        (row, column, other(column, getattr(row, column)))
+        for row in chosen
+        for column in COLUMNS
+        if compared(row, column)
+    ]
 
 
 def compared(row: Rule, column: str) -> bool:

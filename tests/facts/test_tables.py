@@ -87,7 +87,9 @@ def test_models_have_the_keywords_and_defaults_of_the_table():
 
 
 def test_facts_stand_alone():
-    code = "import sys, tdqsim.facts; print(sorted(m for m in sys.modules if m.startswith(('pydantic', 'yaml', 'lmdb'))))"
+    code = (
+        "import sys, tdqsim.facts; print(sorted(m for m in sys.modules if m.startswith(('pydantic', 'yaml', 'lmdb'))))"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 

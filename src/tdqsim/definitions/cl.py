@@ -55,15 +55,14 @@ def parse_cl(text: str, *, file: str = "<cl>") -> Imported:
 
 def _run(command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
     tokens = list(_tokens(command.text))
-    while tokens and _LABEL.fullmatch(tokens[0]):
-        tokens.pop(0)
-    if not tokens:
+    first = next((index for index, piece in enumerate(tokens) if not _LABEL.fullmatch(piece)), None)
+    if first is None:
         return
-    name = tokens.pop(0).upper().rpartition("/")[2]
+    name = tokens[first].upper().rpartition("/")[2]
     if name not in _POSITIONAL:
         importer.skipped(command.line, name, "only CRTDTAQ and DLTDTAQ are imported")
         return
-    parameters = _parameters(tokens)
+    parameters = _parameters(tokens[first + 1 :])
     if parameters is None:
         importer.skipped(command.line, name, "CPF0006: its parentheses do not match")
         return

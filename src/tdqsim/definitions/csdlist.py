@@ -15,7 +15,7 @@ from tdqsim.definitions.imports import Imported, Importer, Operand
 __all__ = ["parse_csd_listing"]
 
 _DEFINE = re.compile(r"^[ \d+-]*+DEFINE[ ]++[A-Za-z]\w*+[ ]*+\(", re.ASCII | re.IGNORECASE | re.MULTILINE)
-_PAIR = re.compile(r"(?P<name>[A-Za-z][\w-]*+)[ \t]*+\(|(?P<close>\))|(?P<open>\()", re.ASCII)
+_PAIR = re.compile(r"(?<![\w-])(?P<name>[A-Za-z][\w-]*+)[ \t]*+\(|(?P<close>\))|(?P<open>\()", re.ASCII)
 
 
 def parse_csd_listing(text: str, *, file: str = "<listing>") -> Imported:

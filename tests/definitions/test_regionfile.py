@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import load_region_file
+from tdqsim.errors import DefinitionError
+from tdqsim.facts import REGION_DEFAULTS
+
+REGION = """
+applid: CARDREGN
+sysid: CARD
+definitions: [card.yaml]
+handlers: [posting, package.module]
+datasets: data
+dd:
+  DALYTRAN: {path: data/daily.bin, recfm: FB, lrecl: 350, blksize: 3500}
+  POSTED:
+    dsname: CARD.POSTED
+    disp: MOD
+    space: (TRK,(10,5))
+  RDR: {sysout: "A,INTRDR"}
+  SYSUDUMP: {dummy: YES}
+default_user: BOB
+code_page: 1140
+time_zone: Europe/Berlin
+release: 0740
+seed: 7
+supplied: NO
+start: RDTR
+start_type: COLD
+tdintra: EMPTY
+dfhintra: {ci_size: 512, control_intervals: 10}
+"""
+
+
+def write(tmp_path, text):
+    (tmp_path / "region.yaml").write_text(text, "utf-8")
+    return tmp_path
+
+
+def problems(tmp_path, text):
+    with pytest.raises(DefinitionError) as caught:
+        load_region_file(write(tmp_path, text))
+    return [(problem.line, problem.attribute or problem.resource) for problem in caught.value.problems]
+
+
+def test_everything(tmp_path):
+    found = load_region_file(write(tmp_path, REGION))
+    assert (found.applid, found.sysid, found.default_user, found.code_page) == ("CARDREGN", "CARD", "BOB", "1140")
+    assert (found.handlers, found.start, found.seed) == (("posting", "package.module"), ("RDTR",), 7)
+    assert (found.supplied, found.start_type, found.tdintra, found.release) == ("NO", "COLD", "EMPTY", "0740")
+    assert (found.dfhintra.ci_size, found.dfhintra.control_intervals) == (512, 10)
+    assert found.zone.key == "Europe/Berlin"
+    assert found.datasets == str(tmp_path.resolve() / "data")
+    assert found.dd["DALYTRAN"].path == str(tmp_path.resolve() / "data/daily.bin")
+    assert found.dd["DALYTRAN"].dcb == "RECFM=FB,LRECL=350,BLKSIZE=3500"
+    assert (found.dd["POSTED"].dsname, found.dd["POSTED"].disp, found.dd["POSTED"].dcb) == ("CARD.POSTED", "MOD", "")
+    assert (found.dd["RDR"].sysout, found.dd["SYSUDUMP"].dummy) == ("A,INTRDR", "YES")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "dd:\nstart:\n"])
+def test_nothing_given(tmp_path, text):
+    found = load_region_file(write(tmp_path, text))
+    assert (found.applid, found.sysid) == (REGION_DEFAULTS["applid"], REGION_DEFAULTS["sysid"])
+    assert (found.dd, found.start, found.definitions, found.datasets) == ({}, (), (), "")
+    assert found.dfhintra.ci_size == int(REGION_DEFAULTS["ci_size"])
+
+
+def test_its_definitions(tmp_path):
+    (tmp_path / "card.yaml").write_text("group: G\ntdqueue:\n- {name: Q1, type: INTRA}\n")
+    found = load_region_file(write(tmp_path, "definitions: card.yaml\n"))
+    assert [queue.name for queue in found.load_definitions().tdqueues] == ["Q1"]
+
+
+def test_the_file_itself_can_be_named(tmp_path):
+    write(tmp_path, "sysid: AB\n")
+    assert load_region_file(tmp_path / "region.yaml").sysid == "AB"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("applid: lower\nwibble: 1\n", [(1, "applid"), (2, "wibble")]),
+        ("start:\n- GOOD\n- TOOLONG\n", [(3, "start.1")]),
+        (
+            "dd:\n  A: {path: x, lrecl: a}\n  B: {path: x, dummy: YES}\n  1C: {path: x}\n",
+            [(2, "dd.A.lrecl"), (3, "DD B"), (4, "DD 1C")],
+        ),
+        ("dd:\n  A: {path: x, recfm: FX}\n", [(2, "dd.A.recfm")]),
+        ("dd:\n  A: {recfm: FB}\n", [(2, "DD A")]),
+        ("dd: [A]\n", [(1, "dd")]),
+        ("dd:\n  A: x\n", [(2, "dd.A")]),
+        ("\ntime_zone: Atlantis\n", [(2, "time_zone")]),
+        ("time_zone: ../../etc/passwd\n", [(1, "time_zone")]),
+        ("dfhintra:\n  ci_size: 100\n", [(2, "dfhintra.ci_size")]),
+        ("handlers: ['os; rm']\n", [(1, "handlers.0")]),
+        ("release: 9999\n", [(1, "release")]),
+        ("supplied: MAYBE\n", [(1, "supplied")]),
+        ("directory: /tmp\n", [(1, "directory")]),
+        ("definitions: {a: b}\n", [(1, "definitions")]),
+        ("code_page: '../x'\n", [(1, "code_page")]),
+        ("- applid\n", [(1, "")]),
+    ],
+)
+def test_problems_with_their_lines(tmp_path, text, expected):
+    assert problems(tmp_path, text) == expected
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DefinitionError, match="cannot be read"):
+        load_region_file(tmp_path)
