@@ -1,0 +1,358 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.errors import WouldWaitForever
+from tdqsim.facts import table
+from tdqsim.ibmi import JobEnded, ParameterError
+from tests.ibmi.conftest import fill
+from tests.rules import expect_rule
+
+STATES = ("*SHRRD", "*SHRNUP", "*SHRUPD", "*EXCLRD", "*EXCL")
+NO_ENTRY = None
+
+
+@pytest.fixture
+def officer(system):
+    with system.job("OFFICER", user="QSECOFR") as made:
+        yield made
+
+
+@pytest.fixture
+def other(system):
+    with system.job("OTHER", user="QSECOFR", default_wait=5) as made:
+        yield made
+
+
+@pytest.fixture
+def work(officer):
+    return officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, aut="*CHANGE")
+
+
+# Written out again from the lock table of the manual: which pairs two jobs may hold at once.
+TOGETHER = {
+    ("*SHRRD", "*SHRRD"), ("*SHRRD", "*SHRNUP"), ("*SHRRD", "*SHRUPD"), ("*SHRRD", "*EXCLRD"),
+    ("*SHRNUP", "*SHRRD"), ("*SHRNUP", "*SHRNUP"),
+    ("*SHRUPD", "*SHRRD"), ("*SHRUPD", "*SHRUPD"),
+    ("*EXCLRD", "*SHRRD"),
+}  # fmt: skip
+
+
+@pytest.mark.rule("DTAQ-LOCK-ALCOBJ")
+@pytest.mark.parametrize("held", STATES)
+@pytest.mark.parametrize("asked", STATES)
+def test_the_lock_table(officer, other, work, held, asked):
+    other.alcobj([("APPLIB/WORK", held)])
+    if (held, asked) in TOGETHER:
+        officer.alcobj([("APPLIB/WORK", asked)], wait=0)
+        assert len(officer.wrkobjlck("APPLIB/WORK")) == 2
+    else:
+        expect_rule("DTAQ-LOCK-ALCOBJ", officer.alcobj, [("APPLIB/WORK", asked)], 0)
+    other.alcobj([("APPLIB/WORK", "*EXCL")], wait=0) if held == "*EXCL" else None  # a job's own locks never conflict
+
+
+def test_all_locks_or_none(officer, other, work):
+    officer.crtdtaq(dtaq="APPLIB/REST", maxlen=10)
+    other.alcobj([("APPLIB/REST", "*EXCL")])
+    expect_rule("DTAQ-LOCK-ALCOBJ", officer.alcobj, [("APPLIB/WORK", "*SHRRD"), ("APPLIB/REST", "*SHRRD")], 3)
+    assert officer.wrkobjlck("APPLIB/WORK") == ()
+    other.dlcobj([("APPLIB/REST", "*EXCL")])
+    officer.alcobj([("APPLIB/WORK", "*SHRRD"), ("APPLIB/REST", "*SHRRD")], 0)
+    with pytest.raises(Exception, match="CPF1005"):
+        officer.dlcobj([("APPLIB/WORK", "*SHRRD"), ("APPLIB/WORK", "*SHRRD")])
+    officer.dlcobj([("APPLIB/WORK", "*SHRRD"), ("APPLIB/REST", "*SHRRD")])
+    for bad in ([], [("APPLIB/WORK", "*READ")], [("APPLIB/WORK", "*SHRRD")] * 51):
+        with pytest.raises(ParameterError):
+            officer.alcobj(bad)
+
+
+def test_a_wait_for_a_lock_ends_when_it_is_released(system, officer, other, work):
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    waiting = system.start(lambda job: job.alcobj([("APPLIB/WORK", "*SHRRD")], wait=60), name="PATIENT")
+    system.dispatcher.run_ready()
+    entries = officer.wrkobjlck("APPLIB/WORK")
+    assert [(entry.state, entry.status) for entry in entries] == [("*EXCL", "HELD"), ("*SHRRD", "WAIT")]
+    officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+    assert waiting.done  # the command outside gave it its turn, and its end released what it got
+    assert officer.wrkobjlck("APPLIB/WORK") == ()
+
+
+def test_the_end_of_a_job_releases_its_locks(system, officer, work):
+    with system.job(user="QSECOFR") as holder:
+        holder.alcobj([("APPLIB/WORK", "*EXCL")])
+        expect_rule("DTAQ-LOCK-ALCOBJ", officer.alcobj, [("APPLIB/WORK", "*SHRRD")], 0)
+    officer.alcobj([("APPLIB/WORK", "*SHRRD")], 0)
+
+
+OPERATIONS = {
+    "QSNDDTAQ": lambda job: job.qsnddtaq("WORK", "APPLIB", b"x"),
+    "QRCVDTAQ": lambda job: job.qrcvdtaq("WORK", "APPLIB"),
+    "QRCVDTAQ peek": lambda job: job.qrcvdtaq("WORK", "APPLIB", remove=False),
+    "QCLRDTAQ": lambda job: job.qclrdtaq("WORK", "APPLIB"),
+    "QMHQRDQD": lambda job: job.qmhqrdqd("WORK", "APPLIB"),
+    "QMHRDQM": lambda job: job.qmhrdqm("WORK", "APPLIB"),
+}
+
+
+@pytest.mark.rule("DTAQ-LOCK-IGNORED", "DTAQ-LOCK-ENFORCED")
+@pytest.mark.parametrize("held", STATES)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_locks_and_operations(officer, other, work, operation, held):
+    fill(officer, "WORK", b"1", b"2")
+    act = OPERATIONS[operation]
+    officer.alcobj([("APPLIB/WORK", held)])
+    act(other)  # ignored by default
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    act(officer)  # its own lock never stands in its way
+    reading = operation in ("QMHQRDQD", "QMHRDQM")
+    blocked = held == "*EXCL" if reading else held in ("*SHRNUP", "*EXCLRD", "*EXCL")
+    before = other.system.clock.time_ns()
+    if blocked:
+        expect_rule("DTAQ-LOCK-ENFORCED", act, other)
+        assert other.system.clock.time_ns() - before >= 5_000_000_000  # its default wait, on the simulated clock
+    else:
+        act(other)
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=False)
+    act(other)
+
+
+@pytest.mark.rule("DTAQ-LOCK-OLD-RULE")
+def test_waiters_keep_waiting_under_the_old_rule(system, officer, work):
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    waiting = system.start(lambda job: job.qsnddtaq("WORK", "APPLIB", b"x"), default_wait=30)
+    system.dispatcher.run_ready()
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=False)
+    assert not waiting.done
+    with system.job() as late:
+        late.qsnddtaq("WORK", "APPLIB", b"y")  # the new rule: no lock is looked at
+    expect_rule("DTAQ-LOCK-OLD-RULE", waiting.result)
+
+
+def test_the_deadlock_that_the_manual_warns_of(system, officer, work):
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+
+    def program(job):
+        job.alcobj([("APPLIB/WORK", "*EXCL")], scope="*THREAD")
+        return job.qrcvdtaq("WORK", "APPLIB", -1)
+
+    stuck = system.start(program)
+    system.dispatcher.run_ready()
+    expect_rule("DTAQ-LOCK-ENFORCED", officer.qsnddtaq, "WORK", "APPLIB", b"x")
+    with pytest.raises(WouldWaitForever, match="data queue APPLIB/WORK"):
+        stuck.result()
+    stuck.job.end()
+    with pytest.raises(JobEnded):
+        stuck.result()
+    officer.qsnddtaq("WORK", "APPLIB", b"x")
+
+
+def test_an_enforced_wait_holds_its_lock(system, officer, work):
+    officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+    waiting = system.start(lambda job: job.qrcvdtaq("WORK", "APPLIB", -1))
+    system.dispatcher.run_ready()
+    assert [entry.state for entry in officer.wrkobjlck("APPLIB/WORK")] == ["*SHRUPD"]
+    expect_rule("DTAQ-DLT-IN-USE", officer.dltdtaq, "APPLIB/WORK")
+    officer.qsnddtaq("WORK", "APPLIB", b"x")
+    assert waiting.result().data == b"x"
+    assert officer.wrkobjlck("APPLIB/WORK") == ()
+
+
+@pytest.mark.rule("DTAQ-CHANGE-LOCKED", "DTAQ-CHANGE-WAITER", "DTAQ-DLT-IN-USE")
+def test_what_stands_in_the_way_of_a_change(system, officer, other, work):
+    for held in ("*SHRNUP", "*EXCLRD", "*EXCL"):
+        other.alcobj([("APPLIB/WORK", held)])
+        expect_rule("DTAQ-CHANGE-LOCKED", officer.qmhqcdq, "WORK", "APPLIB", automatic_reclaim=True)
+        expect_rule("DTAQ-DLT-IN-USE", officer.dltdtaq, "APPLIB/WORK")
+        other.dlcobj([("APPLIB/WORK", held)])
+    peeking = system.start(lambda job: job.qrcvdtaq("WORK", "APPLIB", -1, remove=False))
+    system.dispatcher.run_ready()
+    officer.qmhqcdq("WORK", "APPLIB", automatic_reclaim=True)
+    waiting = system.start(lambda job: job.qrcvdtaq("WORK", "APPLIB", -1))
+    system.dispatcher.run_ready()
+    expect_rule("DTAQ-CHANGE-WAITER", officer.qmhqcdq, "WORK", "APPLIB", automatic_reclaim=False)
+    officer.qsnddtaq("WORK", "APPLIB", b"x")
+    assert peeking.result() == waiting.result()
+    officer.qmhqcdq("WORK", "APPLIB", automatic_reclaim=False)
+
+
+# -- authority --------------------------------------------------------------------------------------------------------
+
+GRANTS = {
+    "*USE": {"QRCVDTAQ", "QRCVDTAQ peek", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM"},
+    "*CHANGE": {"QSNDDTAQ", "QRCVDTAQ", "QRCVDTAQ peek", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM"},
+    "*ALL": {*OPERATIONS, "QMHQCDQ", "DLTDTAQ"},
+    "*EXCLUDE": set(),
+    "*OBJOPR *ADD": {"QSNDDTAQ"},
+    "*OBJOPR *READ": {"QRCVDTAQ", "QRCVDTAQ peek", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM"},
+    "*READ *ADD": set(),
+    "*OBJMGT": {"QMHQCDQ"},
+    "*OBJEXIST": {"DLTDTAQ"},
+}
+
+
+@pytest.mark.rule("DTAQ-AUTHORITY-OBJECT", "DTAQ-AUTHORITY-RECEIVE", "DTAQ-DLT-AUTHORITY")
+@pytest.mark.parametrize("authority", GRANTS)
+def test_what_each_authority_allows(system, officer, work, authority):
+    every = {
+        **OPERATIONS,
+        "QMHQCDQ": lambda job: job.qmhqcdq("WORK", "APPLIB", automatic_reclaim=True),
+        "DLTDTAQ": lambda job: job.dltdtaq("APPLIB/WORK"),
+    }
+    officer.grtobjaut("APPLIB/WORK", "ANNA", authority)
+    for name, act in every.items():
+        with system.job(user="ANNA") as job:
+            if name in GRANTS[authority]:
+                act(job)
+            else:
+                expect_rule("DTAQ-DLT-AUTHORITY" if name == "DLTDTAQ" else "DTAQ-AUTHORITY-OBJECT", act, job)
+
+
+def test_the_operation_table_is_what_the_manual_says():
+    rows = {row["operation"]: row for row in table("ibmi_operations")}
+    assert rows["QSNDDTAQ"]["object_authority"] == "OBJOPR ADD"
+    for name in ("QRCVDTAQ", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM"):
+        assert rows[name]["object_authority"] == "OBJOPR READ"
+    assert rows["QMHQCDQ"]["object_authority"] == "OBJMGT"
+    assert {row["library_authority"] for row in rows.values()} == {"EXECUTE"}
+
+
+@pytest.mark.rule("DTAQ-AUTHORITY-LIBRARY")
+def test_the_library(system, officer):
+    system.crtlib("PRIVATE", aut="*EXCLUDE")
+    officer.crtdtaq(dtaq="PRIVATE/WORK", maxlen=10, aut="*ALL")
+    with system.job(user="ANNA") as job:
+        expect_rule("DTAQ-AUTHORITY-LIBRARY", job.qsnddtaq, "WORK", "PRIVATE", b"x")
+        with pytest.raises(Exception, match="CPF9820"):
+            job.crtdtaq(dtaq="PRIVATE/MINE", maxlen=10)
+
+
+@pytest.mark.rule("DTAQ-AUTHORITY-CACHE")
+def test_revoking_does_not_reach_a_job_that_has_used_the_queue(system, officer, work):
+    officer.qsnddtaq("WORK", "APPLIB", b"1")
+    with system.job(user="ANNA") as job:
+        for act in OPERATIONS.values():
+            act(job)
+        officer.rvkobjaut("APPLIB/WORK", "*PUBLIC")
+        for name, act in OPERATIONS.items():
+            if name == "QCLRDTAQ":
+                expect_rule("DTAQ-AUTHORITY-OBJECT", act, job)  # it keeps no such memory
+            else:
+                act(job)
+        job.qsnddtaq("WORK", "APPLIB", b"x")
+        job.current_user = "BERT"  # the proof was of another user
+        expect_rule("DTAQ-AUTHORITY-OBJECT", job.qsnddtaq, "WORK", "APPLIB", b"x")
+    with system.job(user="ANNA") as job:
+        expect_rule("DTAQ-AUTHORITY-OBJECT", job.qsnddtaq, "WORK", "APPLIB", b"x")
+
+
+@pytest.mark.rule("DTAQ-AUTHORITY-CACHE-EACH")
+def test_a_describe_does_not_prove_the_right_to_send(system, officer, work):
+    officer.grtobjaut("APPLIB/WORK", "*PUBLIC", "*USE")
+    with system.job(user="ANNA") as job:
+        job.qmhqrdqd("WORK", "APPLIB")
+        expect_rule("DTAQ-AUTHORITY-CACHE-EACH", job.qsnddtaq, "WORK", "APPLIB", b"x")
+
+
+def test_authorization_lists_and_private_authority(system, officer):
+    system.crtautl("PAYLIST", {"*PUBLIC": "*EXCLUDE", "ANNA": "*CHANGE"})
+    officer.crtdtaq(dtaq="APPLIB/PAY", maxlen=10, aut="PAYLIST")
+    with system.job(user="ANNA") as anna, system.job(user="BERT") as bert:
+        anna.qsnddtaq("PAY", "APPLIB", b"x")
+        expect_rule("DTAQ-AUTHORITY-OBJECT", bert.qsnddtaq, "PAY", "APPLIB", b"x")
+        officer.grtobjaut("APPLIB/PAY", "BERT", "*CHANGE")
+        bert.qsnddtaq("PAY", "APPLIB", b"x")
+        with pytest.raises(Exception, match="CPF2189"):
+            bert.grtobjaut("APPLIB/PAY", "BERT", "*ALL")
+        with pytest.raises(ParameterError, match="not an authority"):
+            officer.grtobjaut("APPLIB/PAY", "BERT", "*EVERYTHING")
+
+
+def test_the_owner_has_all(system, job):
+    job.crtdtaq(dtaq="APPLIB/MINE", maxlen=10, aut="*EXCLUDE")
+    job.qsnddtaq("MINE", "APPLIB", b"x")
+    job.qmhqcdq("MINE", "APPLIB", enforce_data_queue_locks=True)
+    job.dltdtaq("APPLIB/MINE")
+
+
+# -- finding, moving, renaming ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DTAQ-FIND-LIBRARY", "DTAQ-FIND-OBJECT", "DTAQ-FIND-LIST-DELETED", "DTAQ-FIND-CURLIB")
+def test_library_resolution(system, officer, job):
+    expect_rule("DTAQ-FIND-LIBRARY", job.qrcvdtaq, "WORK", "NOLIB")
+    expect_rule("DTAQ-FIND-OBJECT", job.qrcvdtaq, "WORK", "*LIBL")
+    job.crtdtaq(dtaq="WORK", maxlen=10)  # *CURLIB, which is QGPL
+    assert job.qmhqrdqd("WORK", "*CURLIB").data_queue_library_used == "QGPL"
+    job.chgcurlib("APPLIB")
+    expect_rule("DTAQ-FIND-OBJECT", job.qrcvdtaq, "WORK", "*CURLIB")
+    assert job.qmhqrdqd("WORK", "*LIBL").data_queue_library_used == "QGPL"
+    job.crtdtaq(dtaq="WORK", maxlen=20)
+    assert job.qmhqrdqd("WORK", "*LIBL").data_queue_library_used == "APPLIB"  # the current library comes first
+    system.crtlib("OLD")
+    job.addlible("OLD", "*LAST")
+    job.chgcurlib("*CRTDFT")
+    system.dltlib("OLD")
+    job.rmvlible("QGPL")
+    expect_rule("DTAQ-FIND-LIST-DELETED", job.qrcvdtaq, "WORK", "*LIBL")
+    job.rmvlible("OLD")
+    expect_rule("DTAQ-FIND-OBJECT", job.qrcvdtaq, "WORK", "*LIBL")
+    for call in (job.chgcurlib, job.addlible):
+        with pytest.raises(Exception, match="CPF2110"):
+            call("NOLIB")
+
+
+@pytest.mark.rule("DTAQ-FIND-FIRST-MATCH")
+def test_a_match_without_authority_is_an_error(system, officer):
+    system.crtlib("FIRST")
+    officer.crtdtaq(dtaq="FIRST/WORK", maxlen=10, aut="*EXCLUDE")
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
+    with system.job(user="ANNA", library_list=("FIRST", "APPLIB")) as job:
+        expect_rule("DTAQ-FIND-FIRST-MATCH", job.qsnddtaq, "WORK", "*LIBL", b"x")
+
+
+@pytest.mark.rule("DTAQ-ADDRESS-CACHE", "DTAQ-ADDRESS-LIBL")
+@pytest.mark.parametrize("how", ["rename", "move"])
+def test_a_job_keeps_reaching_the_queue_it_knew(system, officer, job, how):
+    system.crtlib("ARCHIVE")
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
+    job.addlible("APPLIB")
+    job.qsnddtaq("WORK", "APPLIB", b"old")
+    if how == "rename":
+        officer.rnmobj("APPLIB/WORK", "WORKOLD")
+    else:
+        officer.movobj("APPLIB/WORK", "ARCHIVE")
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
+    job.qsnddtaq("WORK", "APPLIB", b"also old")
+    used = job.qmhqrdqd("WORK", "APPLIB")
+    expected = ("WORKOLD", "APPLIB") if how == "rename" else ("WORK", "ARCHIVE")
+    assert (used.data_queue_name_used, used.data_queue_library_used) == expected
+    assert (used.number_of_messages, used.message_length) == (2, 10)
+    assert job.qmhrdqm("WORK", "APPLIB").number_of_messages_available == 2
+    assert job.qmhqrdqd("WORK", "*LIBL").number_of_messages == 0  # resolved again: the new one
+    with system.job(user="ANNA") as fresh:
+        assert fresh.qrcvdtaq("WORK", "APPLIB") is None
+        assert fresh.qmhqrdqd("WORK", "APPLIB").message_length == 20
+    officer.dltdtaq("/".join(reversed(expected)))
+    assert job.qrcvdtaq("WORK", "APPLIB") is None  # forgotten with its end: the new queue now
+    assert job.qmhqrdqd("WORK", "APPLIB").message_length == 20
+
+
+def test_moving_and_renaming_refuse(system, officer, other, work):
+    system.crtlib("ARCHIVE")
+    officer.crtdtaq(dtaq="ARCHIVE/WORK", maxlen=10)
+    officer.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
+    for call, message in (
+        (lambda: officer.movobj("APPLIB/WORK", "ARCHIVE"), "CPF2112 Object WORK in ARCHIVE type \\*DTAQ already exists"),
+        (lambda: officer.movobj("APPLIB/WORK", "NOLIB"), "CPF2110"),
+        (lambda: officer.rnmobj("APPLIB/NOWHERE", "X"), "CPF2105 Object NOWHERE in APPLIB type \\*DTAQ not found"),
+        (lambda: officer.movobj("NOLIB/WORK", "ARCHIVE"), "CPF2110"),
+        (lambda: officer.movobj("QTEMP/TEMP", "ARCHIVE"), "QTEMP"),
+    ):
+        with pytest.raises(Exception, match=message):
+            call()
+    other.alcobj([("APPLIB/WORK", "*SHRRD")])
+    with pytest.raises(Exception, match="CPF2114"):
+        officer.rnmobj("APPLIB/WORK", "NEW")
+    with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF2189"):
+        anna.rnmobj("APPLIB/WORK", "NEW")
