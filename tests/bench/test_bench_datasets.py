@@ -6,10 +6,9 @@ their rate, that is a ratio of at most 3.
 
 from __future__ import annotations
 
-import itertools
-import resource
 import subprocess
 import sys
+from pathlib import Path
 from struct import Struct
 
 import pytest
@@ -20,6 +19,7 @@ from tests.bench._ratio import compare, report
 pytestmark = pytest.mark.bench
 
 COUNT = 200_000
+TWO_GIGABYTES = 2_000_000_000
 FB = parse_dcb("RECFM=FB,LRECL=80,BLKSIZE=27920")
 VB = parse_dcb("RECFM=VB,LRECL=259,BLKSIZE=27998")
 
@@ -130,33 +130,32 @@ def test_writing(tmp_path, dcb, plain):
     assert costs["writer.put() each"].ratio < 3
 
 
+# VmHWM, not ru_maxrss: that one is inherited from the process that started this one.
 READ = """
-import resource, sys
+import sys
+from pathlib import Path
 from tdqsim.datasets import parse_dcb, read_records
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
+before = peak()
 count = sum(1 for _ in read_records(sys.argv[1], parse_dcb(sys.argv[2])))
-print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(count, before, peak())
 """
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize("dcb", [FB, VB], ids=["FB80", "VB"])
 def test_two_gigabytes_in_constant_memory(tmp_path, dcb):
-    path = tmp_path / "data"
-    block = records(dcb, 100_000)
-    size = 0
+    path, block, size = tmp_path / "data", records(dcb, 100_000), 0
     with open_writer(path, dcb) as writer:
-        while size < 2_000_000_000:
+        while size < TWO_GIGABYTES:
             writer.put_all(block)
             size = path.stat().st_size
         count = writer.records_written
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with open_reader(path, dcb) as reader:
-        assert len(list(itertools.islice(reader, 5))) == 5
     done = subprocess.run([sys.executable, "-c", READ, str(path), dcb.text], capture_output=True, text=True, check=True)
-    seen, grown = map(int, done.stdout.split())
-    print(f"\n{dcb.text}: {size / 1e9:.1f} GB, {count} records, {grown} KB more memory")
     path.unlink()
+    seen, before, after = map(int, done.stdout.split())
+    print(f"\n{dcb.text}: {size / 1e9:.1f} GB, {count} records, peak {before} KB before and {after} KB after")
     assert seen == count
-    assert grown < 10_000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000
+    assert after - before < 10_000
