@@ -1,0 +1,249 @@
+"""Automatic transaction initiation: the trigger cycle of a queue, as a table.
+
+A queue with TRANSID and TRIGGERLEVEL > 0 starts a task when it holds that many records *or more* while no *cycle* is
+on. The start begins a cycle (the latch); until the cycle is over nothing else is started, however many records come.
+
+When the count is looked at: on a NO or PHYSICAL queue at every WRITEQ that went well, while the writer goes on; on a
+LOGICAL queue at the commit of a unit of work that wrote, on the committed count. Nothing is looked at on READQ,
+DELETEQ or backout.
+
+What ends a cycle or goes on with it::
+
+    event                          NO, PHYSICAL      LOGICAL
+    READQ by anybody gets QZERO    over, at once     over, when the task ends that saw it and committed
+    DELETEQ by anybody             over, at once     the same
+    SET of a trigger attribute     over              over
+    task ends, FILE                over              over
+    task ends normally, TERMINAL   started again     started again        (SYSTEM likewise)
+    task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO)
+    task cannot be attached        stays on          stays on
+
+The end of a FILE task only opens the way: the *next* write at or over the level starts a task, not the end itself. An
+initiation that fails before there is a task (transaction unknown or remote) begins no cycle, so that every later write
+tries again; the message is written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (IBM Docs).
+
+A task for a terminal waits until the terminal is in service and has no other task. To restart for ever a program that
+never reads its queue would be endless here, where no operator looks on: after ``ati_starts_without_read`` starts the
+cycle stays on and nothing more is started.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.queues import NEVER, IntraQueue
+from tdqsim.facts import table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.handlers import TransactionEntry
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.task import Task
+
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Request", "latch_key"]
+
+OVER: Final = "over"
+AGAIN: Final = "started again"
+STAYS: Final = "stays on"
+
+AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
+    # (ATIFACILITY, whether the task ended normally): what happens to its cycle, when that is still on
+    ("FILE", True): OVER,
+    ("FILE", False): OVER,
+    ("TERMINAL", True): AGAIN,
+    ("TERMINAL", False): STAYS,
+    ("SYSTEM", True): AGAIN,
+    ("SYSTEM", False): STAYS,
+}
+
+_LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
+
+
+class Request:
+    """A request to start a task on behalf of a queue.
+
+    Attributes:
+        queue: the queue.
+        cycle: the cycle it belongs to.
+        facility: ATIFACILITY when it was made.
+    """
+
+    __slots__ = ("cycle", "facility", "queue")
+
+    def __init__(self, queue: IntraQueue) -> None:
+        self.queue = queue
+        self.cycle = queue.cycle
+        self.facility = queue.atifacility
+
+
+class Facility:
+    """A terminal or a connection's session: one task at a time, requests in order.
+
+    Attributes:
+        name: the terminal's or connection's name.
+        kind: ``TERMINAL`` or ``SYSTEM``.
+        inservice: whether tasks can be attached to it; False while it is not defined.
+        userid: the user signed on; empty for none.
+        task: the task it has.
+        requests: what waits for it: queues' requests, and starts with data.
+    """
+
+    __slots__ = ("inservice", "kind", "name", "requests", "task", "userid")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.inservice = False
+        self.userid = ""
+        self.task: Task | None = None
+        self.requests: deque[Any] = deque()
+
+    def __repr__(self) -> str:
+        state = "in service" if self.inservice else "out of service or not defined"
+        return f"<Facility {self.kind} {self.name} {state}, {len(self.requests)} waiting>"
+
+
+class Ati:
+    """The trigger cycles of one region."""
+
+    __slots__ = ("_region",)
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+
+    def arm(self, queue: IntraQueue) -> None:
+        """Work out at which count the next write starts a task."""
+        armed = queue.transid and queue.triggerlevel > 0 and not queue.latch
+        queue.fire_at = queue.triggerlevel if armed else NEVER
+
+    # -- reached --------------------------------------------------------------------------------------------------
+
+    def written(self, queue: IntraQueue) -> None:
+        """The level was reached by a WRITEQ to a non-recoverable queue."""
+        if self.due(queue):
+            self.schedule(queue)
+
+    def due(self, queue: IntraQueue) -> bool:
+        """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`."""
+        if queue.stored.count < queue.fire_at:
+            return False
+        if (message := self._why_not(queue)) is not None:
+            self._report_once(queue, *message)
+            return False
+        queue.failed_start = False
+        queue.latch = True
+        queue.cycle += 1
+        queue.starts = 0
+        queue.fire_at = NEVER
+        if queue.recovstatus != "NO":
+            self._region.store.durable.put_meta(latch_key(queue), b"")
+        return True
+
+    def _why_not(self, queue: IntraQueue) -> tuple[str, str] | None:
+        """The message and reason that keep the start from being made; None when nothing does."""
+        entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
+        if entry is None:
+            return "DFHTD0183", "it is not defined"
+        if entry.definition.remotesystem not in ("", self._region.sysid):
+            return "DFHTD0340", "it is remote"
+        return None
+
+    def _report_once(self, queue: IntraQueue, message: str, reason: str) -> None:
+        if not queue.failed_start:
+            queue.failed_start = True
+            self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+
+    def schedule(self, queue: IntraQueue) -> None:
+        """Have a task started for the cycle that has just begun. It runs later, never inside the writer."""
+        self._request(Request(queue))
+
+    def _request(self, request: Request) -> None:
+        if request.facility == "FILE":
+            self._attach(request, None)
+            return
+        facility = self._region.facility(request.facility, request.queue.facilityid)
+        facility.requests.append(request)
+        if not facility.inservice:
+            self._region.log.info(
+                "ati_waits_for_facility",
+                queue=request.queue.name,
+                transid=request.queue.transid,
+                facility=facility.name,
+            )
+        self.serve(facility)
+
+    def serve(self, facility: Facility) -> None:
+        """Give a facility that is free and in service its next task."""
+        while facility.inservice and facility.task is None and facility.requests:
+            request = facility.requests.popleft()
+            if isinstance(request, Request):
+                self._attach(request, facility)
+            else:
+                request(facility)
+
+    def _attach(self, request: Request, facility: Facility | None) -> None:
+        queue, region = request.queue, self._region
+        entry = region.transactions.get(queue.transid)
+        if entry is None or (failure := entry.why_not()) is not None:
+            message = "DFHAC2001" if entry is None else failure
+            program = entry.definition.program if entry is not None else ""
+            region.messages.write(message, transid=queue.transid, program=program)
+            return
+        if queue.reads != queue.starts_reads:
+            queue.starts, queue.starts_reads = 0, queue.reads
+        if queue.starts >= _LIMIT:
+            region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
+            return
+        queue.starts += 1
+        queue.triggers += 1
+        region.attach(entry, startcode="QD", userid=self._userid(request, facility), facility=facility, request=request)
+
+    def _userid(self, request: Request, facility: Facility | None) -> str:
+        region = self._region
+        if region.security is None:
+            return region.default_user
+        return (facility.userid if facility is not None else request.queue.userid) or region.default_user
+
+    # -- over -----------------------------------------------------------------------------------------------------
+
+    def emptied(self, queue: IntraQueue) -> None:
+        """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended."""
+        if queue.latch:
+            self._over(queue)
+
+    def level_changed(self, queue: IntraQueue) -> None:
+        """SET TDQUEUE has changed a trigger attribute: a cycle that is on is given up."""
+        queue.failed_start = False
+        self._over(queue)
+
+    def _over(self, queue: IntraQueue) -> None:
+        if queue.latch and queue.recovstatus != "NO":
+            self._region.store.durable.delete_meta(latch_key(queue))
+        queue.latch = False
+        self.arm(queue)
+
+    def task_ended(self, request: Request, *, normal: bool) -> None:
+        """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
+        queue = request.queue
+        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or queue.cycle != request.cycle:
+            return
+        outcome = AFTER_TASK[request.facility, normal]
+        if outcome is OVER:
+            self._over(queue)
+        elif outcome is AGAIN:
+            self._request(request)
+
+    def reschedule(self, queue: IntraQueue) -> None:
+        """After a restart: a cycle of a TERMINAL or SYSTEM queue goes on; one of a FILE queue is over."""
+        if queue.atifacility != "FILE" and queue.transid and 0 < queue.triggerlevel <= queue.stored.count:
+            queue.latch = True
+            queue.cycle += 1
+            queue.fire_at = NEVER
+            self.schedule(queue)
+        else:
+            self._over(queue)
+
+
+def latch_key(queue: IntraQueue) -> bytes:
+    """Where the store says that a queue's cycle is on."""
+    return b"ati/" + queue.name.encode()

@@ -1,0 +1,27 @@
+"""All command groups in one class: what a task can do, and, through a task of its own, a region."""
+
+from __future__ import annotations
+
+from tdqsim.cics.control import ControlCommands
+from tdqsim.cics.handling import HandlingCommands
+from tdqsim.cics.inquire_commands import InquireCommands
+from tdqsim.cics.interval import IntervalCommands
+from tdqsim.cics.set import SetCommands
+from tdqsim.cics.statistics import StatisticsCommands
+from tdqsim.cics.td import TdCommands
+
+__all__ = ["Commands"]
+
+
+class Commands(
+    TdCommands,
+    InquireCommands,
+    SetCommands,
+    StatisticsCommands,
+    HandlingCommands,
+    ControlCommands,
+    IntervalCommands,
+):
+    """Every command."""
+
+    __slots__ = ()

@@ -1,0 +1,225 @@
+"""Installing definitions: what becomes of them in a region, and when a queue may be replaced or must stay.
+
+A queue that is installed is ENABLED. One that is there already is replaced only by one of the same TYPE, when it is
+disabled (intrapartition), or disabled and closed (extrapartition); otherwise the install is refused and the old one
+stays. A group installs whole or not at all. Sources: Installing transient data queue definitions; DFHTD0403, DFHTD1278.
+
+The supplied queues (group DFHDCTG) are installed first; a definition that is given for one of them takes its place, as
+when a site puts its own group into the list instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from tdqsim import definitions as defs
+from tdqsim.cics.abstime import abstime
+from tdqsim.cics.conditions import Condition
+from tdqsim.cics.handlers import TransactionEntry
+from tdqsim.cics.locks import READ_END, WRITE_END, Lock
+from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.signature import Installer, Signature, Way, sign
+from tdqsim.core.dispatch import WaitQueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.core.store import StoredQueue
+
+__all__ = ["InstallRefused", "install", "install_tdqueue", "make_queue", "remove_tdqueue", "why_no_replace"]
+
+_INVALID_USER: Final = "DFHTD1278"
+
+
+class InstallRefused(TdqError):
+    """A queue cannot be installed; nothing has changed.
+
+    Attributes:
+        queue: its name.
+        message: the id of CICS's message about it; empty when none is known.
+    """
+
+    def __init__(self, queue: str, reason: str, message: str = "") -> None:
+        self.queue = queue
+        self.message = message
+        super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
+
+
+def install(region: Region, definitions: defs.Definitions, *, way: Way, user: str) -> None:
+    """Install everything that a region knows what to do with.
+
+    Raises:
+        InstallRefused: a queue cannot be installed; nothing of the definitions was.
+    """
+    for queue in definitions.tdqueues:
+        check_tdqueue(region, queue, user)
+    for connection in definitions.connections:
+        region.connections[connection.name] = connection
+    for terminal in definitions.terminals:
+        region.terminals[terminal.name] = terminal
+        region.facility("TERMINAL", terminal.name)
+    for transaction in definitions.transactions:
+        define_transaction(region, transaction)
+    who = installer(region, user)
+    for queue in definitions.tdqueues:
+        _put_in(region, queue, sign(way, queue, who))
+    for note in definitions.notes:
+        region.log.info("without_effect", note=str(note))
+    for resource in (*definitions.connections, *definitions.terminals, *definitions.transactions):
+        region.catalogue.save(resource)
+    region.force()
+    region.refresh_facilities()
+
+
+def define_transaction(region: Region, definition: defs.Transaction) -> None:
+    """Install a transaction; a handler that is registered stays with it."""
+    entry = region.transactions.get(definition.name)
+    if entry is None:
+        region.transactions[definition.name] = TransactionEntry(definition)
+    else:
+        entry.define(definition)
+
+
+def installer(region: Region, user: str, program: str = "") -> Installer:
+    """Who installs, and when, for the signature."""
+    now = abstime(region.clock.time_ns(), region.zone)
+    return Installer(now, region.cold_start_abstime, user, region.default_user, region.release, program)
+
+
+def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
+    """Install or replace one queue.
+
+    Returns:
+        Whether a queue of that name was replaced.
+
+    Raises:
+        InstallRefused: the queue that is there is in use, or the user id is not valid; nothing has changed.
+    """
+    replaced = definition.name in region.tdqueues
+    check_tdqueue(region, definition, user)
+    _put_in(region, definition, sign(way, definition, installer(region, user, program)))
+    region.force()
+    region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
+    return replaced
+
+
+def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
+    """Whether the queue can be installed.
+
+    Raises:
+        InstallRefused: it cannot.
+    """
+    present = region.tdqueues.get(definition.name)
+    if present is not None:
+        reason = why_no_replace(present, definition.type_in(region.sysid))
+        if reason:
+            raise InstallRefused(definition.name, reason)
+    if isinstance(definition, defs.IntraQueue) and definition.userid and region.security is not None:
+        security = region.security
+        if not security.knows_user(definition.userid) or not security.may_act_for(user, definition.userid):
+            region.messages.write(_INVALID_USER, queue=definition.name, userid=definition.userid)
+            raise InstallRefused(
+                definition.name, f"user ID {definition.userid} is not valid or may not be used", _INVALID_USER
+            )
+
+
+def why_no_replace(queue: TdQueue, new_type: str) -> str:
+    """Why an installed queue cannot be replaced by one of a type; empty when it can."""
+    if queue.type != new_type:
+        return f"a queue of that name is installed and has another type, {queue.type}"
+    if isinstance(queue, IntraQueue | ExtraQueue) and queue.enablestatus is not Cvda.DISABLED:
+        return f"a queue of that name is installed and {queue.enablestatus.name}; it must be DISABLED"
+    if isinstance(queue, ExtraQueue) and queue.openstatus is not Cvda.CLOSED:
+        return f"a queue of that name is installed and {queue.openstatus.name}; it must be CLOSED"
+    return ""
+
+
+def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
+    present = region.tdqueues.get(definition.name)
+    if isinstance(present, IntraQueue):
+        region.ati.emptied(present)
+    queue = make_queue(region, definition, signature, present)
+    region.tdqueues[queue.name] = queue
+    region.refresh(queue)
+    region.catalogue.save_queue(queue)
+    if isinstance(queue, ExtraQueue) and definition.opentime == "INITIAL":  # type: ignore[attr-defined]
+        open_initially(region, queue)
+    return queue
+
+
+def make_queue(
+    region: Region, definition: defs.Tdqueue, signature: Signature, present: TdQueue | None = None
+) -> TdQueue:
+    """The state of a queue, with the records that are there for it; it is not put in yet."""
+    kind = definition.type_in(region.sysid)
+    if kind == "REMOTE":
+        return RemoteQueue(definition.name, definition, signature)
+    if isinstance(definition, defs.IndirectQueue):
+        return IndirectQueue(definition.name, definition, signature)
+    if isinstance(definition, defs.ExtraQueue):
+        queue = ExtraQueue(definition.name, definition, signature)
+        queue.file = region.data_set(queue)
+        return queue
+    assert isinstance(definition, defs.IntraQueue), definition
+    return _make_intra(region, definition, signature, present)
+
+
+def _make_intra(
+    region: Region, definition: defs.IntraQueue, signature: Signature, present: TdQueue | None
+) -> IntraQueue:
+    if isinstance(present, IntraQueue):
+        region.intra.close_queue(present)
+    stored = _stored(region, definition)
+    queue = IntraQueue(definition.name, definition, signature, stored)
+    region.intra.open_queue(queue)
+    if definition.recovstatus == "LOGICAL":
+        queue.read_end, queue.write_end = Lock(queue, READ_END), Lock(queue, WRITE_END)
+        queue.td_read = WaitQueue(f"TD_READ {queue.name}", queue.write_end.holder)
+    region.ati.arm(queue)
+    return queue
+
+
+def _stored(region: Region, definition: defs.IntraQueue) -> StoredQueue:
+    """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
+    store, name = region.store, definition.name.encode()
+    recoverable = definition.recovstatus != "NO"
+    right, wrong = (store.durable, store.volatile) if recoverable else (store.volatile, store.durable)
+    found = right.queue(name)
+    stored = found if found is not None else right.create_queue(name)
+    other = wrong.queue(name)
+    if other is not None:
+        _move(other.entries(), stored)
+        wrong.drop_queue(name)
+    return stored
+
+
+def _move(entries: Iterable[object], stored: StoredQueue) -> None:
+    for entry in entries:
+        stored.put(entry.data, seq=max(entry.seq, stored.last_seq + 1))  # type: ignore[attr-defined]
+
+
+def open_initially(region: Region, queue: ExtraQueue) -> None:
+    """Open the data set at install; a failure leaves the queue installed and closed."""
+    assert queue.file is not None
+    try:
+        queue.file.open()
+    except Condition as condition:
+        region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
+
+
+def remove_tdqueue(region: Region, queue: TdQueue) -> None:
+    """Take a queue out with its records; whether it may go was decided before."""
+    del region.tdqueues[queue.name]
+    region.catalogue.forget_queue(queue)
+    queue.plain = False
+    if isinstance(queue, IntraQueue):
+        region.ati.emptied(queue)
+        region.intra.close_queue(queue)
+        region.forget_last_reads(queue)
+        store = region.store
+        half = store.volatile if queue.recovstatus == "NO" else store.durable
+        half.drop_queue(queue.name.encode())
+    region.force()
+    region.messages.write("DFHTD0401", queue=queue.name)

@@ -1,0 +1,166 @@
+"""What one unit of work has done to one logically recoverable queue and not yet committed.
+
+The queue's stored records are the committed ones. Reads move a cursor over them, writes gather in memory in the order
+of their sequence numbers, DELETEQ is a mark. Commit carries all of it into the store in one transaction; backout
+forgets it, so that records read come back at the head by never having left it. Source: Recovery and Restart Guide (the
+log holds cursors, no images).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.cics.conditions import Condition
+from tdqsim.errors import StoreFull
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.intra import IntraSpace, Mark
+    from tdqsim.cics.queues import IntraQueue
+    from tdqsim.core.store import Entry, Environment
+
+__all__ = ["LogicalWork"]
+
+_LARGEST_BATCH: Final = 64
+
+
+class LogicalWork:
+    """The uncommitted part of a queue.
+
+    Attributes:
+        queue: the queue.
+        reads: committed records read so far, from the head.
+        deleted: whether the queue was deleted: every committed record goes.
+        written: records written and not read back, with their sequence numbers.
+        wrote: whether anything was ever written, even if it was read back or deleted since.
+        last_seq: the last sequence number given to a record written here; 0 for none.
+    """
+
+    __slots__ = (
+        "_cursor", "_durable", "_mark", "_place", "_reserved", "_space", "_step", "deleted", "last_seq", "queue",
+        "reads", "written", "wrote",
+    )  # fmt: skip
+
+    def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
+        self.queue = queue
+        self.reads = 0
+        self.deleted = False
+        self.written: deque[tuple[int, bytes]] = deque()
+        self.wrote = False
+        self.last_seq = 0
+        self._space = space
+        self._durable = durable
+        self._mark: Mark | None = None
+        self._reserved: list[int] = []
+        self._cursor: Iterator[Entry] | None = None
+        self._place: Entry | None = None
+        self._step = 1
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def next_committed(self) -> bytes | None:
+        """Read the next committed record; None when there is none left for this unit of work."""
+        if self.deleted or self.reads >= self.queue.stored.count:
+            return None
+        entry = next(self._cursor, None) if self._cursor is not None else None
+        if entry is None:
+            entry = self._fetch()
+        if entry is not None:
+            self._place = entry
+            self.reads += 1
+        return None if entry is None else entry.data
+
+    def _fetch(self) -> Entry | None:
+        """Look further along the queue: one record first, then more at a time."""
+        stored = self.queue.stored
+        if self._place is None:
+            return stored.peek()
+        self._cursor = stored.entries(after=self._place, limit=self._step)
+        self._step = min(self._step * 4, _LARGEST_BATCH)
+        return next(self._cursor, None)
+
+    def next_own(self) -> bytes | None:
+        """Read back the oldest record that this unit of work wrote; None when there is none."""
+        return self.written.popleft()[1] if self.written else None
+
+    def write(self, data: bytes) -> None:
+        """Write a record; the room it will need is held from now on.
+
+        Raises:
+            Condition: NOSPACE; nothing was changed.
+        """
+        queue, space = self.queue, self._space
+        if self._mark is None:
+            self._mark = space.mark(queue)
+        before = space.mark(queue)
+        last = self.last_seq or queue.stored.last_seq
+        seq = space.place(queue, len(data), last, empty=not queue.stored.count and not self.wrote)
+        try:
+            self._durable.reserve(len(data))
+        except StoreFull as error:
+            space.restore(queue, before)
+            space.nospace += 1
+            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+        self._reserved.append(len(data))
+        self.last_seq = seq
+        self.wrote = True
+        self.written.append((seq, data))
+
+    def delete(self) -> None:
+        """Delete every record, one's own included."""
+        self.deleted = True
+        self.written.clear()
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    @property
+    def changed(self) -> bool:
+        """Whether committing it changes the queue."""
+        return bool(self.reads or self.deleted or self.written)
+
+    def apply(self) -> None:
+        """Carry everything into the store's open transaction."""
+        self.release_room()
+        stored = self.queue.stored
+        self.queue.peak = self.queue.peak_items
+        if self.deleted:
+            stored.clear()
+        else:
+            for _ in range(self.reads):
+                stored.take()
+        for seq, data in self.written:
+            stored.put(data, seq=seq)
+
+    def committed(self) -> None:
+        """The store's transaction is committed: free the control intervals that have become empty."""
+        self._space.taken(self.queue, settled=self.wrote)
+
+    def back_out(self) -> None:
+        """Forget everything: cursors go back to where they stood."""
+        self.release_room()
+        if self._mark is not None:
+            self._space.restore(self.queue, self._mark)
+
+    def release_room(self) -> None:
+        """Give back the room held in the store."""
+        for size in self._reserved:
+            self._durable.release(size)
+        self._reserved.clear()
+
+    # -- survival of a prepared unit of work ----------------------------------------------------------------------
+
+    def restore(self, reads: int, *, deleted: bool, written: list[tuple[int, bytes]]) -> None:
+        """Become what a prepared unit of work had done, after a restart."""
+        self.reads = reads
+        self.deleted = deleted
+        if reads:
+            for entry in self.queue.stored.entries(limit=reads):
+                self._place = entry
+        if written:
+            self._mark = self._space.mark(self.queue)
+            self.wrote = True
+            self.written.extend(written)
+            self.last_seq = written[-1][0]
+            self._space.adopt(self.queue, self.last_seq)

@@ -1,0 +1,265 @@
+"""Starting a region: which start it is, what of the last run is there again, and what is done about it.
+
+===========  ==========================  =====================================================================
+Start        When                        Definitions; records
+===========  ==========================  =====================================================================
+INITIAL      START=INITIAL, a new store  those given; none
+COLD         START=COLD                  those given; none
+WARM         AUTO after a normal end     the catalogue's (those given are not looked at); all
+EMERGENCY    AUTO after any other end    the catalogue's; PHYSICAL as it was, LOGICAL as committed, NO empty
+===========  ==========================  =====================================================================
+
+TDINTRA=EMPTY begins with empty intrapartition queues whatever the start. Every queue is ENABLED again. At an emergency
+restart the last record that an unfinished unit of work had read of a PHYSICAL queue is given back, units of work that
+were indoubt are there with their locks, and all others have never happened. Then triggers of TERMINAL and SYSTEM queues
+whose cycle was on go on; those of FILE queues wait for the next write. Sources: Recovery and Restart Guide; TDINTRA.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim import definitions as defs
+from tdqsim.cics.handlers import TransactionEntry
+from tdqsim.cics.install import make_queue, open_initially
+from tdqsim.cics.locks import READ_END
+from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.signature import Signature
+from tdqsim.cics.uow import UnitOfWork
+from tdqsim.core.store import Entry
+from tdqsim.errors import StoreDamaged
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = [
+    "Catalogue",
+    "forget_reads",
+    "give_back_reads",
+    "image_of",
+    "load_units_of_work",
+    "pending_triggers",
+    "save_latches",
+]
+
+_KINDS: Final[Mapping[str, type[defs.Resource]]] = {
+    "INTRA": defs.IntraQueue,
+    "EXTRA": defs.ExtraQueue,
+    "INDIRECT": defs.IndirectQueue,
+    "": defs.RemoteQueue,
+    "TRANSACTION": defs.Transaction,
+    "TERMINAL": defs.Terminal,
+    "CONNECTION": defs.Connection,
+}
+_SETTABLE: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
+_PREFIX: Final = b"cat/"
+_QUEUES: Final = b"cat/TDQUEUE/"
+_LATCHES: Final = b"ati/"
+_READS: Final = b"read/"
+_UNITS: Final = b"uow/"
+
+
+class Catalogue:
+    """The installed definitions on the store, from which a warm or emergency start takes them.
+
+    A temporary store is never started again, so nothing is kept there.
+    """
+
+    def __init__(self, region: Region, *, kept: bool) -> None:
+        self._region = region
+        self._kept = kept
+        self._order = 0
+
+    def save(self, resource: defs.Resource) -> None:
+        """Keep a transaction, terminal or connection."""
+        if self._kept:
+            record = {"kind": resource.kind, "fields": _fields(resource)}
+            key = f"cat/{resource.kind}/{resource.resource_name}".encode()
+            self._region.store.durable.put_meta(key, _json(record))
+
+    def save_queue(self, queue: TdQueue) -> None:
+        """Keep a queue's definition and signature, and what SET has changed of it."""
+        if not self._kept:
+            return
+        key = _QUEUES + queue.name.encode()
+        self._order += 1
+        record: dict[str, Any] = {
+            "kind": queue.definition.type,
+            "order": self._order,
+            "fields": _fields(queue.definition),
+            "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
+        }
+        if isinstance(queue, IntraQueue):
+            record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
+        self._region.store.durable.put_meta(key, _json(record))
+
+    def forget_queue(self, queue: TdQueue) -> None:
+        """A queue was discarded."""
+        if self._kept:
+            self._region.store.durable.delete_meta(_QUEUES + queue.name.encode())
+
+    def load(self) -> None:
+        """Install everything that the catalogue holds, queues in the order in which they were installed."""
+        region = self._region
+        queues = []
+        for key, value in region.store.durable.meta_items(_PREFIX):
+            record = _record(region, key, value)
+            resource = _resource(region, key, record)
+            if isinstance(resource, defs.Tdqueue):
+                queues.append((record["order"], resource, record))
+            elif isinstance(resource, defs.Transaction):
+                region.transactions[resource.name] = TransactionEntry(resource)
+            elif isinstance(resource, defs.Terminal):
+                region.terminals[resource.name] = resource
+            elif isinstance(resource, defs.Connection):
+                region.connections[resource.name] = resource
+        queues.sort(key=lambda item: item[0])
+        for order, definition, record in queues:
+            self._order = max(self._order, order)
+            self._load_queue(definition, record)
+        region.refresh_facilities()
+
+    def _load_queue(self, definition: defs.Tdqueue, record: dict[str, Any]) -> None:
+        region = self._region
+        queue = make_queue(region, definition, _signature(record["signature"]))
+        region.tdqueues[queue.name] = queue
+        if isinstance(queue, IntraQueue):
+            for name, value in record.get("set", {}).items():
+                setattr(queue, name, value)
+            region.ati.arm(queue)
+        region.refresh(queue)
+        if isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL":
+            open_initially(region, queue)
+
+
+def _fields(resource: defs.Resource) -> dict[str, Any]:
+    return resource.model_dump(mode="json", exclude_unset=True)
+
+
+def _json(record: Any) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
+    return StoreDamaged(f"{region.store.path}: the catalogue's entry {key!r} cannot be read: {error}")
+
+
+def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(value))
+    except ValueError as error:
+        raise _damaged(region, key, error) from error
+
+
+def _resource(region: Region, key: bytes, record: dict[str, Any]) -> defs.Resource:
+    try:
+        return _KINDS[record["kind"]].model_validate(record["fields"])
+    except (KeyError, ValueError) as error:
+        raise _damaged(region, key, error) from error
+
+
+def _signature(values: list[Any]) -> Signature:
+    plain = Signature(*values)
+    return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
+
+
+# -- what was going on ------------------------------------------------------------------------------------------------
+
+
+def give_back_reads(region: Region) -> None:
+    """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue."""
+    durable = region.store.durable
+    for key, value in list(durable.meta_items(_READS)):
+        name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
+        queue = region.tdqueues.get(name.decode())
+        if isinstance(queue, IntraQueue):
+            queue.stored.restore(Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:]))
+            region.intra.close_queue(queue)
+            region.intra.open_queue(queue)
+        durable.delete_meta(key)
+
+
+def forget_reads(region: Region, queue: IntraQueue) -> None:
+    """A PHYSICAL queue was deleted: nothing is given back to it."""
+    durable = region.store.durable
+    for key, _ in list(durable.meta_items(_READS + queue.name.encode() + b"/")):
+        durable.delete_meta(key)
+
+
+def image_of(uow: UnitOfWork) -> bytes:
+    """A prepared unit of work as it is kept: what it did to which queue, and whose it is."""
+    blobs: list[bytes] = []
+    queues = []
+    for queue, work in uow.work.items():
+        writes = [[seq, len(data)] for seq, data in work.written]
+        blobs += [data for _, data in work.written]
+        queues.append({"name": queue.name, "reads": work.reads, "deleted": work.deleted, "writes": writes})
+    head = {
+        "queues": queues,
+        "locks": [[lock.queue.name, lock.end] for lock in uow.locks],
+        "transid": uow.transid, "userid": uow.userid, "termid": uow.termid, "taskid": uow.taskid,
+        "link": uow.link, "coordinator": uow.coordinator,
+        "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
+    }  # fmt: skip
+    text = _json(head)
+    return len(text).to_bytes(4, "big") + text + b"".join(blobs)
+
+
+def load_units_of_work(region: Region) -> None:
+    """Indoubt units of work are there again, shunted, with their locks."""
+    for key, value in list(region.store.durable.meta_items(_UNITS)):
+        uow_id = key[len(_UNITS) :]
+        try:
+            size = int.from_bytes(value[:4], "big")
+            head = json.loads(value[4 : 4 + size])
+            _load_one(region, uow_id, head, value[4 + size :])
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged(region, key, error) from error
+
+
+def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes) -> None:
+    uow = UnitOfWork(region, uow_id)
+    for name in ("transid", "userid", "termid", "taskid", "link", "coordinator", "wait", "waittime", "action"):
+        setattr(uow, name, head[name])
+    uow.since_ns = head["since"]
+    uow.state, uow.waitstate, uow.waitcause = Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION
+    offset = 0
+    for part in head["queues"]:
+        queue = region.tdqueues[part["name"]]
+        assert isinstance(queue, IntraQueue), queue
+        written = []
+        for seq, length in part["writes"]:
+            written.append((seq, blobs[offset : offset + length]))
+            offset += length
+        uow.on(queue).restore(part["reads"], deleted=part["deleted"], written=written)
+    for name, end in head["locks"]:
+        queue = region.tdqueues[name]
+        assert isinstance(queue, IntraQueue), queue
+        lock = queue.read_end if end == READ_END else queue.write_end
+        assert lock is not None, queue
+        lock.take(uow, uow.since_ns)
+    uow.retain_locks()
+    region.shunted[uow_id] = uow
+    region.uow_seen(uow_id)
+
+
+def save_latches(region: Region) -> None:
+    """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
+    for queue in region.intra_queues():
+        if queue.latch and queue.recovstatus == "NO":
+            region.store.volatile.put_meta(_LATCHES + queue.name.encode(), b"")
+
+
+def pending_triggers(region: Region) -> list[IntraQueue]:
+    """The queues whose cycle was on when the last run ended."""
+    found = []
+    for half in (region.store.durable, region.store.volatile):
+        for key, _ in list(half.meta_items(_LATCHES)):
+            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+            half.delete_meta(key)
+            if isinstance(queue, IntraQueue):
+                found.append(queue)
+    return found

@@ -1,0 +1,282 @@
+"""Units of work: what a task does between two syncpoints, its locks, and how it ends.
+
+States, as INQUIRE UOW shows them (UOWSTATE; WAITSTATE):
+
+=============  =========================================  ==================================================
+State          Reached by                                 Goes on to
+=============  =========================================  ==================================================
+INFLIGHT       the first recoverable request              COMMIT, BACKOUT; INDOUBT by ``prepare``
+INDOUBT        ``prepare``: everything is on the store    COMMIT, BACKOUT by the coordinator's decision
+  .. SHUNTED   ``shunt``: no coordinator, no task         the same, later; survives restarts
+COMMIT         ``commit``: applied, then hardened         ended
+BACKOUT        ``back_out``: forgotten                    ended
+HEURCOMMIT,    decided without the coordinator and        ended by ``forget``
+HEURBACKOUT    kept for its questions
+=============  =========================================  ==================================================
+
+A commit runs in the order of the recovery guide: marked deletes and reads, writes, trigger levels, locks. Only LOGICAL
+queues take part. Of a PHYSICAL queue the unit of work knows the last record it read, because that one is given back
+when the region fails before the unit of work ends. Sources: Recovery and Restart Guide; INQUIRE UOW (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from tdqsim.cics.logical import LogicalWork
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.locks import Lock
+    from tdqsim.cics.queues import IntraQueue
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.task import Task
+
+__all__ = ["UOW_ID_LENGTH", "Participant", "UnitOfWork"]
+
+UOW_ID_LENGTH: Final = 8
+
+
+class Participant(Protocol):
+    """Another resource manager or region that takes part in a unit of work."""
+
+    def prepare(self) -> bool:
+        """Get ready to do either; False refuses, and everything is backed out."""
+
+    def commit(self) -> None:
+        """Make its part permanent."""
+
+    def back_out(self) -> None:
+        """Undo its part."""
+
+
+class UnitOfWork:
+    """One unit of work.
+
+    Attributes:
+        id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
+        region: where it runs.
+        task: the task it belongs to; None once it is shunted.
+        state: INFLIGHT, INDOUBT, COMMIT, BACKOUT, HEURCOMMIT or HEURBACKOUT.
+        waitstate: ACTIVE, WAITING or SHUNTED.
+        waitcause: what a shunted one waits for: CONNECTION, or NOTAPPLIC.
+        since_ns: when it got into that wait state.
+        link: name of the connection to the coordinator, when that is remote.
+        coordinator: the coordinator's own name for the unit of work; empty for none.
+        transid, userid, termid, taskid: of its task, kept when the task is gone.
+        wait, waittime, action: the TRANSACTION's WAIT (whether), WAITTIME in seconds (None for no limit) and ACTION.
+        locks: the ends it holds, in the order in which it got them.
+        work: what it has done to logically recoverable queues.
+        physical: the physically recoverable queues whose last record read is remembered.
+        qzero: logically recoverable queues that it has read to QZERO.
+        participants: others that take part in its end.
+        at_commit: called when it has committed: START PROTECT and the like.
+        ended: whether it is over.
+    """
+
+    __slots__ = (
+        "action", "at_commit", "coordinator", "ended", "id", "link", "locks", "participants", "physical", "qzero",
+        "region", "since_ns", "state", "task", "taskid", "termid", "transid", "userid", "wait", "waitcause",
+        "waitstate", "waittime", "work",
+    )  # fmt: skip
+
+    def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:
+        self.region = region
+        self.id = uow_id
+        self.task = task
+        self.state = Cvda.INFLIGHT
+        self.waitstate = Cvda.ACTIVE
+        self.waitcause = Cvda.NOTAPPLIC
+        self.since_ns = 0
+        self.link = ""
+        self.coordinator = ""
+        self.transid = self.userid = self.termid = ""
+        self.taskid = 0
+        self.wait, self.action = True, "BACKOUT"
+        self.waittime: int | None = None
+        if task is not None:
+            self._belongs_to(task)
+        self.locks: list[Lock] = []
+        self.work: dict[IntraQueue, LogicalWork] = {}
+        self.physical: dict[IntraQueue, None] = {}
+        self.qzero: dict[IntraQueue, None] = {}
+        self.participants: list[Participant] = []
+        self.at_commit: list[object] = []
+        self.ended = False
+
+    def _belongs_to(self, task: Task) -> None:
+        self.transid, self.userid = task.transid, task.userid
+        self.termid, self.taskid = task.eib.eibtrmid, task.number
+        transaction = self.region.transactions.get(task.transid)
+        if transaction is not None:
+            definition = transaction.definition
+            self.wait, self.action = definition.wait == "YES", definition.action
+            self.waittime = definition.waittime_seconds
+
+    def __repr__(self) -> str:
+        return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
+
+    @property
+    def title(self) -> str:
+        """``unit of work 00..1A of task 42 PAYP``, for people."""
+        task = f" of task {self.taskid} {self.transid}" if self.taskid else ""
+        return f"unit of work {self.id.hex().upper()}{task}"
+
+    # -- queues ---------------------------------------------------------------------------------------------------
+
+    def on(self, queue: IntraQueue) -> LogicalWork:
+        """What it has done to a queue; a record of nothing the first time."""
+        work = self.work.get(queue)
+        if work is None:
+            work = self.work[queue] = LogicalWork(queue, self.region.intra, self.region.store.durable)
+        return work
+
+    def remember_read(self, queue: IntraQueue, seq: int, data: bytes) -> None:
+        """Keep the last record read of a physically recoverable queue, in the transaction that removes it."""
+        self.physical[queue] = None
+        name = queue.name.encode()
+        self.region.store.durable.put_meta(last_read_key(name, self.id), seq.to_bytes(8, "big") + data)
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Make everything permanent, release the locks and start what has become due.
+
+        Raises:
+            StoreError: the store did not take it; the unit of work has then been backed out.
+        """
+        was_prepared = self.state is Cvda.INDOUBT
+        self.state = Cvda.COMMIT
+        due: list[IntraQueue] = []
+        if self.work or self.physical or was_prepared:
+            due = self._harden(prepared=was_prepared)
+        ati = self.region.ati
+        for queue in due:
+            ati.schedule(queue)
+        self._end(committed=True)
+
+    def _harden(self, *, prepared: bool) -> list[IntraQueue]:
+        """Apply and commit on the store; the queues whose trigger level was reached."""
+        region = self.region
+        durable = region.store.durable
+        due = []
+        try:
+            changed = prepared or bool(self.physical)
+            for work in self.work.values():
+                changed = changed or work.changed
+                work.apply()
+                if work.written and region.ati.due(work.queue):
+                    due.append(work.queue)
+            self._forget_reads()
+            if prepared:
+                durable.delete_meta(prepared_key(self.id))
+            if changed:
+                region.harden(self)
+        except TdqError:
+            durable.abort()
+            self.state = Cvda.BACKOUT
+            self._end(committed=False)
+            raise
+        for work in self.work.values():
+            work.committed()
+        return due
+
+    def _forget_reads(self) -> None:
+        durable = self.region.store.durable
+        for queue in self.physical:
+            durable.delete_meta(last_read_key(queue.name.encode(), self.id))
+        self.physical.clear()
+
+    def back_out(self) -> None:
+        """Undo everything on logically recoverable queues and release the locks; other queues stay as they are."""
+        was_prepared = self.state is Cvda.INDOUBT
+        self.state = Cvda.BACKOUT
+        if self.physical or was_prepared:
+            self._forget_reads()
+            if was_prepared:
+                self.region.store.durable.delete_meta(prepared_key(self.id))
+            self.region.harden(self)
+        self._end(committed=False)
+
+    def _end(self, *, committed: bool) -> None:
+        region = self.region
+        self.ended = True
+        if not committed:
+            for work in self.work.values():
+                work.back_out()
+        self.work.clear()
+        region.unit_of_work_ended(self, committed=committed)
+        self.release_locks()
+
+    def release_locks(self) -> None:
+        """Let go of every end: waiters try again, and a pending disable may complete."""
+        locks, self.locks = self.locks, []
+        for lock in locks:
+            lock.release()
+        for lock in locks:
+            queue = lock.queue
+            if queue.td_read is not None:
+                queue.td_read.wake_all()
+            if queue.enablestatus is Cvda.DISABLING:
+                self.region.settle_disable(queue)
+
+    # -- two phases -----------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Be able to do either from now on, restarts included: everything is written to the store. INDOUBT.
+
+        Raises:
+            TdqError: it is not INFLIGHT.
+            StoreFull: there is no room for it; nothing was changed.
+        """
+        if self.state is not Cvda.INFLIGHT or self.ended:
+            raise TdqError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
+        durable = self.region.store.durable
+        durable.put_meta(prepared_key(self.id), self.region.image_of(self))
+        self.state = Cvda.INDOUBT
+        self.region.harden(self)
+
+    def shunt(self, *, link: str = "", waitcause: Cvda = Cvda.CONNECTION) -> None:
+        """Wait for the coordinator without a task: locks become retained where WAITACTION(REJECT) says so."""
+        if self.state is not Cvda.INDOUBT:
+            raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
+        region = self.region
+        self.link = link or self.link
+        self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
+        self.since_ns = region.clock.time_ns()
+        self.task = None
+        region.shunted[self.id] = self
+        region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
+        region.harden(self)
+        self.retain_locks()
+
+    def retain_locks(self) -> None:
+        """Mark the locks of a shunted unit of work; whoever waits for a retained one tries again, and is refused."""
+        for lock in self.locks:
+            lock.retained = lock.queue.waitaction == "REJECT"
+            if lock.retained:
+                lock.waiting.wake_all()
+                if lock.queue.td_read is not None:
+                    lock.queue.td_read.wake_all()
+
+    def decide(self, *, commit: bool) -> None:
+        """End one that is INDOUBT as its coordinator, or somebody in its place, says."""
+        if self.state is not Cvda.INDOUBT:
+            raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
+        self.region.shunted.pop(self.id, None)
+        self.waitstate, self.waitcause = Cvda.ACTIVE, Cvda.NOTAPPLIC
+        if commit:
+            self.commit()
+        else:
+            self.back_out()
+
+
+def prepared_key(uow_id: bytes) -> bytes:
+    """Where a prepared unit of work is kept."""
+    return b"uow/" + uow_id
+
+
+def last_read_key(queue: bytes, uow_id: bytes) -> bytes:
+    """Where the last record is kept that a unit of work read of a physically recoverable queue."""
+    return b"read/" + queue + b"/" + uow_id
