@@ -118,6 +118,28 @@ def test_a_handler_may_submit_to_the_same_reader(log):
     assert names(log) == [("FIRST", 1), ("SECOND", 1)]
 
 
+def test_jobs_kept_in_a_directory_are_there_for_the_next_process(tmp_path):
+    first = JobLog(lambda: 77, root=tmp_path / "jobs")
+    assert (len(first), list(first)) == (0, [])
+    for number in range(3):
+        reader = InternalReader(first)
+        reader.submitter = f"task {number}"
+        submit(reader, f"//JOB{number} JOB", "/*SCAN" if number == 1 else "// EXEC PGM=X")
+        reader.close()
+    second = JobLog(lambda: 0, root=tmp_path / "jobs")
+    assert [(job.id, job.name, job.submitter, job.scan_only, job.time_ns, len(job.cards)) for job in second] == [
+        ("JOB00001", "JOB0", "task 0", False, 77, 2),
+        ("JOB00002", "JOB1", "task 1", True, 77, 1),
+        ("JOB00003", "JOB2", "task 2", False, 77, 2),
+    ]
+    assert second[2].text() == ["//JOB2 JOB", "// EXEC PGM=X"]
+    assert len(second) == 3
+    (tmp_path / "jobs" / "JOB00009").write_bytes(b"")
+    (tmp_path / "jobs" / "notes").write_bytes(b"")
+    with pytest.raises(OpenError, match="no job"):
+        list(second)
+
+
 @pytest.mark.rule("DS-SYSOUT-CLASS")
 def test_spool_keeps_output_by_class(tmp_path):
     spool = SysoutSpool(tmp_path / "spool")

@@ -24,7 +24,8 @@ from tdqsim.datasets.errors import (
     RecordError,
     SpaceExhausted,
 )
-from tdqsim.datasets.intrdr import InternalReader, Job, JobLog
+from tdqsim.datasets.intrdr import InternalReader
+from tdqsim.datasets.jobs import Job, JobLog
 from tdqsim.datasets.printing import render, render_asa, render_machine
 from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
 from tdqsim.datasets.space import Space, SpaceUnit, parse_space

@@ -22,7 +22,8 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
 from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
 from tdqsim.datasets.errors import BlockError, DatasetFault, DatasetInUse, DcbError, OpenError
-from tdqsim.datasets.intrdr import InternalReader, JobLog
+from tdqsim.datasets.intrdr import InternalReader
+from tdqsim.datasets.jobs import JobLog
 from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
 from tdqsim.datasets.space import Space, parse_space
 from tdqsim.datasets.spool import SysoutSpool

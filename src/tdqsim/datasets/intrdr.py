@@ -9,86 +9,20 @@ and are dropped, as JES drops them; how many is counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb
 from tdqsim.datasets.errors import RecordError, SpaceExhausted
+from tdqsim.datasets.jobs import Cards, JobLog
 from tdqsim.datasets.writer import DatasetWriter
 
-__all__ = ["InternalReader", "Job", "JobLog"]
+__all__ = ["InternalReader"]
 
 _JOB_CARD = re.compile(r"//([A-Z@#$][A-Z0-9@#$]{0,7}) +JOB(?: |$)", re.ASCII)
 _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,']{2,18})\2)?", re.ASCII)
 _CONTROL = re.compile(r"/\*(EOF|DEL|PURGE|SCAN)(?: |$)", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job that the internal reader took.
-
-    Attributes:
-        number: 1 for the first job of this log; ``id`` is ``JOB00001``.
-        name: the name on the JOB card.
-        cards: its records as they were put, JOB card first, control records left out.
-        time_ns: when it was taken, UTC nanoseconds since 1970.
-        submitter: who put its JOB card, as the caller said (a task's number).
-        scan_only: ``/*SCAN`` was among its cards.
-        page: the code page that its cards were read in.
-    """
-
-    number: int
-    name: str
-    cards: tuple[bytes, ...]
-    time_ns: int
-    submitter: str
-    scan_only: bool
-    page: CodePage
-
-    @property
-    def id(self) -> str:
-        """The job's identifier as JES writes it."""
-        return f"JOB{self.number:05d}"
-
-    def text(self) -> list[str]:
-        """The cards for people: trailing blanks off, what cannot be displayed as full stops."""
-        return [self.page.printable(card).rstrip() for card in self.cards]
-
-
-class JobLog:
-    """The jobs taken by all internal readers that share it, in order.
-
-    Args:
-        time_ns: where the time comes from.
-        on_submit: called with each job after it is in the log. What it raises goes to whoever put the record.
-    """
-
-    def __init__(self, time_ns: Callable[[], int], on_submit: Callable[[Job], None] | None = None) -> None:
-        self._time_ns = time_ns
-        self.on_submit = on_submit
-        self._jobs: list[Job] = []
-
-    def __len__(self) -> int:
-        return len(self._jobs)
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(tuple(self._jobs))
-
-    def __getitem__(self, index: int) -> Job:
-        return self._jobs[index]
-
-    def take(self, made: _Cards, page: CodePage) -> Job:
-        """Enter a job and tell the handler."""
-        number = len(self._jobs) + 1
-        job = Job(number, made.name, tuple(made.cards), self._time_ns(), made.submitter, made.scan_only, page)
-        self._jobs.append(job)
-        if self.on_submit is not None:
-            self.on_submit(job)
-        return job
 
 
 class InternalReader(DatasetWriter):
@@ -171,23 +105,14 @@ class InternalReader(DatasetWriter):
             # After DD * a card that begins with // ends the data, so there is nothing to keep track of.
             self._delimiter = found[3] or ("/*" if found[1] == "DATA" else "")
 
-    def _submit(self, finished: _Cards | None) -> None:
+    def _submit(self, finished: Cards | None) -> None:
         if finished is not None:
             self._log.take(finished, self._page)
 
-    def _finish(self) -> _Cards | None:
+    def _finish(self) -> Cards | None:
         """What has been collected, and begin anew; None when no job was in the making."""
-        finished = _Cards(self._name, self._cards, self._owner, self._scan_only) if self._name else None
+        finished = Cards(self._name, self._cards, self._owner, self._scan_only) if self._name else None
         self._name = self._owner = self._delimiter = ""
         self._cards = []
         self._scan_only = False
         return finished
-
-
-class _Cards(NamedTuple):
-    """A job in the making."""
-
-    name: str
-    cards: list[bytes]
-    submitter: str
-    scan_only: bool
