@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from decimal import Decimal
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim.ibmi import JOURNAL_TYPES, EscapeMessage, ParameterError, System, export_journal
+from tests.ibmi.conftest import b4, e
+from tests.rules import expect_rule
+
+
+@pytest.fixture
+def officer(system):
+    with system.job("OFFICER", user="QSECOFR", number="000077") as made:
+        made.crtjrn("APPLIB/JRN")
+        yield made
+
+
+@pytest.mark.rule("DTAQ-JOURNAL")
+def test_what_is_recorded(system, officer):
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
+    officer.crtdtaq(dtaq="APPLIB/KEYED", maxlen=20, seq="*KEYED", keylen=2)
+    for name in ("WORK", "KEYED"):
+        officer.strjrnobj(f"APPLIB/{name}", "APPLIB/JRN")
+    officer.qsnddtaq("WORK", "APPLIB", b"plain")
+    officer.qsnddtaq("KEYED", "APPLIB", b"with key", b"K1")
+    officer.qrcvdtaq("WORK", "APPLIB", remove=False)
+    officer.qmhrdqm("WORK", "APPLIB")
+    officer.qrcvdtaq("WORK", "APPLIB")
+    officer.qrcvdtaq("KEYED", "APPLIB", 0, "EQ", b"K1")
+    officer.qclrdtaq("WORK", "APPLIB")
+    officer.qclrdtaq("KEYED", "APPLIB", "EQ", b"K1")
+    officer.rnmobj("APPLIB/WORK", "RENAMED")
+    system.crtlib("TARGET")
+    officer.movobj("APPLIB/RENAMED", "TARGET")
+    officer.endjrnobj("APPLIB/KEYED")
+    officer.qsnddtaq("KEYED", "APPLIB", b"unseen", b"K1")
+    officer.dltdtaq("TARGET/RENAMED")
+    entries = officer.dspjrn("APPLIB/JRN")
+    assert [entry.type for entry in entries] == ["QB", "QB", "QS", "QK", "QR", "QL", "QC", "QJ", "QN", "QM", "QE", "QD"]
+    assert [entry.sequence_number for entry in entries] == list(range(1, 13))
+    sent, keyed, received = entries[2], entries[3], entries[4]
+    assert (sent.code, sent.object, sent.library, sent.job_name, sent.number) == ("Q", "WORK", "APPLIB", "OFFICER", "000077")
+    assert (sent.entry_data, keyed.entry_data, received.entry_specific_data) == (b"plain", b"K1with key", b"")
+    assert entries[5].entry_specific_data == b"K1"
+    assert sent.event == JOURNAL_TYPES["QS"] == "Send data queue entry, no key"
+    assert (entries[-1].object, entries[-1].library) == ("RENAMED", "TARGET")
+
+
+def test_a_receive_that_waited_is_recorded_for_its_job(system, officer):
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
+    officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN")
+    waiting = system.start(lambda job: job.qrcvdtaq("WORK", "APPLIB", -1), name="SERVER")
+    system.run()
+    officer.qsnddtaq("WORK", "APPLIB", b"x")
+    waiting.result()
+    assert [(entry.type, entry.job_name) for entry in officer.dspjrn("APPLIB/JRN")][1:] == [("QS", "OFFICER"), ("QR", "SERVER")]
+
+
+@pytest.mark.rule("DTAQ-SEND-REPLAY-PROFILE")
+def test_a_journal_entry_can_be_sent_again(system, officer):
+    officer.crtdtaq(dtaq="APPLIB/SIGNED", maxlen=20, senderid="*YES", seq="*KEYED", keylen=2)
+    officer.strjrnobj("APPLIB/SIGNED", "APPLIB/JRN")
+    officer.qsnddtaq("SIGNED", "APPLIB", b"data", b"K1")
+    block = officer.dspjrn("APPLIB/JRN")[-1].entry_specific_data
+    officer.qclrdtaq("SIGNED", "APPLIB")
+    with system.job("REPLAY", user="ANNA") as job:
+        expect_rule("DTAQ-SEND-REPLAY-PROFILE", job.qsnddtaq, "SIGNED", "APPLIB", block, b"K1", from_journal_entry=True)
+        system.grant_profile("QSECOFR", "ANNA")
+        job.qsnddtaq("SIGNED", "APPLIB", block, b"K1", from_journal_entry=True)
+        entry = job.qrcvdtaq("SIGNED", "APPLIB", 0, "EQ", b"K1")
+        assert (entry.data, str(entry.sender)) == (b"data", "000077/QSECOFR/OFFICER")
+        with pytest.raises(EscapeMessage, match="CPF2498"):
+            job.qsnddtaq("SIGNED", "APPLIB", block[:48], b"K1", from_journal_entry=True)
+
+
+def test_journals_refuse(officer):
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
+    for call, message in (
+        (lambda: officer.crtjrn("APPLIB/JRN"), "CPF9870"),
+        (lambda: officer.crtjrn("NOLIB/JRN"), "CPF9810"),
+        (lambda: officer.crtjrn("QTEMP/JRN"), "QTEMP"),
+        (lambda: officer.strjrnobj("APPLIB/WORK", "APPLIB/NOJRN"), "CPF9801"),
+        (lambda: officer.strjrnobj("APPLIB/WORK", "NOLIB/JRN"), "CPF9810"),
+        (lambda: officer.endjrnobj("APPLIB/WORK"), "CPF7031"),
+        (lambda: [officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN") for _ in range(2)], "CPF7030"),
+    ):
+        with pytest.raises(Exception, match=message):
+            call()
+
+
+def test_export(officer, tmp_path):
+    officer.crtdtaq(dtaq="APPLIB/WORK", maxlen=20)
+    officer.strjrnobj("APPLIB/WORK", "APPLIB/JRN")
+    officer.qsnddtaq("WORK", "APPLIB", b"\xc1\xc2")
+    path = tmp_path / "journal.jsonl"
+    assert export_journal(officer.dspjrn("APPLIB/JRN"), path) == 2
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert (rows[1]["type"], rows[1]["entry_data"], rows[1]["object"]) == ("QS", "c1c2", "WORK")
+    assert datetime.fromisoformat(rows[1]["time"])
+
+
+# -- SQL services -----------------------------------------------------------------------------------------------------
+
+
+def test_data_queue_info(system, officer):
+    officer.crtdtaq(dtaq="APPLIB/KEYED", maxlen=20, seq="*KEYED", keylen=2, senderid="*YES", text="Replies", size=[50, 5])
+    officer.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1")
+    officer.crtdtaq(dtaq="APPLIB/SECRET", maxlen=20, aut="*EXCLUDE")
+    officer.qsnddtaq("KEYED", "APPLIB", b"x", b"K1")
+    far, keyed, _ = officer.qsys2.data_queue_info("APPLIB")
+    assert (keyed.data_queue_type, keyed.sequence, keyed.key_length, keyed.include_sender_id) == ("STANDARD", "KEYED", 2, "YES")
+    assert (keyed.current_messages, keyed.maximum_messages, keyed.specified_maximum_messages) == (1, 50, 50)
+    assert (keyed.force, keyed.automatic_reclaim, keyed.last_reclaim_timestamp, keyed.text_description) == ("NO", "NO", None, "Replies")
+    assert (far.data_queue_type, far.maximum_message_length, far.sequence, far.remote_location, far.mode) == ("DDM", None, None, "LP1", "*NETATR")
+    with system.job(user="ANNA") as anna:
+        assert [row.data_queue_name for row in anna.qsys2.data_queue_info("APP*", "*")] == ["FAR", "KEYED"]
+
+
+@pytest.mark.rule("DTAQ-QSYS2-KEYED")
+def test_data_queue_entries():
+    with freeze_time("2024-02-29 12:45:30.123456"), System(timezone="Europe/Berlin") as system, system.job("J", "ANNA", "000009") as job:
+        job.crtdtaq(dtaq="QGPL/WORK", maxlen=20, senderid="*YES")
+        job.crtdtaq(dtaq="QGPL/KEYED", maxlen=20, seq="*KEYED", keylen=2)
+        sql = job.qsys2
+        sql.send_data_queue("Grüße", "WORK")
+        sql.send_data_queue_utf8("Grüße", "WORK")
+        first, second = sql.data_queue_entries("WORK")
+        assert (first.message_data, second.message_data_utf8) == ("Grüße", "Grüße")
+        assert first.message_enqueue_timestamp == datetime(2024, 2, 29, 13, 45, 30, 123456)
+        assert (first.sender_job_name, first.sender_current_user, first.key_data) == ("000009/ANNA/J", "ANNA", None)
+        assert [row.ordinal_position for row in sql.data_queue_entries("WORK", selection_type="REVERSE")] == [1, 2]
+        assert sql.data_queue_entries("WORK", selection_type="LAST")[0].message_data_binary == "Grüße".encode()
+        assert len(sql.data_queue_entries("WORK", limit=1)) == 1
+        for key in (b"K2", b"K1"):
+            sql.send_data_queue_binary(b"\x01", "KEYED", "QGPL", key)
+        assert [row.key_data for row in sql.data_queue_entries("KEYED")] == [b"K1", b"K2"]
+        assert [row.key_data for row in sql.data_queue_entries("KEYED", "*LIBL", "KEY", b"K1", "GT")] == [b"K2"]
+        for selection in ("FIRST", "LAST", "REVERSE", "SOME"):
+            expect_rule("DTAQ-QSYS2-KEYED", sql.data_queue_entries, "KEYED", selection_type=selection)
+        expect_rule("DTAQ-RETRIEVE-NOT-KEYED", sql.data_queue_entries, "WORK", "*LIBL", "KEY", b"K1", "EQ")
+        expect_rule("DTAQ-RETRIEVE-ORDER", sql.data_queue_entries, "KEYED", "*LIBL", "KEY", b"K1")
+        expect_rule("DTAQ-RETRIEVE-KEY-LENGTH", sql.data_queue_entries, "KEYED", "*LIBL", "KEY", b"K", "EQ")
+
+
+def test_receive_and_clear_by_sql(system, job):
+    job.crtdtaq(dtaq="QGPL/WORK", maxlen=20)
+    sql = job.qsys2
+    assert sql.receive_data_queue("WORK") is None
+    before = system.clock.time_ns()
+    assert sql.receive_data_queue("WORK", wait_time=Decimal("1.5")) is None
+    assert system.clock.time_ns() - before >= 1_500_000_000
+    sql.send_data_queue("text", "WORK")
+    assert sql.receive_data_queue("WORK", remove="NO").message_data == "text"
+    assert sql.receive_data_queue("WORK", wait_time=-1).message_data_binary == e("text")
+    sql.send_data_queue("text", "WORK")
+    sql.clear_data_queue("WORK")
+    assert sql.receive_data_queue("WORK") is None
+    expect_rule("DTAQ-RECEIVE-WAIT-TIME", sql.receive_data_queue, "WORK", wait_time=100_000)
+    for call in (lambda: sql.receive_data_queue("WORK", remove="MAYBE"), lambda: sql.send_data_queue("x", "WORK", asynchronous="X")):
+        with pytest.raises(ParameterError):
+            call()
+
+
+# -- QWCCVTDT -----------------------------------------------------------------------------------------------------------
+
+STAMP = bytes.fromhex("AB5843DC614C0000")  # 2024-02-29 13:45:30.123456
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("*YMD", "1240229134530123"),
+        ("*YYMD", "20240229134530123"),
+        ("*MDY", "1022924134530123"),
+        ("*MDYY", "02292024134530123"),
+        ("*DMY", "1290224134530123"),
+        ("*DMYY", "29022024134530123"),
+        ("*JUL", "124060134530123"),
+        ("*LONGJUL", "2024060134530123"),
+        ("*JOB", "1240229134530123"),
+        ("*SYSVAL", "1240229134530123"),
+    ],
+)
+def test_each_time_format(job, form, text):
+    assert job.qwccvtdt("*DTS", STAMP, form) == text
+    assert job.qwccvtdt("*DTS", STAMP, form, precision="1") == text + "456"
+    back = job.qwccvtdt(form, text + "456", "*DTS", precision="1")
+    assert back == STAMP
+    assert job.qwccvtdt(form, text, "*YYMD") == "20240229134530123"
+
+
+@pytest.mark.rule("DTAQ-TIME-FORMAT", "DTAQ-TIME-DATE", "DTAQ-TIME-TIME", "DTAQ-TIME-CENTURY", "DTAQ-TIME-RANGE")
+def test_times_that_are_refused(job):
+    expect_rule("DTAQ-TIME-FORMAT", job.qwccvtdt, "*DTS", STAMP, "*CURRENT")
+    expect_rule("DTAQ-TIME-FORMAT", job.qwccvtdt, "*SOMETHING", STAMP)
+    expect_rule("DTAQ-TIME-FORMAT", job.qwccvtdt, "*DTS", STAMP, "*YYMD", output_time_zone="../../etc")
+    for date in ("20230229", "20240230", "2024ABCD"):
+        expect_rule("DTAQ-TIME-DATE", job.qwccvtdt, "*YYMD", date + "134530123")
+    for time in ("240000000", "126000000", "12", "12AA00000"):
+        expect_rule("DTAQ-TIME-TIME", job.qwccvtdt, "*YYMD", "20240229" + time)
+    expect_rule("DTAQ-TIME-CENTURY", job.qwccvtdt, "*YMD", "2240229134530123")
+    expect_rule("DTAQ-TIME-RANGE", job.qwccvtdt, "*YYMD", "20710510000000000", "*DTS")
+    expect_rule("DTAQ-TIME-RANGE", job.qwccvtdt, "*YYMD", "19280824000000000", "*DTS")
+
+
+def test_the_time_now_and_zones():
+    with freeze_time("2024-07-01 10:00:00"), System(timezone="Europe/Berlin") as system, system.job() as job:
+        assert job.qwccvtdt("*CURRENT") == "20240701120000000"
+        assert job.qwccvtdt("*CURRENT", output_time_zone="*UTC") == "20240701100000000"
+        assert job.qwccvtdt("*YYMD", "20240701100000000", "*YYMD", input_time_zone="*UTC") == "20240701120000000"
+        out = bytearray(17)
+        job.call("QWCCVTDT", e("*CURRENT  "), b"", e("*YYMD     "), out, b4(0))
+        assert out == e("20240701120000000")

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.core.clock import Clock
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.errors import RegionClosed, WouldWaitForever
+from tdqsim.ibmi import JobEnded, System
+from tests.rules import expect_rule
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def work(job):
+    return job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
+
+
+@pytest.fixture
+def keyed(job):
+    return job.crtdtaq(dtaq="APPLIB/KEYED", maxlen=10, seq="*KEYED", keylen=1)
+
+
+def waiter(*key, wait=-1, **options):
+    """A program that receives once from WORK, or from KEYED with an order and a key."""
+    if key:
+        return lambda job: job.qrcvdtaq("KEYED", "APPLIB", wait, *key, **options)
+    return lambda job: job.qrcvdtaq("WORK", "APPLIB", wait, **options)
+
+
+def test_a_wait_ends_with_its_time(system, job, work):
+    before = system.clock.time_ns()
+    assert job.qrcvdtaq("WORK", "APPLIB", 30) is None
+    assert 30 * SECOND <= system.clock.time_ns() - before < 31 * SECOND
+    before = system.clock.time_ns()
+    assert job.qrcvdtaq("WORK", "APPLIB", 1500, wait_units="*MSEC") is None
+    assert 1.5 * SECOND <= system.clock.time_ns() - before < 2.5 * SECOND
+
+
+def test_a_wait_without_end_says_so(job, work):
+    with pytest.raises(WouldWaitForever, match="an entry of data queue APPLIB/WORK"):
+        job.qrcvdtaq("WORK", "APPLIB", -1)
+    job.qsnddtaq("WORK", "APPLIB", b"x")  # nothing is left of the wait
+    assert job.qrcvdtaq("WORK", "APPLIB", -1).data == b"x"
+
+
+def test_a_send_ends_a_wait(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+    assert not waiting.done
+    job.qsnddtaq("WORK", "APPLIB", b"x")
+    assert waiting.done
+    assert waiting.result().data == b"x"
+    assert job.qrcvdtaq("WORK", "APPLIB") is None
+
+
+def test_the_entry_is_handed_over_at_once(system, job, work):
+    waiting = system.start(waiter())
+
+    def program(sender):
+        sender.qsnddtaq("WORK", "APPLIB", b"x")
+        return sender.qrcvdtaq("WORK", "APPLIB")  # before the waiting job could run
+
+    sending = system.start(program)
+    assert sending.result() is None
+    assert waiting.result().data == b"x"
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-ONE-GETS-IT")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_highest_run_priority_is_served_first(seed):
+    with System(seed=seed) as system, system.job(user="QSECOFR") as job:
+        system.crtlib("APPLIB")
+        job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
+        jobs = []
+        for priority in (50, 20, 50, 10):
+            jobs.append(system.start(waiter(), run_priority=priority))
+            system.run()  # so that they wait in this order
+        for text in (b"1", b"2", b"3", b"4"):
+            job.qsnddtaq("WORK", "APPLIB", text)
+        assert [one.result().data for one in jobs] == [b"3", b"2", b"4", b"1"]
+
+
+def test_only_an_entry_that_satisfies_the_key_ends_the_wait(system, job, keyed):
+    low, five = system.start(waiter("LT", b"3")), system.start(waiter("EQ", b"5"))
+    system.run()
+    job.qsnddtaq("KEYED", "APPLIB", b"nine", b"9")
+    assert not low.done
+    assert not five.done
+    job.qsnddtaq("KEYED", "APPLIB", b"five", b"5")
+    assert (low.done, five.result().data) == (False, b"five")
+    job.qsnddtaq("KEYED", "APPLIB", b"two", b"2")
+    assert low.result().key == b"2"
+    assert job.qrcvdtaq("KEYED", "APPLIB", 0, "NE", b"0").data == b"nine"
+
+
+def test_a_waiting_peek_leaves_the_entry(system, job, work):
+    peeking = [system.start(waiter(remove=False)) for _ in range(2)]
+    taking = system.start(waiter())
+    late = system.start(waiter(wait=7))
+    system.dispatcher.run_ready()
+    job.qsnddtaq("WORK", "APPLIB", b"x")
+    assert [one.result().data for one in (*peeking, taking)] == [b"x"] * 3
+    assert late.result() is None
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-JOB-ENDED")
+def test_the_end_of_a_job_ends_its_wait(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+    waiting.job.end()
+    with pytest.raises(JobEnded):
+        waiting.result()
+    job.qsnddtaq("WORK", "APPLIB", b"x")
+    assert job.qrcvdtaq("WORK", "APPLIB").data == b"x"
+    never = system.start(waiter())
+    never.job.end()
+    with pytest.raises(JobEnded):
+        never.result()
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-JOB-ENDED")
+def test_an_entry_that_was_handed_over_goes_back_when_the_job_ends(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+
+    def program(sender):
+        for text in (b"1", b"2"):
+            sender.qsnddtaq("WORK", "APPLIB", text)  # the first is handed over
+        waiting.job.end()
+
+    system.start(program).result()
+    with pytest.raises(JobEnded):
+        waiting.result()
+    assert [job.qrcvdtaq("WORK", "APPLIB").data for _ in range(2)] == [b"1", b"2"]
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-DELETED")
+def test_the_queue_is_deleted_during_the_wait(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+    job.dltdtaq("APPLIB/WORK")
+    expect_rule("DTAQ-RECEIVE-DELETED", waiting.result)
+
+
+def test_a_rename_does_not_end_a_wait(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+    job.rnmobj("APPLIB/WORK", "OTHER")
+    job.qsnddtaq("OTHER", "APPLIB", b"x")
+    assert waiting.result().data == b"x"
+
+
+def test_closing_ends_what_waits_and_reports_it(system, job, work):
+    waiting = system.start(waiter())
+    system.run()
+    assert system.close() == (waiting,)
+    with pytest.raises(RegionClosed):
+        waiting.result()
+
+
+def test_each_entry_is_given_once(system, job, work):
+    def server(own):
+        found = []
+        while (entry := own.qrcvdtaq("WORK", "APPLIB", 60)) is not None:
+            found.append(entry.data)
+        return found
+
+    servers = [system.start(server) for _ in range(5)]
+    for number in range(100):
+        job.qsnddtaq("WORK", "APPLIB", b"%03d" % number)
+    found = [one.result() for one in servers]
+    assert sorted(sum(found, [])) == [b"%03d" % number for number in range(100)]
+
+
+def test_two_systems_on_one_dispatcher():
+    dispatcher = Dispatcher(Clock())
+    with System("A", dispatcher=dispatcher) as first, System("B", dispatcher=dispatcher) as second:
+        for system in (first, second):
+            with system.job() as job:
+                job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
+        waiting = second.start(lambda job: job.qrcvdtaq("WORK", "QGPL", -1))
+
+        def program(job):
+            with second.job() as there:
+                there.qsnddtaq("WORK", "QGPL", b"x")
+
+        first.start(program).result()
+        assert waiting.result().data == b"x"
+    with pytest.raises(ValueError, match="dispatcher"):
+        System(dispatcher=dispatcher, clock=Clock())
+
+
+def test_one_seed_gives_one_trace():
+    def trace(seed):
+        names = []
+        with System(seed=seed) as system, system.job() as job:
+            job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
+            for number in range(6):
+                system.start(lambda own, n: (names.append(n), own.qrcvdtaq("WORK", "QGPL", 1), names.append(n)), number)
+            system.run()
+        return names
+
+    assert trace(0)[:6] == list(range(6))
+    assert trace(7) == trace(7)
+    assert trace(7) != trace(0)
