@@ -101,7 +101,7 @@ def test_the_first_of_two_definitions_stays():
 
 @pytest.mark.rule("CSD-UNKNOWN")
 @pytest.mark.parametrize(
-    "text, line, subject",
+    ("text", "line", "subject"),
     [
         ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n WIBBLE(1)", 2, "TDQUEUE(Q1) WIBBLE"),
         ("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n_STATUS(ENABLED)", 2, "TDQUEUE(Q1) _STATUS"),
@@ -178,7 +178,7 @@ def test_placeholders_that_are_no_names(value):
 
 
 @pytest.mark.parametrize(
-    "written, text",
+    ("written", "text"),
     [
         ("(a (b) c)", "a (b) c"), ("(Bob's)", "Bob's"), ("('a) b')", "a) b"), ("('it''s')", "it's"), ("( a )", "a"),
         ("('' )", ""), ("(a\n   b)", "a b"), ("(/ * $ #)", "/ * $ #"), ("(DEFINE ADD)", "DEFINE ADD"),

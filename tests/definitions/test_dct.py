@@ -42,7 +42,7 @@ def test_an_extrapartition_queue_and_its_control_block():
 
 
 @pytest.mark.parametrize(
-    "recform, formats",
+    ("recform", "formats"),
     [
         ("FIXUNB", ("FIXED", "UNBLOCKED", "")),
         ("FIXBLKM", ("FIXED", "BLOCKED", "M")),
@@ -57,7 +57,7 @@ def test_record_formats(recform, formats):
 
 @pytest.mark.rule("DCT-DESTFAC")
 @pytest.mark.parametrize(
-    "destfac, facility",
+    ("destfac", "facility"),
     [
         ("FILE", ("FILE", "")),
         ("TERMINAL", ("TERMINAL", "")),
@@ -70,7 +70,7 @@ def test_facilities(destfac, facility):
     assert (queue.atifacility, queue.facilityid) == facility
 
 
-@pytest.mark.parametrize("destrcv, status", [("NO", "NO"), ("PH", "PHYSICAL"), ("LG", "LOGICAL")])
+@pytest.mark.parametrize(("destrcv", "status"), [("NO", "NO"), ("PH", "PHYSICAL"), ("LG", "LOGICAL")])
 def test_intrapartition(destrcv, status):
     queue = queues(card(f" DFHDCT TYPE=INTRA,DESTID=Q1,DESTRCV={destrcv},TRANSID=PAYP,TRIGLEV=5"))["Q1"]
     assert (queue.recovstatus, queue.transid, queue.triggerlevel) == (status, "PAYP", 5)
@@ -120,7 +120,7 @@ def test_kicks():
 
 
 @pytest.mark.parametrize(
-    "text, subject",
+    ("text", "subject"),
     [
         (" DFHPCT TYPE=ENTRY", "DFHPCT"),
         (" DFHDCT TYPE=WIBBLE", "TYPE=WIBBLE"),

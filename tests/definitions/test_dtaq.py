@@ -48,13 +48,13 @@ def test_keys_without_length():
 
 
 @pytest.mark.rule("CRTDTAQ-STD-DDM-KEYWORD")
-@pytest.mark.parametrize("keyword, value", [("rmtdtaq", "A"), ("rmtlocname", "A"), ("dev", "*LOC"), ("lcllocname", "A"), ("mode", "A"), ("rmtnetid", "A"), ("rdb", "A")])  # fmt: skip
+@pytest.mark.parametrize(("keyword", "value"), [("rmtdtaq", "A"), ("rmtlocname", "A"), ("dev", "*LOC"), ("lcllocname", "A"), ("mode", "A"), ("rmtnetid", "A"), ("rdb", "A")])  # fmt: skip
 def test_remote_keywords_on_a_standard_queue(keyword, value):
     expect_rule("CRTDTAQ-STD-DDM-KEYWORD", dtaq, **{keyword: value})
 
 
 @pytest.mark.rule("CRTDTAQ-DDM-STD-KEYWORD")
-@pytest.mark.parametrize("keyword, value", [("maxlen", 80), ("seq", "*FIFO"), ("keylen", 5), ("force", "*NO"), ("senderid", "*NO"), ("size", 5), ("autorcl", "*NO")])  # fmt: skip
+@pytest.mark.parametrize(("keyword", "value"), [("maxlen", 80), ("seq", "*FIFO"), ("keylen", 5), ("force", "*NO"), ("senderid", "*NO"), ("size", 5), ("autorcl", "*NO")])  # fmt: skip
 def test_standard_keywords_on_a_ddm_queue(keyword, value):
     expect_rule("CRTDTAQ-DDM-STD-KEYWORD", ddm, **{keyword: value})
 
@@ -100,7 +100,7 @@ def test_bad_names(name):
     expect_rule("CRTDTAQ-NAME", dtaq, dtaq=name)
 
 
-@pytest.mark.parametrize("keyword, bad", [("maxlen", 0), ("maxlen", 64513), ("keylen", 257), ("text", "x" * 51), ("seq", "*NONE"), ("size", [1, 2, 3]), ("size", "*MAX"), ("size", 0), ("size", []), ("aut", "*NONE"), ("rmtlocname", "TOOLONGLOC")])  # fmt: skip
+@pytest.mark.parametrize(("keyword", "bad"), [("maxlen", 0), ("maxlen", 64513), ("keylen", 257), ("text", "x" * 51), ("seq", "*NONE"), ("size", [1, 2, 3]), ("size", "*MAX"), ("size", 0), ("size", []), ("aut", "*NONE"), ("rmtlocname", "TOOLONGLOC")])  # fmt: skip
 def test_bad_values(keyword, bad):
     with pytest.raises(DefinitionError) as caught:
         dtaq(**{keyword: bad})
@@ -137,7 +137,7 @@ def test_cl_source():
 
 @pytest.mark.rule("CRTDTAQ-KEYWORD", "CRTDTAQ-EXISTS")
 @pytest.mark.parametrize(
-    "rule_id, source",
+    ("rule_id", "source"),
     [
         ("CRTDTAQ-KEYWORD", "CRTDTAQ DTAQ(A) MAXLEN(1) WIBBLE(1)"),
         ("CRTDTAQ-KEYWORD", "CRTDTAQ DTAQ(A) MAXLEN(1) GROUP(X)"),

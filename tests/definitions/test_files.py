@@ -125,7 +125,7 @@ def test_what_has_no_effect_is_noted():
 
 
 @pytest.mark.parametrize(
-    "text, line, message",
+    ("text", "line", "message"),
     [
         ("a: b: c", 1, "is not valid YAML"),
         ("group: G\n\ttdqueue: []", 2, "is not valid YAML"),
@@ -209,7 +209,9 @@ def test_bad_waittime(value):
     expect_rule("DEF-TRAN-WAITTIME-RANGE", define_transaction, name="PAYP", waittime=value)
 
 
-@pytest.mark.parametrize("value, seconds", [("00,00,00", None), ("0,0,1", 60), ("1,1,1", 90060), ("93,23,59", 8121540)])
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("00,00,00", None), ("0,0,1", 60), ("1,1,1", 90060), ("93,23,59", 8121540)]
+)
 def test_waittime(value, seconds):
     assert define_transaction(name="PAYP", waittime=value).waittime_seconds == seconds
 
@@ -221,7 +223,7 @@ def test_bad_dtimout(value):
 
 
 @pytest.mark.parametrize(
-    "value, seconds", [("NO", None), ("no", None), ("5", 5), (130, 90), ("0130", 90), ("6800", 4080)]
+    ("value", "seconds"), [("NO", None), ("no", None), ("5", 5), (130, 90), ("0130", 90), ("6800", 4080)]
 )
 def test_dtimout(value, seconds):
     assert define_transaction(name="PAYP", dtimout=value).dtimout_seconds == seconds

@@ -78,7 +78,7 @@ def test_the_file_itself_can_be_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, expected",
+    ("text", "expected"),
     [
         ("applid: lower\nwibble: 1\n", [(1, "applid"), (2, "wibble")]),
         ("start:\n- GOOD\n- TOOLONG\n", [(3, "start.1")]),

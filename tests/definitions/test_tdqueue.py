@@ -47,7 +47,7 @@ def test_neither_type_nor_remote_system():
 
 @pytest.mark.rule("DEF-TDQ-OTHER-TYPE")
 @pytest.mark.parametrize(
-    "queue_type, attribute, value",
+    ("queue_type", "attribute", "value"),
     [
         ("INTRA", "ddname", "X"),
         ("EXTRA", "transid", "PAYP"),
@@ -61,7 +61,9 @@ def test_attribute_of_another_type(queue_type, attribute, value):
 
 
 @pytest.mark.rule("DEF-TDQ-DUAL")
-@pytest.mark.parametrize("queue_type, needed", [("INTRA", {}), ("EXTRA", {}), ("INDIRECT", {"indirectname": "CSSL"})])
+@pytest.mark.parametrize(
+    ("queue_type", "needed"), [("INTRA", {}), ("EXTRA", {}), ("INDIRECT", {"indirectname": "CSSL"})]
+)
 def test_dual_purpose(queue_type, needed):
     queue = define_tdqueue(name="PAYQ", type=queue_type, remotesystem="CIC2", **needed)
     assert queue.type_in("CIC2") == queue_type
@@ -110,18 +112,31 @@ NUMBERS = [(row.name.lower(), row) for row in TDQUEUE_ATTRIBUTES.values() if row
 
 
 @pytest.mark.rule("DEF-TDQ-RANGE")
-@pytest.mark.parametrize("attribute, row", NUMBERS)
+@pytest.mark.parametrize(("attribute", "row"), NUMBERS)
 def test_ranges(attribute, row):
     base = {"name": "PAYQ", "remotesystem": "CIC2"} | ({"type": row.types[0]} if row.types[0] != "REMOTE" else {})
     for good in (row.minimum, row.maximum, str(row.maximum), f"0{row.minimum}"):
         assert getattr(define_tdqueue(**base, **{attribute: good}), attribute) == int(good)
-    for bad in (row.minimum - 1, row.maximum + 1, "x", "1.0", "1_0", "+1", " 1", "0x1", 1.0, True, "9" * 5000, "١"):
+    for bad in (
+        row.minimum - 1,
+        row.maximum + 1,
+        "x",
+        "1.0",
+        "1_0",
+        "+1",
+        " 1",
+        "0x1",
+        1.0,
+        True,
+        "9" * 5000,
+        "\u0661",
+    ):
         expect_rule("DEF-TDQ-RANGE", define_tdqueue, **base, **{attribute: bad})
 
 
 @pytest.mark.rule("DEF-TDQ-KEYWORD")
 @pytest.mark.parametrize(
-    "attribute, row",
+    ("attribute", "row"),
     [(r.name.lower(), r) for r in TDQUEUE_ATTRIBUTES.values() if r.kind == "keyword" and r.name != "TYPE"],
 )
 def test_keywords(attribute, row):
@@ -140,7 +155,7 @@ def test_unknown_attribute_gets_a_hint():
 
 
 @pytest.mark.rule("DEF-TDQ-FACILITYID-DEFAULT")
-@pytest.mark.parametrize("facility, expected", [("TERMINAL", "PAYQ"), ("SYSTEM", "PAYQ"), ("FILE", "")])
+@pytest.mark.parametrize(("facility", "expected"), [("TERMINAL", "PAYQ"), ("SYSTEM", "PAYQ"), ("FILE", "")])
 def test_facility_default(facility, expected):
     assert intra(atifacility=facility).facility == expected
 

@@ -96,7 +96,7 @@ def test_abend_codes():
 
 
 @pytest.mark.parametrize(
-    "first, last, prefix, letters",
+    ("first", "last", "prefix", "letters"),
     [(1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")],
 )
 def test_abend_codes_follow_the_alphabet(first, last, prefix, letters):

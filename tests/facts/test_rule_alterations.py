@@ -40,7 +40,7 @@ def other(column: str, value: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row, column, value", [pytest.param(*a, id=f"{a[0].id}-{a[1]}") for a in alterations()])
+@pytest.mark.parametrize(("row", "column", "value"), [pytest.param(*a, id=f"{a[0].id}-{a[1]}") for a in alterations()])
 def test_an_altered_row_fails_its_tests(row, column, value):
     tests = marked_tests().get(row.id, [])
     assert tests, "no test carries the rule"

@@ -29,7 +29,7 @@ def test_every_row_has_a_source(name):
 def test_a_row_of_another_length_is_refused(tmp_path):
     path = tmp_path / "bad.tsv"
     path.write_text("a\tb\n1\t2\n3\n")
-    with pytest.raises(ValueError, match="bad.tsv:3: 1 cells, the header has 2"):
+    with pytest.raises(ValueError, match=r"bad\.tsv:3: 1 cells, the header has 2"):
         read_rows(path)
 
 
@@ -54,7 +54,8 @@ def test_mapped_cvdas_are_ones_the_option_returns():
 
 
 def test_supplied_queues_end_somewhere():
-    for queue in SUPPLIED_QUEUES.values():
+    for start in SUPPLIED_QUEUES.values():
+        queue = start
         seen = set()
         while queue.type == "INDIRECT":
             assert queue.name not in seen

@@ -26,6 +26,7 @@ _DELIMITER = re.compile(r"DLM='?([^',\s]{2})", re.ASCII)
 _STEP = re.compile(r"//\S{0,17}\s+EXEC\s+(PGM=(?P<program>\w+))?", re.ASCII)
 _DEFINE_LINE = re.compile(r"\s*(?:DEFINE|DEF|DEFI|DEFIN)\s+[A-Za-z]\w*\s*\(", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+_STRANGE = re.compile(r"[^A-Za-z_]++")
 _QUOTED = re.compile(r"\s*'((?:[^']|'')*+)'\s*\)", re.ASCII)
 _SPACES = re.compile(r"\s*+")
 
@@ -181,9 +182,8 @@ class _Segment:
 
     def strange(self, position: int) -> int:
         """Pass over what is no word; report it unless it is blank, a comma, a period or a semicolon."""
-        end = position
-        while end < len(self.text) and not _WORD.match(self.text, end):
-            end += 1
+        match = _STRANGE.match(self.text, position)
+        end = match.end() if match else position + 1
         found = self.text[position:end].strip(" \n,.;)-+")
         if found:
             self.importer.skipped(self.line_at(position), found[:40], "is not understood")
