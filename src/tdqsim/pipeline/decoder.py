@@ -470,12 +470,13 @@ class _Pass:
             return strings(units, lengths if nulls is None else np.where(nulls, 0, lengths), nulls)
         texts: list[str | None] = []
         for row in range(level.rows):
-            data = level.cut(item)[row][: 2 * int(lengths[row])].tobytes()
+            raw = level.cut(item)[row][: item.length if have is None else int(have[row])].tobytes()
+            data = raw[: len(raw) & ~1]
             try:
                 value = decode_value(item, data, self.rules) if data else None
             except BadValue:
                 value = None
-                self._note(item, level, np.array([row]), data)
+                self._note(item, level, np.array([row]), raw)
             texts.append(value)  # type: ignore[arg-type]
         return pa.array(texts, pa.string())
 

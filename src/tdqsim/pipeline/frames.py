@@ -1,0 +1,376 @@
+"""Where the records are: batches of bytes to starts and lengths, for every record format.
+
+A *walk* is given bytes that begin at a boundary of the format (a record, a block, a line) and says where the records in
+them are and how many bytes it has used; the rest is given to it again with what follows. Blocks are found one after the
+other, which is cheap, since only four bytes of each are looked at; the records inside are then found in all blocks at once, one
+numpy step for the first record of every block, one for the second, and so on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tdqsim.datasets import RecordFormat
+from tdqsim.errors import DatasetError
+from tdqsim.layouts import BadValue, Layout, decode_value
+from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline.options import QsamOptions
+
+__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "walk_for"]
+
+Ints = npt.NDArray[np.int64]
+DESCRIPTOR = 4
+MAX_BLOCK = 1 << 24
+NEVER = np.iinfo(np.int64).max
+
+
+class FramingError(DatasetError):
+    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        self.offset = offset
+        self.problem = message
+        super().__init__(f"at offset {offset}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Records found.
+
+    Attributes:
+        data: the bytes that ``starts`` refer to (spanned records are put together first).
+        starts: where each record's data begins.
+        lengths: how long it is, without descriptor words.
+        places: where it begins in the bytes walked.
+        used: bytes walked.
+    """
+
+    data: Bytes
+    starts: Ints
+    lengths: Ints
+    places: Ints
+    used: int
+
+
+Walk = Callable[[Bytes, bool], Frames]
+"""Called with bytes and whether they are the last of the file (part)."""
+
+
+def walk_for(options: QsamOptions) -> Walk:
+    """The walk of a record format.
+
+    Raises:
+        DatasetError: something the format needs is not given (the length of fixed records, a layout for a length field).
+    """
+    if options.record_length_field:
+        return _by_length_field(options)
+    recfm = options.recfm
+    if recfm.fixed:
+        if options.length <= 0:
+            raise DatasetError("fixed-length records need a copybook or record_length")
+        return _fixed(options.length, options.ignore_file_size)
+    if recfm is RecordFormat.U:
+        if options.block_length <= 0:
+            raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
+        return _undefined(options.block_length)
+    if recfm.separator:
+        return _lines(recfm)
+    if recfm.variable:
+        return _spanned(options) if recfm.spanned else _blocked(options)
+    return _headed(options)
+
+
+def _frames(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
+    return Frames(data, starts, lengths, starts, used)
+
+
+def _fixed(length: int, ignore_rest: bool) -> Walk:
+    def walk(data: Bytes, final: bool) -> Frames:
+        count = len(data) // length
+        rest = len(data) - count * length
+        if final and rest and not ignore_rest:
+            raise FramingError(f"the last {rest} bytes are no whole record of {length} bytes; is the record length right?", count * length)
+        starts = np.arange(count, dtype=np.int64) * length
+        return _frames(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
+
+    return walk
+
+
+def _undefined(length: int) -> Walk:
+    def walk(data: Bytes, final: bool) -> Frames:
+        used = len(data) if final else len(data) - len(data) % length
+        starts = np.arange(0, used, length, dtype=np.int64)
+        return _frames(data, starts, np.minimum(used - starts, length), used)
+
+    return walk
+
+
+def _lines(recfm: RecordFormat) -> Walk:
+    separator = recfm.separator
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        ends = np.flatnonzero(data == separator[-1]).astype(np.int64)
+        used = int(ends[-1]) + 1 if len(ends) else 0
+        if final and used < len(data):
+            ends, used = np.append(ends, len(data)), len(data)
+        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1)) if len(ends) else ends
+        lengths = ends - starts
+        if recfm is RecordFormat.CRLF:
+            has = lengths > 0
+            has[has] = data[ends[has] - 1] == separator[0]
+            lengths = lengths - has
+        if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == b"\x1a":
+            starts, lengths = starts[:-1], lengths[:-1]  # the end-of-file mark of old systems
+        return _frames(data, starts, lengths, used)
+
+    return walk
+
+
+def _length_at(data: Bytes, offset: int, big: bool) -> int:
+    if big:
+        return int(data[offset]) << 8 | int(data[offset + 1])
+    return int(data[offset + 3]) << 8 | int(data[offset + 2])
+
+
+def block_length_of(head: bytes, options: QsamOptions) -> int:
+    """Bytes of a block with its descriptor word, from that word; 0 when it cannot be one.
+
+    A word whose first bit is on is that of a large block: its other 31 bits are the length.
+    """
+    if options.bdw_big_endian:
+        length = int.from_bytes(head, "big") & 0x7FFFFFFF if head[0] & 0x80 else int.from_bytes(head[:2], "big")
+    else:
+        length = head[3] << 8 | head[2]
+    total = length + options.bdw_adjustment + DESCRIPTOR
+    return total if DESCRIPTOR <= total <= MAX_BLOCK else 0
+
+
+def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
+    """Start and end of each whole block's contents, and the bytes they take."""
+    raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
+    starts, ends, position = [], [], 0
+    while position + DESCRIPTOR <= len(data):
+        size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
+        if not size:
+            said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
+            raise FramingError(f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position)
+        if position + size > len(data):
+            break
+        starts.append(position + DESCRIPTOR)
+        position += size
+        ends.append(position)
+    if final and position < len(data):
+        raise FramingError(f"the last block is cut short: {len(data) - position} bytes are left of it", position)
+    return np.array(starts, np.int64), np.array(ends, np.int64), position
+
+
+def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
+    """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
+    high, low = (0, 1) if options.rdw_big_endian else (3, 2)
+    blocks = np.arange(len(starts))
+    position = starts.copy()
+    live = position < ends
+    blocks, position = blocks[live], position[live]
+    steps: list[tuple[Ints, Ints, Ints]] = []
+    while len(blocks):
+        limit = ends[blocks]
+        if (position + DESCRIPTOR > limit).any():
+            at = int(position[(position + DESCRIPTOR > limit).argmax()])
+            raise FramingError("a block ends in the middle of a record descriptor word", at)
+        size = (data[position + high].astype(np.int64) << 8 | data[position + low]) + options.rdw_adjustment
+        after = position + DESCRIPTOR + size
+        wrong = (size < 0) | (after > limit)
+        if wrong.any():
+            index = int(wrong.argmax())
+            at, room = int(position[index]), int(limit[index] - position[index])
+            said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+            raise FramingError(f"the record descriptor word X'{said}' does not fit the {room} bytes left in its block", at)
+        steps.append((blocks, position, size))
+        live = after < limit
+        blocks, position = blocks[live], after[live]
+    return _in_order(steps, len(starts))
+
+
+def _in_order(steps: list[tuple[Ints, Ints, Ints]], blocks: int) -> tuple[Ints, Ints]:
+    """Bring what was found step by step into block order without sorting: the n-th record of a block has its place."""
+    counts = np.zeros(blocks, np.int64)
+    for members, _, _ in steps:
+        counts[members] += 1
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    heads, sizes = np.empty(int(first[-1]), np.int64), np.empty(int(first[-1]), np.int64)
+    for number, (members, position, size) in enumerate(steps):
+        place = first[members] + number
+        heads[place], sizes[place] = position, size
+    return heads, sizes
+
+
+def _blocked(options: QsamOptions) -> Walk:
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        heads, sizes = _chains(data, starts, ends, options)
+        return _frames(data, heads + DESCRIPTOR, sizes, used)
+
+    return walk
+
+
+def _spanned(options: QsamOptions) -> Walk:
+    """Segment codes: 0 a whole record, 1 its first segment, 3 one in between, 2 the last."""
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        heads, sizes = _chains(data, starts, ends, options)
+        codes = data[heads + 2] & 3
+        opens, closes = (codes & 2) == 0, (codes & 1) == 0
+        _check_segments(heads, opens, closes, final)
+        # An unfinished record stays for the next walk, with the whole block it begins in.
+        if len(closes) and not closes[-1]:
+            last = int(np.flatnonzero(opens)[-1])
+            block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
+            keep = heads < block
+            if keep.any() and closes[keep][-1]:
+                heads, sizes, opens, closes, used = heads[keep], sizes[keep], opens[keep], closes[keep], block - DESCRIPTOR
+            else:
+                heads, sizes, opens, closes, used = heads[:0], sizes[:0], opens[:0], closes[:0], 0
+        joined = _payload(data, heads + DESCRIPTOR, sizes)
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        first, last_ = np.flatnonzero(opens), np.flatnonzero(closes)
+        return Frames(joined, before[first], before[last_ + 1] - before[first], heads[first] + DESCRIPTOR, used)
+
+    return walk
+
+
+def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool) -> None:
+    """A segment that opens follows one that closes, and the other way round."""
+    if not len(heads):
+        return
+    wrong = np.flatnonzero(opens[1:] != closes[:-1]) + 1
+    if not opens[0]:
+        wrong = np.concatenate(([0], wrong))
+    if len(wrong):
+        raise FramingError("a segment of a spanned record is missing before this one", int(heads[wrong[0]]))
+    if final and not closes[-1]:
+        raise FramingError("the last record has no last segment", int(heads[-1]))
+
+
+def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
+    """The bytes of all segments, one after another."""
+    if not len(starts):
+        return data[:0]
+    marks = np.zeros(len(data) + 1, np.int8)
+    np.add.at(marks, starts, 1)
+    np.add.at(marks, starts + sizes, -1)
+    return data[np.cumsum(marks[:-1], dtype=np.int8) > 0]
+
+
+def _headed(options: QsamOptions) -> Walk:
+    """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
+    form = struct.Struct(">HH" if options.rdw_big_endian else "<HH")
+    which, adjust = (0 if options.rdw_big_endian else 1), options.rdw_adjustment
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        raw = memoryview(data)  # type: ignore[arg-type]
+        unpack, size = form.unpack_from, len(data)
+        starts: list[int] = []
+        position = 0
+        while position + DESCRIPTOR <= size:
+            length = unpack(raw, position)[which] + adjust
+            if length < 0:
+                said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
+                raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", position)
+            if position + DESCRIPTOR + length > size:
+                break
+            starts.append(position + DESCRIPTOR)
+            position += DESCRIPTOR + length
+        if final and position < size:
+            raise FramingError(f"the last record is cut short: {size - position} bytes are left of it", position)
+        begin = np.array(starts, np.int64)
+        after = np.append(begin[1:] - DESCRIPTOR, position) if len(begin) else begin
+        return _frames(data, begin, after - begin, position)
+
+    return walk
+
+
+def _by_length_field(options: QsamOptions) -> Walk:
+    """Records whose length is in a field of theirs."""
+    layout = options.layout
+    if layout is None:
+        raise DatasetError("record_length_field needs a copybook")
+    size_of = _length_expression(layout, options)
+    need = layout.length
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        raw, starts, position = data.tobytes(), [], 0
+        while position < len(raw):
+            head = raw[position : position + need]
+            if len(head) < need and not final:
+                break
+            length = size_of(head, position) + options.record_start_offset + options.record_end_offset
+            if length <= 0:
+                raise FramingError(f"{options.record_length_field} says that the record has {length} bytes", position)
+            if position + length > len(raw):
+                if final:
+                    raise FramingError(f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left", position)
+                break
+            starts.append(position)
+            position += length
+        begin = np.array(starts, np.int64)
+        return _frames(data, begin, np.append(begin[1:], position) - begin if len(begin) else begin, position)
+
+    return walk
+
+
+def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
+    """``FIELD``, or sums, differences and products of fields and numbers: ``A_1 * 10 + 4``."""
+    words = options.record_length_field.replace("+", " + ").replace("*", " * ").replace(" - ", " \x00 ").split()
+    mapping = options.record_length_map
+
+    def term(word: str) -> int | str:
+        if word.isascii() and word.isdigit():
+            return int(word)
+        for name in (word, word.replace("_", "-")):
+            try:
+                return ".".join(layout.field(name).path)
+            except LookupError:
+                continue
+        raise DatasetError(f"record_length_field: the copybook has no field {word!r}")
+
+    operators, terms = words[1::2], [term(word) for word in words[::2]]
+    if len(terms) != len(operators) + 1 or any(word not in "+*\x00" for word in operators):
+        raise DatasetError(f"record_length_field is {options.record_length_field!r}; must be a field, or fields and numbers with + - *")
+
+    def value(part: int | str, head: bytes, position: int) -> int:
+        if isinstance(part, int):
+            return part
+        item = layout.field(part)
+        at = item.offset + options.record_start_offset
+        try:
+            found = decode_value(item, head[at : at + item.length], layout.rules)
+        except BadValue as error:
+            raise FramingError(f"{part}: {error}", position) from None
+        if mapping:
+            key = str(found).strip() if found is not None else ""
+            if key not in mapping and "_" not in mapping:
+                raise FramingError(f"record_length_map has no length for {key!r}", position)
+            return mapping.get(key, mapping.get("_", 0))
+        if isinstance(found, str) and found.strip().isascii() and found.strip().isdigit():
+            return int(found)
+        if not isinstance(found, int):
+            raise FramingError(f"{part} is no whole number", position)
+        return found
+
+    def evaluate(head: bytes, position: int) -> int:
+        total, product, sign = 0, value(terms[0], head, position), 1
+        for operator, part in zip(operators, terms[1:], strict=True):
+            number = value(part, head, position)
+            if operator == "*":
+                product *= number
+                continue
+            total, product, sign = total + sign * product, number, -1 if operator == "\x00" else 1
+        return total + sign * product
+
+    return evaluate

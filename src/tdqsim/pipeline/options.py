@@ -1,0 +1,312 @@
+"""The options of ``format("qsam")``: the table in ``facts/qsam_options.tsv``, and what a dict of them says.
+
+Names and meanings follow Cobrix where they can; the table tells which are the same, which differ, and which there are not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tdqsim.datasets import RecordFormat
+from tdqsim.errors import DatasetError, LayoutError
+from tdqsim.facts import table
+from tdqsim.layouts import Layout, Rules, load_copybook, load_layout_yaml, parse_copybook
+from tdqsim.pipeline.shape import Shape
+
+__all__ = ["QsamOptions", "known_options", "options_page", "read_options"]
+
+FORMATS = {
+    "F": RecordFormat.F, "FB": RecordFormat.FB, "V": RecordFormat.RDW, "RDW": RecordFormat.RDW, "VB": RecordFormat.VB,
+    "VS": RecordFormat.VS, "VBS": RecordFormat.VBS, "U": RecordFormat.U, "D": RecordFormat.LF, "D2": RecordFormat.LF,
+}  # fmt: skip
+SEPARATORS = {"lf": RecordFormat.LF, "crlf": RecordFormat.CRLF, "nl": RecordFormat.NL}
+MODES = ("permissive", "dropmalformed", "failfast")
+NUMBERED = ("redefine_segment_id_map", "redefine-segment-id-map", "segment-children", "segment_id_level")
+
+
+@dataclass(frozen=True)
+class QsamOptions:
+    """Options of one read or write, checked. The attributes are named as the options; see the table."""
+
+    paths: tuple[str, ...] = ()
+    layout: Layout | None = None
+    shape: Shape = field(default_factory=Shape)
+    recfm: RecordFormat = RecordFormat.F
+    record_length: int = 0
+    block_length: int = 0
+    rdw_big_endian: bool = True
+    bdw_big_endian: bool = True
+    rdw_adjustment: int = -4
+    bdw_adjustment: int = -4
+    record_length_field: str = ""
+    record_length_map: Mapping[str, int] = field(default_factory=dict)
+    minimum_record_length: int = 0
+    maximum_record_length: int = 0
+    file_start_offset: int = 0
+    file_end_offset: int = 0
+    record_start_offset: int = 0
+    record_end_offset: int = 0
+    generate_record_id: bool = False
+    generate_record_bytes: bool = False
+    generate_corrupt_fields: bool = False
+    file_name_col: str = ""
+    offset_col: str = ""
+    segment_field: str = ""
+    segment_filter: tuple[str, ...] = ()
+    segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mode: str = "permissive"
+    ignore_file_size: bool = False
+    split_bytes: int = 32 * 1024 * 1024
+    splittable: bool = True
+    output: str = "file"
+    null_strings_as_spaces: bool = False
+    null_display_as_zeros: bool = False
+    null_packed_as_zeros: bool = False
+
+    @property
+    def length(self) -> int:
+        """Bytes of a fixed record in the file, prefix and suffix included."""
+        inner = self.layout.length if self.layout else 0
+        return self.record_length or inner + self.record_start_offset + self.record_end_offset
+
+
+def known_options() -> list[dict[str, str]]:
+    """The table: option, group, applies, default, status, note, source."""
+    return table("qsam_options")
+
+
+def options_page() -> str:
+    """The table as the Markdown of the documentation's page."""
+    lines = ["| option | default | against Cobrix | |", "|---|---|---|---|"]
+    lines += [f"| `{row['option']}` | {row['default']} | {row['status']} | {row['note']} |" for row in known_options()]
+    return "\n".join(lines) + "\n"
+
+
+def read_options(options: Mapping[str, str]) -> QsamOptions:
+    """Check the options of a read or write.
+
+    Raises:
+        DatasetError: an option is unknown or absent, its value is not allowed, or options do not go together.
+        LayoutError: the copybook is refused.
+    """
+    return _Options(options).read()
+
+
+class _Options:
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.given = {str(key).lower(): str(value) for key, value in options.items() if value is not None}
+        self.defaults = {row["option"].lower(): row for row in known_options()}
+
+    def read(self) -> QsamOptions:
+        self._refuse_unknown()
+        recfm = self._format()
+        layout, header, trailer = self._layout()
+        part = self.flag("is_rdw_part_of_record_length", default="rdw_adjustment" not in self.given)
+        mapping = self._json("record_length_map")
+        return QsamOptions(
+            paths=self._paths(),
+            layout=layout,
+            shape=self._shape(),
+            recfm=recfm,
+            record_length=self.number("record_length"),
+            block_length=self.number("block_length"),
+            rdw_big_endian=self.flag("is_rdw_big_endian"),
+            bdw_big_endian=self.flag("is_bdw_big_endian"),
+            rdw_adjustment=self.number("rdw_adjustment") - (4 if part else 0),
+            bdw_adjustment=self.number("bdw_adjustment") if "bdw_adjustment" in self.given else -4,
+            record_length_field=self.text("record_length_field"),
+            record_length_map=mapping,
+            minimum_record_length=self.number("minimum_record_length"),
+            maximum_record_length=self.number("maximum_record_length"),
+            file_start_offset=self.number("file_start_offset") + header,
+            file_end_offset=self.number("file_end_offset") + trailer,
+            record_start_offset=self.number("record_start_offset"),
+            record_end_offset=self.number("record_end_offset"),
+            generate_record_id=self.flag("generate_record_id"),
+            generate_record_bytes=self.flag("generate_record_bytes"),
+            generate_corrupt_fields=self.flag("generate_corrupt_fields"),
+            file_name_col=self.text("with_input_file_name_col"),
+            offset_col=self.text("with_record_offset_col"),
+            segment_field=self.text("segment_field").replace("_", "-"),
+            segment_filter=self.words("segment_filter"),
+            segment_map=self._segments(),
+            mode=self.choice("mode", MODES),
+            ignore_file_size=self.flag("debug_ignore_file_size"),
+            split_bytes=max(self.number("input_split_size_mb"), 1) << 20,
+            splittable=self.flag("enable_indexes"),
+            output=self.choice("output", ("file", "directory")),
+            null_strings_as_spaces=self.flag("write_null_strings_as_spaces"),
+            null_display_as_zeros=self.flag("write_null_display_numbers_as_zeros"),
+            null_packed_as_zeros=self.flag("write_null_comp3_numbers_as_zeros"),
+        )
+
+    # values -----------------------------------------------------------------------------------------------------------
+
+    def text(self, name: str) -> str:
+        return self.given.get(name, self.defaults[name]["default"] if name in self.defaults else "").strip()
+
+    def flag(self, name: str, *, default: bool | None = None) -> bool:
+        if name not in self.given and default is not None:
+            return default
+        value = self.text(name).lower()
+        if value not in ("true", "false"):
+            raise DatasetError(f"option {name} is {value!r}; must be true or false")
+        return value == "true"
+
+    def number(self, name: str) -> int:
+        value = self.text(name) or "0"
+        body = value.removeprefix("-")
+        if not (body.isascii() and body.isdigit() and len(body) <= 12) or (value != body and "adjustment" not in name):
+            raise DatasetError(f"option {name} is {value!r}; must be a whole number")
+        return int(value)
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+        value = self.text(name).lower()
+        if value not in allowed:
+            raise DatasetError(f"option {name} is {value!r}; must be one of {', '.join(allowed)}")
+        return value
+
+    def words(self, name: str) -> tuple[str, ...]:
+        return tuple(filter(None, (word.strip() for word in self.given.get(name, "").split(","))))
+
+    def _json(self, name: str) -> dict[str, int]:
+        if name not in self.given:
+            return {}
+        try:
+            value = json.loads(self.given[name])
+            return {str(key): int(size) for key, size in value.items()}
+        except (ValueError, AttributeError, TypeError):
+            raise DatasetError(f"option {name} is {self.given[name][:60]!r}; must be JSON such as {{\"A\": 100}}") from None
+
+    # parts ------------------------------------------------------------------------------------------------------------
+
+    def _refuse_unknown(self) -> None:
+        pedantic = self.flag("pedantic")
+        for name in self.given:
+            base = next((start for start in (*NUMBERED, "field_code_page") if name.startswith(start)), name)
+            row = self.defaults.get(base)
+            if row is not None and row["status"] == "absent":
+                raise DatasetError(f"option {name} is not supported: {row['note']}")
+            if row is None and pedantic:
+                raise DatasetError(f"option {name} is not known; set pedantic to false to pass over unknown options")
+
+    def _paths(self) -> tuple[str, ...]:
+        several = self.given.get("paths")
+        paths = list(json.loads(several)) if several else []
+        paths += self.words("data_paths")
+        return tuple([self.given["path"], *paths] if self.given.get("path") else paths)
+
+    def _format(self) -> RecordFormat:
+        name = self.text("record_format").upper()
+        if self.flag("is_record_sequence"):
+            name = "V"
+        if self.flag("is_text"):
+            name = "D"
+        if name not in FORMATS:
+            raise DatasetError(f"option record_format is {name!r}; must be one of {', '.join(FORMATS)}")
+        separator = self.choice("line_separator", tuple(SEPARATORS))
+        return SEPARATORS[separator] if FORMATS[name] is RecordFormat.LF else FORMATS[name]
+
+    def _shape(self) -> Shape:
+        policy = self.choice("string_trimming_policy", ("both", "left", "right", "none", "keep_all"))
+        return Shape(
+            schema_retention_policy=self.text("schema_retention_policy"),
+            drop_group_fillers=self.flag("drop_group_fillers"),
+            drop_value_fillers=self.flag("drop_value_fillers"),
+            filler_naming_policy=self.text("filler_naming_policy"),
+            string_trimming_policy="none" if policy == "keep_all" else policy,
+            strict_integral_precision=self.flag("strict_integral_precision"),
+            display_pic_always_string=self.flag("display_pic_always_string"),
+            binary_as_hex=self.flag("binary_as_hex"),
+            flat=self.flag("flatten"),
+        )
+
+    def _page(self) -> str:
+        ascii_text = self.choice("encoding", ("ebcdic", "ascii")) == "ascii"
+        if "encoding" not in self.given and (self.flag("is_text") or self.text("record_format").upper() in ("D", "D2")):
+            ascii_text = self.text("line_separator").lower() != "nl"
+        if ascii_text:
+            page = self.text("ascii_charset")
+            return "ascii" if page.upper().replace("-", "") in ("UTF8", "USASCII") else page
+        page = self.text("ebcdic_code_page").lower().removesuffix("_extended")
+        return "037" if page == "common" else page
+
+    def _rules(self) -> Rules:
+        return Rules(
+            code_page=self._page(),
+            floating_point=self.text("floating_point_format"),
+            strict_overpunch=self.flag("strict_sign_overpunching"),
+            null_detection=self.flag("improved_null_detection"),
+            utf16_big_endian=self.flag("is_utf16_big_endian"),
+        )
+
+    def _layout(self) -> tuple[Layout | None, int, int]:
+        """The layout, and the lengths of the header and trailer records."""
+        sources = [name for name in ("copybook", "copybook_contents", "layout") if name in self.given]
+        if len(sources) > 1:
+            raise DatasetError(f"options {' and '.join(sources)} exclude each other")
+        if not sources:
+            return None, 0, 0
+        occurs: Any = self.choice("variable_size_occurs", ("max_size", "shift_record", "pad_record")).replace("pad_", "shift_")
+        header = trailer = 0
+        if sources == ["layout"]:
+            layout = load_layout_yaml(_local(self.given["layout"]))
+            layout = layout.with_rules(variable_size_occurs=occurs if "variable_size_occurs" in self.given else None)
+        else:
+            layout, header, trailer = self._copybook()
+            layout = layout.with_rules(variable_size_occurs=occurs)
+        return self._field_pages(layout), header, trailer
+
+    def _copybook(self) -> tuple[Layout, int, int]:
+        options: dict[str, Any] = {"rules": self._rules(), "columns": (self.number("comments_lbound"), self.number("comments_ubound"))}
+        if not self.flag("truncate_comments"):
+            options["source_format"] = "free"
+        elif "comments_lbound" in self.given or "comments_ubound" in self.given:
+            options["source_format"] = "fixed"
+        if "copybook" in self.given:
+            book = load_copybook(_local(self.given["copybook"]), **options)
+        else:
+            book = parse_copybook(self.given["copybook_contents"], file="copybook_contents", **options)
+        aside = [self.text(name) for name in ("record_header_name", "record_trailer_name")]
+        sizes = [book.record(name).length if name else 0 for name in aside]
+        if self.text("record_name"):
+            return book.record(self.text("record_name")), sizes[0], sizes[1]
+        left = [record for record in book.records if record.name.upper() not in {name.upper() for name in aside if name}]
+        if len(left) == 1:
+            return left[0], sizes[0], sizes[1]
+        if any(aside):
+            names = ", ".join(record.name for record in left)
+            raise LayoutError(f"{book.file}: besides header and trailer there are {names}; choose one with record_name")
+        return book.whole, 0, 0
+
+    def _field_pages(self, layout: Layout) -> Layout:
+        pages: dict[str, str] = {}
+        for name, value in self.given.items():
+            if name.startswith("field_code_page"):
+                page = name.partition(":")[2].removesuffix("_extended")
+                pages |= {word.strip().replace("_", "-"): page for word in value.split(",") if word.strip()}
+        try:
+            return layout.with_code_pages(pages) if pages else layout
+        except LookupError as error:
+            raise DatasetError(f"option field_code_page: {error.args[0]}") from None
+
+    def _segments(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for name, value in self.given.items():
+            if name.startswith(("redefine_segment_id_map", "redefine-segment-id-map")):
+                target, arrow, ids = value.partition("=>")
+                if not arrow or not target.strip():
+                    raise DatasetError(f"option {name} is {value[:60]!r}; must be FIELD => ID, ID")
+                key = target.strip().replace("-", "_").lower()
+                found[key] = (*found.get(key, ()), *(word.strip() for word in ids.split(",")))
+        if found and not self.text("segment_field"):
+            raise DatasetError("redefine_segment_id_map needs segment_field")
+        return found
+
+
+def _local(path: str) -> Path:
+    return Path(path.removeprefix("file://").removeprefix("file:"))

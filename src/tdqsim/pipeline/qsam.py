@@ -1,0 +1,165 @@
+"""``format("qsam")``: data sets as a Spark data source, for SQL and DataFrames.
+
+    spark.read.format("qsam").option("copybook", "dalytran.cpy").load("DALYTRAN.PS")
+    frame.write.format("qsam").option("copybook", "dalytran.cpy").mode("overwrite").save("OUT.PS")
+
+Options are those of the table in :mod:`tdqsim.pipeline.options`. No part of it knows whether the session is local, a
+cluster's or Connect's: files are opened where they are read and written, so a cluster needs them on shared storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    WriterCommitMessage,
+)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import Split, plan
+from tdqsim.pipeline.writer import Part, PartWriter, commit_parts, discard_parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["QsamDataSource", "register"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("qsam")`` known to a session; doing it again changes nothing."""
+    spark.dataSource.register(QsamDataSource)
+
+
+class QsamDataSource(DataSource):
+    """The data source; Spark makes one for each read or write."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "qsam"
+
+    def _checked(self) -> QsamOptions:
+        return read_options(self.options)
+
+    def schema(self) -> StructType:
+        """The columns that copybook and options give."""
+        return from_arrow_schema(SplitReader(self._checked()).full)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns of ``schema``, which may be fewer than there are."""
+        return QsamReader(self._checked(), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """A writer of one data set, or of a part for each partition."""
+        return QsamWriter(self._checked(), schema, overwrite)
+
+
+class _SplitPartition(InputPartition):
+    """One part of a file."""
+
+    def __init__(self, split: Split) -> None:
+        super().__init__(split)
+
+
+class QsamReader(DataSourceReader):
+    """Plans parts, and reads each in a task."""
+
+    def __init__(self, options: QsamOptions, schema: StructType) -> None:
+        self.options = options
+        self.columns = list(schema.names)
+        self.filters: list[tuple[str, str, Any]] = []
+        made = SplitReader(options, self.columns).schema
+        for mine, theirs in zip(made, to_arrow_schema(schema), strict=True):
+            if mine.type != theirs.type:
+                raise DatasetError(f"column {mine.name} is {theirs.type} in the schema given, and {mine.type} by its layout")
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Comparisons of a column with values leave records out early; Spark checks all of them again."""
+        for item in filters:
+            operation = _OPERATIONS.get(type(item))
+            attribute = getattr(item, "attribute", ())
+            if operation is not None and len(attribute) == 1:
+                self.filters.append((attribute[0], operation, getattr(item, "value", None)))
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One partition for each part of each file."""
+        return [_SplitPartition(split) for split in plan(self.options)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The record batches of one part."""
+        predicates = [(name, _predicate(operation, value)) for name, operation, value in self.filters]
+        return SplitReader(self.options, self.columns, predicates).read(partition.value)
+
+
+_OPERATIONS: dict[type[Filter], str] = {
+    EqualTo: "equal", GreaterThan: "greater", GreaterThanOrEqual: "greater_equal", LessThan: "less",
+    LessThanOrEqual: "less_equal", In: "is_in", IsNotNull: "is_valid",
+}  # fmt: skip
+
+
+def _predicate(operation: str, value: Any) -> Callable[[pa.Array], Any]:
+    """A test of a column. What Arrow cannot compare leaves nothing out: Spark tests again."""
+
+    def test(values: pa.Array) -> Any:
+        try:
+            if operation == "is_valid":
+                return values.is_valid()
+            if operation == "is_in":
+                return pc.is_in(values, value_set=pa.array(list(value), values.type))
+            return getattr(pc, operation)(values, pa.scalar(value, values.type))
+        except (pa.ArrowException, TypeError, ValueError):
+            return pa.array([True] * len(values))
+
+    return test
+
+
+class PartMessage(WriterCommitMessage):
+    """What a task tells the commit."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+
+class QsamWriter(DataSourceArrowWriter):
+    """Writes a part in each task; the commit makes the data set of them."""
+
+    def __init__(self, options: QsamOptions, schema: StructType, overwrite: bool) -> None:
+        self.options = options
+        self.overwrite = overwrite
+        self.parts = PartWriter(options, to_arrow_schema(schema))
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
+        """Write one partition."""
+        from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
+
+        context = TaskContext.get()
+        number, attempt = (context.partitionId(), context.taskAttemptId()) if context is not None else (0, 0)
+        return PartMessage(self.parts.write(iterator, number, attempt))
+
+    def commit(self, messages: list[Any]) -> None:
+        """Make the data set of the parts, in partition order."""
+        commit_parts(self.options, [message.part for message in messages if message is not None], overwrite=self.overwrite)
+
+    def abort(self, messages: list[Any]) -> None:
+        """Remove the parts; the data set is as it was."""
+        discard_parts([message.part for message in messages if message is not None])

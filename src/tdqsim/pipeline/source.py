@@ -1,0 +1,287 @@
+"""Reading parts of data sets as Arrow, without Spark: what a task of ``format("qsam")`` does.
+
+>>> schema = SplitReader(options).schema          # doctest: +SKIP
+>>> for split in plan(options): ...               # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.layouts import Layout
+from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder
+from tdqsim.pipeline.frames import Frames, FramingError
+from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.shape import Shape
+from tdqsim.pipeline.splits import Split, open_file, walk_part
+
+__all__ = ["CORRUPT_COLUMN", "SplitReader"]
+
+Ints = npt.NDArray[np.int64]
+CORRUPT_COLUMN = "_corrupt_fields"
+BATCH_ROWS = 1 << 15
+BATCH_BYTES = 16 << 20
+
+
+class _Batch:
+    """Some records of a walk: where they are in its bytes, and what is known of them besides."""
+
+    def __init__(self, frames: Frames, base: int, first: int, rows: slice | Ints, options: QsamOptions) -> None:
+        self.data = frames.data
+        self.starts = frames.starts[rows] + options.record_start_offset
+        self.lengths = frames.lengths[rows] - options.record_start_offset - options.record_end_offset
+        self.places = frames.places[rows] + base
+        self.numbers = np.arange(len(frames.starts), dtype=np.int64)[rows] + first
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        self.starts, self.lengths = self.starts[mask], self.lengths[mask]
+        self.places, self.numbers = self.places[mask], self.numbers[mask]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+class SplitReader:
+    """Reads parts of data sets as record batches.
+
+    Args:
+        options: those of the read.
+        columns: the columns wanted, in this order; None for all.
+        predicates: column name and a function from its array to a mask; records for which one is not true are left out
+            before the other columns are decoded.
+
+    Raises:
+        LayoutError: a column cannot be made.
+        DatasetError: an unknown column is wanted.
+    """
+
+    def __init__(
+        self,
+        options: QsamOptions,
+        columns: Sequence[str] | None = None,
+        predicates: Iterable[tuple[str, Callable[[pa.Array], Any]]] = (),
+    ) -> None:
+        self.options = options
+        self.full = self._full_schema()
+        names = list(self.full.names if columns is None else columns)
+        for name in names:
+            if name not in self.full.names:
+                raise DatasetError(f"there is no column {name!r}; there are {', '.join(self.full.names)}")
+        self.schema = pa.schema([self.full.field(name) for name in names])
+        self._plan(names, list(predicates))
+
+    def _full_schema(self) -> pa.Schema:
+        options = self.options
+        fields = []
+        if options.generate_record_id:
+            fields += [pa.field("File_Id", pa.int32()), pa.field("Record_Id", pa.int64()), pa.field("Record_Byte_Length", pa.int32())]
+        if options.generate_record_bytes or options.layout is None:
+            fields.append(pa.field("Record_Bytes", pa.binary()))
+        if options.file_name_col:
+            fields.append(pa.field(options.file_name_col, pa.string()))
+        if options.offset_col:
+            fields.append(pa.field(options.offset_col, pa.int64()))
+        self._generated = {field.name for field in fields}
+        if options.layout is not None:
+            fields += list(RecordDecoder(options.layout, options.shape).schema)
+        if options.generate_corrupt_fields:
+            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TYPE))
+        names = [field.name.lower() for field in fields]
+        doubles = sorted({name for name in names if names.count(name) > 1})
+        if doubles:
+            raise DatasetError(f"two columns are called {doubles[0]}; rename one of them or leave the generated one out")
+        return pa.schema(fields)
+
+    def _plan(self, names: list[str], predicates: list[tuple[str, Callable[[pa.Array], Any]]]) -> None:
+        """Decoders: of the columns wanted, of segments' own, of what is filtered by."""
+        options, layout = self.options, self.options.layout
+        self._segment: RecordDecoder | None = None
+        self._parts: list[tuple[RecordDecoder, tuple[str, ...] | None]] = []
+        self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
+        if layout is None:
+            if options.segment_filter or options.segment_map:
+                raise DatasetError("segment options need a copybook")
+            return
+        if options.segment_field:
+            self._segment = _field_decoder(layout, options.segment_field)
+        wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
+        mapped = {name: ids for name, ids in options.segment_map.items()}
+        for name in mapped:
+            if name not in {field.lower() for field in self.full.names}:
+                raise DatasetError(f"redefine_segment_id_map: there is no column {name}")
+        common = [name for name in wanted if name.lower() not in mapped]
+        if options.shape.flat:
+            common = wanted = []
+        collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
+        if common or options.shape.flat:
+            decoder = RecordDecoder(layout, options.shape, columns=None if options.shape.flat else common, corrupt=collect)
+            self._parts.append((decoder, None))
+        for name in wanted:
+            if name.lower() in mapped:
+                self._parts.append((RecordDecoder(layout, options.shape, columns=[name], corrupt=collect), mapped[name.lower()]))
+        for name, test in predicates:
+            if name in self.full.names and name not in self._generated and name != CORRUPT_COLUMN and name.lower() not in mapped and not options.shape.flat:
+                self._predicates.append((RecordDecoder(layout, options.shape, columns=[name]), test))
+
+    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The record batches of one part.
+
+        Raises:
+            DatasetError: the file cannot be read or its descriptor words lie; names file and offset.
+            ConversionError: under ``failfast`` a field is corrupt; names file, record, offset and bytes.
+        """
+        opened = open_file(split.path)
+        first = max(split.first_record, 0)
+        try:
+            for base, frames in walk_part(opened, split.start, split.end, self.options, final=split.last):
+                for rows in self._slices(frames):
+                    batch = _Batch(frames, base, first, rows, self.options)
+                    made = self._batch(batch, split)
+                    if made is not None:
+                        yield made
+                first += len(frames.starts)
+        except FramingError as error:
+            raise DatasetError(f"{split.path}: at offset {error.offset}: {error.problem}") from None
+        except OSError as error:
+            raise DatasetError(f"{split.path}: cannot be read: {error}") from error
+        finally:
+            opened.close()
+
+    def _slices(self, frames: Frames) -> Iterator[slice]:
+        width = self.options.layout.length if self.options.layout else 1
+        rows = max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1)), 1)
+        for low in range(0, len(frames.starts), rows):
+            yield slice(low, low + rows)
+
+    def _batch(self, batch: _Batch, split: Split) -> pa.RecordBatch | None:
+        options = self.options
+        if (batch.lengths < 0).any():
+            index = int((batch.lengths < 0).argmax())
+            raise DatasetError(f"{split.path}: at offset {batch.places[index]}: the record is shorter than the bytes to be skipped in it")
+        if options.minimum_record_length or options.maximum_record_length:
+            most = options.maximum_record_length or np.iinfo(np.int64).max
+            batch.keep((batch.lengths >= options.minimum_record_length) & (batch.lengths <= most))
+        segments = None
+        if self._segment is not None and (options.segment_filter or options.segment_map):
+            segments = self._segments(batch)
+            if options.segment_filter:
+                mask = np.isin(segments, list(options.segment_filter))
+                batch.keep(mask)
+                segments = segments[mask]
+        for decoder, test in self._predicates:
+            values = decoder.decode(batch.data, batch.starts, batch.lengths).column(0)
+            mask = np.asarray(test(values).fill_null(False))
+            batch.keep(mask)
+            segments = segments[mask] if segments is not None else None
+        return self._made(batch, split, segments) if len(batch) else None
+
+    def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
+        assert self._segment is not None
+        column = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0)
+        return np.array([None if value is None else str(value) for value in column.to_pylist()], object)
+
+    def _made(self, batch: _Batch, split: Split, segments: npt.NDArray[np.object_] | None) -> pa.RecordBatch | None:
+        arrays: dict[str, pa.Array] = {}
+        corrupt: list[pa.Array] = []
+        for decoder, ids in self._parts:
+            self._decode_part(decoder, ids, batch, segments, arrays, corrupt)
+        entries = _merged(corrupt, len(batch)) if corrupt else None
+        mask = self._checked(entries, batch, split) if entries is not None else None
+        self._generate(batch, split, arrays)
+        if self.options.generate_corrupt_fields:
+            arrays[CORRUPT_COLUMN] = entries if entries is not None else pa.nulls(len(batch), CORRUPT_TYPE)
+        if not self.schema.names:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(batch), pa.struct([])))
+        made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+        return made if mask is None else made.filter(mask)
+
+    def _decode_part(
+        self,
+        decoder: RecordDecoder,
+        ids: tuple[str, ...] | None,
+        batch: _Batch,
+        segments: npt.NDArray[np.object_] | None,
+        arrays: dict[str, pa.Array],
+        corrupt: list[pa.Array],
+    ) -> None:
+        """Decode some columns; those of a segment only where the record is of that segment."""
+        starts, lengths, back = batch.starts, batch.lengths, None
+        if ids is not None and segments is not None:
+            mine = np.isin(segments, list(ids))
+            starts, lengths = starts[mine], lengths[mine]
+            back = pa.array(np.cumsum(mine) - 1, mask=~mine)
+        decoded = decoder.decode(batch.data, starts, lengths)
+        if back is not None:
+            decoded = decoded.take(back)
+        for name in decoded.schema.names:
+            if name == CORRUPT_COLUMN and decoder.corrupt == "column":
+                corrupt.append(decoded.column(name))
+            else:
+                arrays[name] = decoded.column(name)
+
+    def _checked(self, entries: pa.Array, batch: _Batch, split: Split) -> pa.Array | None:
+        """Under ``dropmalformed`` the records to keep; under ``failfast`` nothing may be corrupt."""
+        mode = self.options.mode
+        if mode == "permissive" or not len(entries.flatten()):
+            return None
+        sizes = np.diff(entries.offsets.to_numpy())
+        if mode == "dropmalformed":
+            return pa.array(sizes == 0)
+        row = int((sizes > 0).argmax())
+        bad = entries[row].as_py()[0]
+        number = f"record {int(batch.numbers[row]) + 1}, " if split.first_record >= 0 else ""
+        raise ConversionError(
+            f"{split.path}: {number}record at offset {int(batch.places[row])}: field {bad['field_name']}"
+            f" X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is no value of its type;"
+            " use mode permissive or dropmalformed to go on"
+        )
+
+    def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array]) -> None:
+        options, rows, wanted = self.options, len(batch), set(self.schema.names)
+        if options.generate_record_id:
+            arrays["File_Id"] = pa.array(np.full(rows, split.file_id, np.int32))
+            arrays["Record_Id"] = pa.array(batch.numbers)
+            arrays["Record_Byte_Length"] = pa.array((batch.lengths + options.record_start_offset + options.record_end_offset).astype(np.int32))
+        if "Record_Bytes" in wanted and "Record_Bytes" in self._generated:
+            arrays["Record_Bytes"] = _raw(batch, options)
+        if options.file_name_col:
+            arrays[options.file_name_col] = pa.array([split.path], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
+        if options.offset_col:
+            arrays[options.offset_col] = pa.array(batch.places)
+
+
+def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
+    """The whole records as they lie in the file, without descriptor words."""
+    starts = batch.starts - options.record_start_offset
+    lengths = batch.lengths + options.record_start_offset + options.record_end_offset
+    marks = np.zeros(len(batch.data) + 1, np.int8)
+    np.add.at(marks, starts, 1)
+    np.add.at(marks, starts + lengths, -1)
+    data = batch.data[np.cumsum(marks[:-1], dtype=np.int8) > 0]
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _field_decoder(layout: Layout, name: str) -> RecordDecoder:
+    """A decoder of one field, wherever it is in its groups."""
+    try:
+        item = layout.field(name)
+    except LookupError:
+        item = None
+    if item is None or item.is_group or item.occurs:
+        raise DatasetError(f"segment_field: the copybook has no single elementary field {name!r}")
+    return RecordDecoder(Layout(layout.name, (item,), layout.rules), Shape(drop_value_fillers=False))
+
+
+def _merged(corrupt: list[pa.Array], rows: int) -> pa.Array:
+    """The corrupt fields of several decoders as one list for each record."""
+    if len(corrupt) == 1 and not corrupt[0].null_count:
+        return corrupt[0]
+    merged = [[entry for array in corrupt for entry in (array[row].as_py() or [])] for row in range(rows)]
+    return pa.array(merged, CORRUPT_TYPE)

@@ -1,0 +1,271 @@
+"""Cutting files into parts that tasks can read on their own, each beginning at a record.
+
+Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each; lines at the
+next separator; and those whose records are only known one after another (record descriptors without blocks, length
+fields) by one pass over the file. Files are looked at side by side.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+from pyarrow import fs
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, walk_for
+from tdqsim.pipeline.options import QsamOptions
+
+__all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
+
+CHUNK = 8 << 20
+BLOCK_CHUNK = 32 << 20
+LARGEST_CHUNK = 1 << 30
+HIDDEN = ("_", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file for one task: from ``start`` up to ``end``; ``first_record`` is -1 where it was not counted."""
+
+    file_id: int
+    path: str
+    start: int
+    end: int
+    first_record: int
+    last: bool
+
+
+class Opened(Protocol):
+    """A file that can be read at any place."""
+
+    def read_at(self, size: int, offset: int) -> bytes: ...
+    def close(self) -> None: ...
+
+
+class _Local:
+    """A local file by its descriptor: four-byte reads cost a microsecond."""
+
+    def __init__(self, path: str) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY)
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        return os.pread(self.descriptor, size, offset)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def open_file(path: str) -> Opened:
+    """Open a path or URI for reading.
+
+    Raises:
+        DatasetError: it cannot be opened.
+    """
+    try:
+        if "://" not in path:
+            return _Local(path)
+        system, name = fs.FileSystem.from_uri(path)
+        opened: Opened = system.open_input_file(name)
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    return opened
+
+
+def list_files(paths: tuple[str, ...]) -> list[tuple[str, int]]:
+    """Files and their sizes: of directories all that are not hidden, of globs all that match, in order of name.
+
+    Raises:
+        DatasetError: a path does not exist, or nothing was found.
+    """
+    if not paths:
+        raise DatasetError("no path was given: load(path), or the option data_paths")
+    found = [entry for path in paths for entry in _expand(path)]
+    if not found:
+        raise DatasetError(f"{', '.join(paths)}: there is no file")
+    return found
+
+
+def _expand(path: str) -> Iterator[tuple[str, int]]:
+    parsed = urlparse(path)
+    if parsed.scheme == "file":
+        path = unquote(parsed.path)
+    elif parsed.scheme and "://" in path:
+        yield from _remote(path)
+        return
+    matches = [path] if os.path.exists(path) else sorted(glob.glob(path))  # noqa: PTH110, PTH207 - text in, text out
+    if not matches:
+        raise DatasetError(f"{path}: there is no such file or directory")
+    for match in matches:
+        yield from _local_files(Path(match))
+
+
+def _local_files(path: Path) -> Iterator[tuple[str, int]]:
+    if path.is_dir():
+        for entry in sorted(path.rglob("*")):
+            parts = entry.relative_to(path).parts
+            if entry.is_file() and not any(part.startswith(HIDDEN) for part in parts):
+                yield str(entry), entry.stat().st_size
+    else:
+        yield str(path), path.stat().st_size
+
+
+def _remote(path: str) -> Iterator[tuple[str, int]]:
+    try:
+        system, name = fs.FileSystem.from_uri(path)
+        info = system.get_file_info(name)
+        entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    prefix = path[: len(path) - len(name)]
+    for entry in sorted(entries, key=lambda entry: str(entry.path)):
+        if entry.is_file and not entry.base_name.startswith(HIDDEN):
+            yield prefix + entry.path, entry.size
+
+
+def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
+    """The parts of all files of a read.
+
+    Args:
+        options: those of the read.
+        count: number the records (costs a pass where arithmetic does not tell); None: when the options ask for it.
+
+    Raises:
+        DatasetError: a file is missing or cannot be read, or its descriptor words lie.
+    """
+    files = list_files(options.paths)
+    walk_for(options)  # what the format needs and was not given shows here, not in a task
+    wanted = options.generate_record_id if count is None else count
+    with ThreadPoolExecutor(min(len(files), os.cpu_count() or 1)) as pool:
+        parts = pool.map(lambda item: _file_splits(item[0], *item[1], options, wanted), enumerate(files))
+        return [split for part in parts for split in part]
+
+
+def _file_splits(file_id: int, path: str, size: int, options: QsamOptions, wanted: bool) -> list[Split]:
+    start, end = options.file_start_offset, size - options.file_end_offset
+    if start > end:
+        raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
+    opened = open_file(path)
+    try:
+        cuts, counts = _cuts(opened, start, end, options, wanted)
+    except FramingError as error:
+        raise DatasetError(f"{path}: at offset {error.offset}: {error.problem}") from None
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    finally:
+        opened.close()
+    bounds = list(zip(cuts, [*cuts[1:], end], strict=True))
+    return [Split(file_id, path, low, high, counts[i], high == end) for i, (low, high) in enumerate(bounds)]
+
+
+def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
+    """Where parts begin, and the number of the first record of each (-1: not counted)."""
+    recfm = options.recfm
+    unit = options.block_length if recfm.value == "U" else options.length if recfm.fixed and not options.record_length_field else 0
+    if unit:
+        step = max(options.split_bytes // unit, 1) * unit if options.splittable else max(end - start, 1)
+        cuts = list(range(start, end, step)) or [start]
+        return cuts, [(cut - start) // unit for cut in cuts]
+    if not options.splittable or end - start <= options.split_bytes:
+        return [start], [0]
+    if recfm.variable and not options.record_length_field:
+        cuts = _block_cuts(opened, start, end, options)
+    elif recfm.separator and not options.record_length_field:
+        cuts = _line_cuts(opened, start, end, options, recfm.separator)
+    else:
+        return _walked_cuts(opened, start, end, options)
+    return cuts, _counted(opened, cuts, end, options) if wanted else [0] + [-1] * (len(cuts) - 1)
+
+
+def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> list[int]:
+    """A cut at the first block behind each multiple of the part size that begins with a whole record or a first segment."""
+    cuts, position, target = [start], start, start + options.split_bytes
+    read, head = opened.read_at, 8 if options.recfm.spanned else 4
+    while position < end:
+        word = read(head, position)
+        size = block_length_of(word, options) if len(word) >= 4 else 0
+        if not size or position + size > end:
+            said = f"X'{word[:4].hex().upper()}'"
+            raise FramingError(f"{said} is no block descriptor word, or its block is cut short; is the file really blocked (VB)?", position)
+        if position >= target and (head == 4 or len(word) < 8 or not word[6] & 2):
+            cuts.append(position)
+            target = position + options.split_bytes
+        position += size
+    return cuts
+
+
+def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separator: bytes) -> list[int]:
+    cuts, target = [start], start + options.split_bytes
+    while target < end:
+        position = target - 1
+        while position < end:
+            found = opened.read_at(1 << 16, position).find(separator[-1:])
+            if found >= 0:
+                position += found + 1
+                break
+            position += 1 << 16
+        if position >= end:
+            break
+        cuts.append(position)
+        target = position + options.split_bytes
+    return cuts
+
+
+def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
+    """One pass over the file: where every record is, so the records are counted too."""
+    cuts, counts, seen, target = [start], [0], 0, start + options.split_bytes
+    for base, frames in walk_part(opened, start, end, options, final=True):
+        places = frames.places + base - (0 if options.record_length_field else 4)
+        while len(places) and target <= places[-1]:
+            index = int(np.searchsorted(places, target))
+            cuts.append(int(places[index]))
+            counts.append(seen + index)
+            target = cuts[-1] + options.split_bytes
+        seen += len(places)
+    return cuts, counts
+
+
+def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[int]:
+    counts, seen = [], 0
+    for low, high in zip(cuts, [*cuts[1:], end], strict=True):
+        counts.append(seen)
+        seen += sum(len(frames.starts) for _, frames in walk_part(opened, low, high, options, final=high == end))
+    return counts
+
+
+def walk_part(opened: Opened, start: int, end: int, options: QsamOptions, *, final: bool) -> Iterator[tuple[int, Frames]]:
+    """The records of a part, some megabytes at a time, each with the file offset its bytes begin at.
+
+    Raises:
+        FramingError: a descriptor word lies; its offset is that in the file.
+    """
+    walk: Callable[..., Frames] = walk_for(options)
+    usual = BLOCK_CHUNK if options.recfm.variable else CHUNK
+    size, position = usual, start
+    while position < end:
+        data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
+        last = position + len(data) >= end
+        if not last and len(data) < size:
+            raise FramingError("the file has become shorter since it was listed", position + len(data))
+        try:
+            frames = walk(data, last)
+        except FramingError as error:
+            raise FramingError(error.problem, position + error.offset) from None
+        if len(frames.starts):
+            yield position, frames
+        if last:
+            break
+        if not frames.used:
+            size *= 2
+            if size > LARGEST_CHUNK:
+                raise FramingError("a record does not end within a gigabyte", position)
+            continue
+        position += frames.used
+        size = usual

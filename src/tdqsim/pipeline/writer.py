@@ -1,0 +1,257 @@
+"""Rows to data sets: each task writes a part beside the target, and the commit joins the parts in partition order.
+
+Joining whole blocks and records keeps every format valid: a part ends with a block that may be short, as a data set written
+with DISP=MOD has them too. The target changes in one rename, so that a failed job leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tdqsim.core.codepage import codepage
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.layouts import Field, FieldType, Layout
+from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.shape import Column, columns_of
+
+__all__ = ["GENERATED", "Part", "PartWriter", "commit_parts", "discard_parts", "records_of"]
+
+GENERATED = ("File_Id", "Record_Id", "Record_Byte_Length", "Record_Bytes", "_corrupt_fields")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task wrote."""
+
+    number: int
+    path: str
+    rows: int
+    bytes: int
+
+
+class PartWriter:
+    """Writes the parts of one data set.
+
+    Args:
+        options: those of the write; the path is the first of its paths.
+        schema: the rows' Arrow schema.
+
+    Raises:
+        DatasetError: no path, a remote path, a field without a column, or a column without a field.
+    """
+
+    def __init__(self, options: QsamOptions, schema: pa.Schema) -> None:
+        self.options = options
+        self.job = uuid.uuid4().hex[:12]
+        self.target = _target(options)
+        if options.layout is None:
+            _raw_column(schema)
+        else:
+            _check_columns(columns_of(options.layout, options.shape), schema)
+        if options.recfm.fixed and options.length <= 0:
+            raise DatasetError("fixed-length records need a copybook or record_length")
+
+    def write(self, batches: Iterable[pa.RecordBatch], number: int, attempt: int = 0) -> Part:
+        """Write the rows of one partition.
+
+        Raises:
+            ConversionError: a value does not fit its field; names the record.
+            DatasetError: a record does not fit the format, or the disk is full.
+        """
+        folder = self.target.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f".{self.target.name}.{self.job}.{number:06d}.{attempt}"
+        try:
+            rows = write_records(path, records_of(batches, self.options), _dcb(self.options))
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Part(number, str(path), rows, path.stat().st_size)
+
+
+def records_of(batches: Iterable[pa.RecordBatch], options: QsamOptions) -> Iterator[bytes]:
+    """The records of rows, by the layout, or as the one binary column has them.
+
+    Raises:
+        ConversionError: a value does not fit its field; names the record, counted from 1 in these batches.
+    """
+    number = 0
+    encoder = None if options.layout is None else _RowEncoder(options.layout, options)
+    for batch in batches:
+        if encoder is None:
+            for value in batch.column(_raw_column(batch.schema)).to_pylist():
+                number += 1
+                if value is None:
+                    raise ConversionError("the record is null", record=number)
+                yield value if isinstance(value, bytes) else codepage("037").encode(value)
+            continue
+        for row in batch.to_pylist():
+            number += 1
+            try:
+                record = encoder.encode(row)
+            except ConversionError as error:
+                raise ConversionError(str(error), record=number) from None
+            yield record
+
+
+class _RowEncoder:
+    """Rows to records. Nulls become X'00', or what the options say."""
+
+    def __init__(self, layout: Layout, options: QsamOptions) -> None:
+        self.layout = layout
+        self.columns = columns_of(layout, options.shape)
+        self.options = options
+        self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
+        self.collapsed = {field.key: field for field in layout.fields if field.level == 1 and field.is_group}
+
+    def encode(self, row: Mapping[str, Any]) -> bytes:
+        found = {name.lower(): value for name, value in row.items()}
+        values = self._group(self.columns, found)
+        if self.kept:
+            values = next(iter(values.values())) or {}
+        elif self.collapsed:
+            values = self._uncollapsed(values)
+        return self.layout.encode(values)
+
+    def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Several level 01 groups whose names were dissolved."""
+        out: dict[str, Any] = {}
+        for field in self.layout.fields:
+            if field.key in self.collapsed:
+                out[field.key] = {child.key: values[child.key] for child in field.children if child.key in values}
+            elif field.key in values:
+                out[field.key] = values[field.key]
+        return out
+
+    def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
+        return {column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name))) for column in columns}
+
+    def _value(self, column: Column, value: Any) -> Any:
+        if column.field.occurs is not None:
+            elements = list(value or ())
+            if column.field.depending_on is None:
+                elements += [None] * (column.field.occurs.maximum - len(elements))
+            return [self._single(column, element) for element in elements]
+        return self._single(column, value)
+
+    def _single(self, column: Column, value: Any) -> Any:
+        if column.children:
+            return None if value is None and column.field.redefines else self._group(column.children, value or {})
+        if value is None:
+            return self._null(column.field)
+        if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
+            return bytes.fromhex(value)
+        if pa.types.is_string(column.type) and column.field.is_numeric:
+            return int(value)
+        if pa.types.is_decimal(column.type) and column.field.scale <= 0:
+            return int(value)
+        return value
+
+    def _null(self, field: Field) -> Any:
+        options = self.options
+        if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) and options.null_strings_as_spaces:
+            return ""
+        if field.type is FieldType.ZONED and options.null_display_as_zeros:
+            return 0
+        return 0 if field.type is FieldType.PACKED and options.null_packed_as_zeros else None
+
+
+def _check_columns(columns: tuple[Column, ...], schema: pa.Schema) -> None:
+    names = {name.lower() for name in schema.names}
+    for column in columns:
+        if column.name.lower() not in names and not column.field.redefines:
+            raise DatasetError(f"the copybook's field {column.field.name} has no column {column.name}")
+    known = {column.name.lower() for column in columns} | {name.lower() for name in GENERATED}
+    for name in schema.names:
+        if name.lower() not in known:
+            raise DatasetError(f"the copybook has no field for the column {name}; drop it")
+
+
+def _raw_column(schema: pa.Schema) -> str:
+    if "Record_Bytes" in schema.names:
+        return "Record_Bytes"
+    if len(schema.names) == 1 and (pa.types.is_binary(schema.types[0]) or pa.types.is_string(schema.types[0])):
+        return str(schema.names[0])
+    raise DatasetError("without a copybook one column of binary records (Record_Bytes) is written")
+
+
+def _target(options: QsamOptions) -> Path:
+    if len(options.paths) != 1:
+        raise DatasetError("one path is written: save(path)")
+    path = options.paths[0].removeprefix("file://").removeprefix("file:")
+    if "://" in path:
+        raise DatasetError(f"{path}: only paths of a file system are written; mount it, or copy the file there")
+    return Path(path) / "part" if options.output == "directory" else Path(path)
+
+
+def _dcb(options: QsamOptions) -> Dcb:
+    recfm = options.recfm
+    if recfm.fixed:
+        block = options.block_length if recfm is RecordFormat.FB else 0
+        return Dcb(recfm=recfm, lrecl=options.length, blksize=block)
+    if recfm is RecordFormat.RDW:
+        return Dcb(recfm=recfm if options.rdw_big_endian else RecordFormat.RDWLE, rdw_inclusive=options.rdw_adjustment == -4,
+                   rdw_position=None if options.rdw_big_endian else 2)  # fmt: skip
+    return Dcb(recfm=recfm, lrecl=0 if recfm.separator else options.record_length, blksize=options.block_length)
+
+
+def commit_parts(options: QsamOptions, parts: Iterable[Part], *, overwrite: bool) -> None:
+    """Make the data set of its parts: the old one is replaced, or (append) extended as DISP=MOD does.
+
+    Raises:
+        DatasetError: the target cannot be written; the parts are removed and the target is as it was.
+    """
+    ordered = sorted(parts, key=lambda part: part.number)
+    target = _target(options)
+    try:
+        if options.output == "directory":
+            _into_directory(target.parent, ordered, overwrite=overwrite)
+        else:
+            _into_file(target, ordered, overwrite=overwrite)
+    except OSError as error:
+        raise DatasetError(f"{target}: cannot be written: {error}") from error
+    finally:
+        discard_parts(ordered)
+
+
+def _into_file(target: Path, parts: list[Part], *, overwrite: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    pieces = [Path(part.path) for part in parts]
+    if not overwrite and target.exists():
+        pieces.insert(0, target)
+    fresh = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        with fresh.open("wb") as out:
+            for piece in pieces:
+                with piece.open("rb") as source:
+                    shutil.copyfileobj(source, out, 1 << 20)
+            out.flush()
+            os.fsync(out.fileno())
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _into_directory(folder: Path, parts: list[Part], *, overwrite: bool) -> None:
+    old = sorted(folder.glob("part-*")) if overwrite else []
+    stamp = uuid.uuid4().hex[:8]
+    for part in parts:
+        Path(part.path).replace(folder / f"part-{part.number:05d}-{stamp}")
+    for path in old:
+        path.unlink()
+    (folder / "_SUCCESS").touch()
+
+
+def discard_parts(parts: Iterable[Part]) -> None:
+    """Remove parts that are still there."""
+    for part in parts:
+        Path(part.path).unlink(missing_ok=True)
