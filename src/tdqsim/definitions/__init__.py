@@ -6,12 +6,11 @@ systems.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.cl import parse_cl
 from tdqsim.definitions.connection import Connection
-from tdqsim.definitions.csdexport import export_csd
-from tdqsim.definitions.csdlist import parse_csd_listing
-from tdqsim.definitions.csdup import parse_csd
 from tdqsim.definitions.define import (
     define_connection,
     define_dtaq,
@@ -20,17 +19,23 @@ from tdqsim.definitions.define import (
     define_transaction,
     supplied_definitions,
 )
-from tdqsim.definitions.dfhdct import parse_dct
 from tdqsim.definitions.dtaq import Dtaq
-from tdqsim.definitions.dump import dump_definitions
 from tdqsim.definitions.group import Definitions, Entry, Note, load_definitions, parse_definitions
-from tdqsim.definitions.imports import Imported, ImportReport
 from tdqsim.definitions.other import OtherResource
-from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
-from tdqsim.definitions.schema import json_schema
 from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
 from tdqsim.definitions.terminal import Terminal
 from tdqsim.definitions.transaction import Transaction
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.cl import parse_cl
+    from tdqsim.definitions.csdexport import export_csd
+    from tdqsim.definitions.csdlist import parse_csd_listing
+    from tdqsim.definitions.csdup import parse_csd
+    from tdqsim.definitions.dfhdct import parse_dct
+    from tdqsim.definitions.dump import dump_definitions
+    from tdqsim.definitions.imports import Imported, ImportReport
+    from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
+    from tdqsim.definitions.schema import json_schema
 
 __all__ = [
     "Connection",
@@ -69,3 +74,30 @@ __all__ = [
     "parse_definitions",
     "supplied_definitions",
 ]
+
+# Imports, exports and region files are wanted by few programs, and a command line should begin at once.
+_LATER = {
+    "DdCard": "regionfile",
+    "Dfhintra": "regionfile",
+    "ImportReport": "imports",
+    "Imported": "imports",
+    "RegionFile": "regionfile",
+    "dump_definitions": "dump",
+    "export_csd": "csdexport",
+    "json_schema": "schema",
+    "load_region_file": "regionfile",
+    "parse_cl": "cl",
+    "parse_csd": "csdup",
+    "parse_csd_listing": "csdlist",
+    "parse_dct": "dfhdct",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for for the first time."""
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
