@@ -144,7 +144,7 @@ def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> T
     region.tdqueues[queue.name] = queue
     region.refresh(queue)
     region.catalogue.save_queue(queue)
-    if isinstance(queue, ExtraQueue) and definition.opentime == "INITIAL":  # type: ignore[attr-defined]
+    if isinstance(queue, ExtraQueue):
         open_initially(region, queue)
     return queue
 
@@ -187,6 +187,8 @@ def _stored(region: Region, definition: defs.IntraQueue) -> StoredQueue:
     recoverable = definition.recovstatus != "NO"
     right, wrong = (store.durable, store.volatile) if recoverable else (store.volatile, store.durable)
     found = right.queue(name)
+    if region.looks_at_store:
+        return found if found is not None else region.nothing_stored(name)
     stored = found if found is not None else right.create_queue(name)
     other = wrong.queue(name)
     if other is not None:
@@ -201,7 +203,9 @@ def _move(entries: Iterable[object], stored: StoredQueue) -> None:
 
 
 def open_initially(region: Region, queue: ExtraQueue) -> None:
-    """Open the data set at install; a failure leaves the queue installed and closed."""
+    """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
+    if not region.open_data_sets or queue.definition.opentime != "INITIAL":
+        return
     assert queue.file is not None
     try:
         queue.file.open()

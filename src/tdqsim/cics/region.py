@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 from tdqsim import definitions as defs
 from tdqsim.cics import inspecting, restart
@@ -33,9 +33,9 @@ from tdqsim.cics.statistics import Statistics
 from tdqsim.cics.task import Task
 from tdqsim.cics.uow import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.core.clock import Clock
-from tdqsim.core.codepage import codepage
+from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.core.store import Durability, Store
+from tdqsim.core.store import Durability, Store, StoredQueue
 from tdqsim.errors import DefinitionError, Problem, RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp, table
 
@@ -74,26 +74,32 @@ class Region(Commands):
         seed: the order of ready tasks; 0 is CICS order.
         timezone: IANA name of the region's time zone.
         default_user: the user of tasks that have none (DFLTUSER).
-        code_page: the code page of text: messages, the EIB's image.
+        codepage: the code page of text: messages, the EIB's image.
         release: the release that the region says it is, four digits.
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
-        supplied: install the supplied queues (group DFHDCTG).
+        supplied_queues: install the supplied queues (group DFHDCTG).
         security: who may do what; None checks nothing.
-        ci_size: bytes of a control interval of DFHINTRA; the longest record has 32 less.
-        control_intervals: how many DFHINTRA has.
+        dfhintra: the intrapartition data set: ``ci_size``, bytes of a control interval (the longest record has 32
+            less), and ``control_intervals``, how many there are.
         durability: what a commit survives: ``process`` or ``power``.
         limit_bytes: a ceiling for the store's files.
         datasets: the directory of data sets by DSNAME.
         dd: DD cards by name: a path, a DDCard, or a mapping as in region.yaml.
         handlers: modules to import; a function ``register(region)`` in one is called. With it, ``handler:`` paths of
             transactions are imported too.
+        open_data_sets: open the data sets of queues with OPENTIME(INITIAL), as a start does. False leaves them closed
+            and as they are.
+        readonly: only look: at a store that another process may be writing, or at what a new region would be. No data
+            set is opened, and commands that change something are not for such a region.
 
     Attributes:
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
         tasks: the tasks that have begun and not ended, by number.
+        units: units of work that tasks have begun and that have not ended, by id.
         shunted: units of work that wait for their coordinator without a task, by id.
+        damage: decisions taken without the coordinator that it did not take: (id, ours, its).
         links: the ways to other regions by connection name.
         start_type: INITIAL, COLD, WARM or EMERGENCY.
         statistics: see :class:`~tdqsim.cics.statistics.Statistics`.
@@ -113,33 +119,37 @@ class Region(Commands):
         seed: int = 0,
         timezone: str = REGION_DEFAULTS["time_zone"],
         default_user: str = REGION_DEFAULTS["default_user"],
-        code_page: str = REGION_DEFAULTS["code_page"],
+        codepage: str | int = REGION_DEFAULTS["code_page"],
         release: str = REGION_DEFAULTS["release"],
         start: StartType = "AUTO",
         tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
-        supplied: bool = True,
+        supplied_queues: bool = True,
         security: SecurityPolicy | None = None,
-        ci_size: int = int(REGION_DEFAULTS["ci_size"]),
-        control_intervals: int = int(REGION_DEFAULTS["control_intervals"]),
+        dfhintra: Mapping[str, int] | None = None,
         durability: Durability = "process",
         limit_bytes: int | None = None,
         datasets: Path | str | None = None,
         dd: Mapping[str, Any] | None = None,
         handlers: Sequence[str] = (),
+        open_data_sets: bool = True,
+        readonly: bool = False,
     ) -> None:
-        inspecting.check_arguments(start=start, tdintra=tdintra, ci_size=ci_size, control_intervals=control_intervals)
+        inspecting.check_arguments(start=start, tdintra=tdintra)
         self.applid, self.sysid = applid, sysid
         self.default_user, self.release = default_user, release
         self.zone = time_zone(timezone)
-        self.code_page = codepage(code_page)
+        self.codepage = find_codepage(codepage)
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
         self.log = inspecting.logger(applid)
         self.closed = False
+        self.readonly = readonly
+        self.open_data_sets = open_data_sets and not readonly
         self.unguarded = security is None
         self._security = security
         self._hook: Hook | None = None
         self._spare: Task | None = None
+        self._aside: Store | None = None
         self._numbers = 0
         self._reqids = 0
         self._last_uow = self.clock.time_ns()
@@ -149,23 +159,30 @@ class Region(Commands):
         self.connections: dict[str, defs.Connection] = {}
         self.facilities: dict[tuple[str, str], Facility] = {}
         self.tasks: dict[int, Task] = {}
+        self.units: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
+        self.damage: list[tuple[bytes, str, str]] = []
         self.links: dict[str, RemoteLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
         self.start_requests: dict[str, StartRequest] = {}
         self.abends: dict[str, int] = {}
         self.survivors: tuple[Strand, ...] = ()
-        self.intra = IntraSpace(ci_size, control_intervals, self.intra_queues)
+        self.intra = IntraSpace(*inspecting.dfhintra(dfhintra or {}), self.intra_queues)
         self.ati = Ati(self)
         self.messages = Messages(self)
         self.statistics = Statistics(self)
-        self.store = Store(Path(store) if store is not None else None, durability=durability, limit_bytes=limit_bytes)
+        self.store = Store(
+            Path(store) if store is not None else None,
+            durability=durability,
+            limit_bytes=limit_bytes,
+            readonly=readonly and store is not None,
+        )
         try:
             self.hardening = Hardening(self.dispatcher, self.store.durable)
             self.dispatcher.on_idle.append(self.hardening.idle)
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=store is not None)
-            self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied)
+            self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             if handlers:
                 self.load_handlers(*handlers)
         except BaseException:
@@ -196,6 +213,10 @@ class Region(Commands):
         self, definitions: defs.Definitions | Iterable[defs.Resource], start: StartType, *, empty: bool, supplied: bool
     ) -> None:
         store = self.store
+        if self.looks_at_store:
+            self.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
+            self.catalogue.load()
+            return
         if store.created or start != "AUTO":
             self.start_type = "INITIAL" if store.created or start == "INITIAL" else "COLD"
             store.clear()
@@ -214,6 +235,17 @@ class Region(Commands):
         self.force()
         self._resume_triggers()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
+
+    @property
+    def looks_at_store(self) -> bool:
+        """Whether it only looks at a store that is there."""
+        return self.readonly and not self.store.created
+
+    def nothing_stored(self, name: bytes) -> StoredQueue:
+        """An empty queue, in place of one that the store looked at does not show yet."""
+        if self._aside is None:
+            self._aside = Store()
+        return self._aside.volatile.create_queue(name)
 
     def _cold(self, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
         given = inspecting.as_definitions(definitions)
@@ -414,7 +446,9 @@ class Region(Commands):
     def new_uow(self, task: Task) -> UnitOfWork:
         """A unit of work for a task."""
         self._last_uow += 1
-        return UnitOfWork(self, self._last_uow.to_bytes(UOW_ID_LENGTH, "big"), task)
+        uow = UnitOfWork(self, self._last_uow.to_bytes(UOW_ID_LENGTH, "big"), task)
+        self.units[uow.id] = uow
+        return uow
 
     def uow_seen(self, uow_id: bytes) -> None:
         """An id of an earlier run: later ones are higher."""
@@ -422,14 +456,14 @@ class Region(Commands):
 
     def units_of_work(self) -> tuple[UnitOfWork, ...]:
         """Those that tasks have begun, then the shunted ones, each in order of age."""
-        begun = [task.uow for task in self.tasks.values() if task.has_uow]
-        return (*begun, *self.shunted.values())
+        return (*self.units.values(), *self.shunted.values())
 
     def commit(self, uow: UnitOfWork) -> bool:
         """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
-        if uow.participants and not all([participant.prepare() for participant in uow.participants]):
-            self.back_out(uow)
-            return False
+        for participant in uow.participants:
+            if not participant.prepare():
+                self.back_out(uow)
+                return False
         uow.commit()
         for participant in uow.participants:
             participant.commit()
@@ -443,17 +477,15 @@ class Region(Commands):
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Count its QZEROs, start what waited for its commit, free its ENQs."""
+        self.units.pop(uow.id, None)
         if committed and uow.qzero:
             if uow.task is not None and not uow.task.ended:
                 uow.task.qzero.update(uow.qzero)
             else:
                 for queue in uow.qzero:
                     self.ati.emptied(queue)
-        for request, deadline in uow.at_commit:
-            if committed:
-                self.start_at(request, deadline)
-            else:
-                self.start_requests.pop(request.reqid, None)
+        for action in uow.at_end:
+            action(committed)
         if self.enqueues:
             release_all(self, uow)
 
@@ -477,7 +509,8 @@ class Region(Commands):
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def _next_number(self) -> int:
+    def next_task_number(self) -> int:
+        """The number of the next task."""
         self._numbers = self._numbers % _BOUNDS["last_task_number"] + 1
         return self._numbers
 
@@ -491,14 +524,14 @@ class Region(Commands):
             userid: its user; the default user when not given.
         """
         self._check_open("task")
-        task = Task(self, self._next_number(), transid, userid or self.default_user)
+        task = Task(self, self.next_task_number(), transid, userid or self.default_user)
         task.outside = self.dispatcher.current is self.dispatcher.outside
         self.tasks[task.number] = task
         return task
 
     def system_task(self) -> Task:
         """A task of the region's own, for its messages; it is not listed."""
-        task = Task(self, self._next_number(), "CSSY", self.default_user)
+        task = Task(self, self.next_task_number(), "CSSY", self.default_user)
         task.outside = False
         task.implicit = True
         return task
@@ -544,7 +577,7 @@ class Region(Commands):
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched."""
         definition = entry.definition
-        task = Task(self, self._next_number(), definition.name, userid, startcode=startcode)
+        task = Task(self, self.next_task_number(), definition.name, userid, startcode=startcode)
         task.outside = False
         task.program = definition.program or definition.name
         task.dtimout_ns = entry.dtimout_ns
@@ -627,6 +660,10 @@ class Region(Commands):
             self.dispatcher.run_ready()
         return value
 
+    def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
+        """Issue a command written as EXEC CICS text, as a task of its own; see the task's method."""
+        return self.run_alone(Commands.execute, (text, variables), {})  # type: ignore[no-any-return]
+
     def browse_tdqueue(self, *options: str) -> Iterator[Any]:
         """Iterate over INQUIRE TDQUEUE of all queues; see the task's method."""
         with self.task() as task:
@@ -636,7 +673,7 @@ class Region(Commands):
 
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
-        return inspecting.encode(self.code_page, text)
+        return inspecting.encode(self.codepage, text)
 
     def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
@@ -728,12 +765,14 @@ class Region(Commands):
                 self.data_sets.close()
         finally:
             self.store.close(clean=clean)
+            if self._aside is not None:
+                self._aside.close()
             if not clean:
                 self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} has failed")
             if not self.dispatcher.strands:
                 self.dispatcher.release_workers()
 
-    def __enter__(self) -> Region:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

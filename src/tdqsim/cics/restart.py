@@ -131,7 +131,7 @@ class Catalogue:
                 setattr(queue, name, value)
             region.ati.arm(queue)
         region.refresh(queue)
-        if isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL":
+        if isinstance(queue, ExtraQueue):
             open_initially(region, queue)
 
 
@@ -201,7 +201,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "queues": queues,
         "locks": [[lock.queue.name, lock.end] for lock in uow.locks],
         "transid": uow.transid, "userid": uow.userid, "termid": uow.termid, "taskid": uow.taskid,
-        "link": uow.link, "coordinator": uow.coordinator,
+        "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
     }  # fmt: skip
     text = _json(head)
@@ -224,6 +224,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
     uow = UnitOfWork(region, uow_id)
     for name in ("transid", "userid", "termid", "taskid", "link", "coordinator", "wait", "waittime", "action"):
         setattr(uow, name, head[name])
+    uow.decision = tuple(head["decision"])
     uow.since_ns = head["since"]
     uow.state, uow.waitstate, uow.waitcause = Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION
     offset = 0
