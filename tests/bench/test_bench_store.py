@@ -162,7 +162,7 @@ def test_one_sync_for_one_commit(tmp_path):
     trace = tmp_path / "trace"
     command = ["strace", "-f", "-o", str(trace), "-e", "trace=fsync,fdatasync,msync,sync_file_range,write"]
     subprocess.run([*command, sys.executable, "-c", SYNCS, str(tmp_path / "store")], check=True, capture_output=True)
-    lines = trace.read_text().split('"begin\\n"')[1].split('"end\\n"')[0].splitlines()
+    lines = trace.read_text().split('"begin')[1].split('"end')[0].splitlines()
     syncs = sum("sync" in line for line in lines)
     print(f"\nsyncs in 100 commits with durability power: {syncs}")
     assert syncs == 100

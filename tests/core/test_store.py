@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -264,7 +265,7 @@ def test_the_volatile_environment_commits_itself(place):
 def test_cleared_entries_are_reclaimed_bit_by_bit_also_after_reopening(place):
     store = Store(place)
     queue = store.durable.create_queue(b"Q")
-    for number in range(5_000):
+    for _ in range(5_000):
         queue.put(b"x" * 100)
     store.durable.commit()
     queue.clear()
@@ -279,7 +280,7 @@ def test_cleared_entries_are_reclaimed_bit_by_bit_also_after_reopening(place):
             records.append(store.durable.statistics()["records"])
         assert records[0] > 2000
         assert records[-1] < 30
-        assert all(before - after < 700 for before, after in zip(records, records[1:], strict=False))
+        assert all(before - after < 700 for before, after in pairwise(records))
         assert [entry.data for entry in queue.entries()] == [b"y"] * 20
 
 
@@ -349,6 +350,12 @@ def test_a_store_with_one_half_missing_is_damaged(place):
 # -- room -------------------------------------------------------------------------------------------------------------
 
 
+def forever(call) -> None:
+    """Call until it raises."""
+    while True:
+        call()
+
+
 @pytest.mark.parametrize("size", [100, 1900, 4096, 64512])
 @pytest.mark.parametrize("half", ["volatile", "durable"])
 def test_a_full_store_refuses_and_loses_nothing_and_works_again(place, half, size):
@@ -357,12 +364,16 @@ def test_a_full_store_refuses_and_loses_nothing_and_works_again(place, half, siz
         queue = env.create_queue(b"Q")
         for _ in range(3):
             put = 0
+
+            def one_more() -> None:
+                nonlocal put
+                queue.put(b"%08d" % put + b"x" * size)
+                put += 1
+                if put % 50 == 0:
+                    env.commit()
+
             with pytest.raises(StoreFull, match="no room"):
-                while True:
-                    queue.put(b"%08d" % put + b"x" * size)
-                    put += 1
-                    if put % 50 == 0:
-                        env.commit()
+                forever(one_more)
             assert put * (size + 60) > 2**16
             assert queue.count == put
             env.commit()
@@ -379,8 +390,7 @@ def test_a_full_store_keeps_everything_after_reopening(place):
     with Store(place, limit_bytes=2 * 2**20) as store:
         queue = store.durable.create_queue(b"Q")
         with pytest.raises(StoreFull):
-            while True:
-                queue.put(b"x" * 1000)
+            forever(lambda: queue.put(b"x" * 1000))
         count = queue.count
         store.durable.commit()
     with Store(place, limit_bytes=2 * 2**20) as store:
@@ -396,15 +406,22 @@ def test_reserved_room_is_there_when_it_is_needed(place):
         other = env.create_queue(b"OTHER")
         env.commit()
         reserved = 0
+
+        def reserve() -> None:
+            nonlocal reserved
+            env.reserve(5000)
+            reserved += 1
+
         with pytest.raises(StoreFull):
-            while True:
-                env.reserve(5000)
-                reserved += 1
+            forever(reserve)
         assert reserved > 50
+
+        def put_other() -> None:
+            other.put(b"y" * 3000)
+            env.commit()
+
         with pytest.raises(StoreFull):
-            while True:
-                other.put(b"y" * 3000)
-                env.commit()
+            forever(put_other)
         for _ in range(reserved):
             env.release(5000)
             queue.put(b"x" * 5000)

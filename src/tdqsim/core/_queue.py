@@ -146,6 +146,7 @@ class StoredQueue:
         if left < 0:
             left = pen.refill(size + OPERATION)
             if size > pen.inline:
+                pen.left += size + OPERATION
                 return self._put_slowly(data, key, sender, seq, time_ns)
         if self._clean:
             self._touch()
@@ -588,7 +589,8 @@ class StoredQueue:
             self._head,
             self.last_seq,
         )
-        self._pen.put(QUEUE + self.name, seal(QUEUE + self.name, body))
+        key = QUEUE + self.name
+        self._pen.put(key, seal(key, body))
 
     def settle(self) -> None:
         """The transaction is over."""

@@ -79,6 +79,7 @@ class Writer:
         "_before",
         "_began",
         "_calls",
+        "_carried",
         "_env",
         "_escalation",
         "_high",
@@ -132,7 +133,8 @@ class Writer:
         self._escalation = _FIRST_INTERVAL
         self._recent: tuple[int, int] | None = None
         self._refused = _NEVER
-        self._used = self._before = 0
+        self._used = self._before = self._high = 0
+        self._released = self._released_calls = 0
         self._rest()
 
     # -- life of a transaction ------------------------------------------------------------------------------------
@@ -145,9 +147,7 @@ class Writer:
         self.left = -1
         self._interval = 0
         self._spent = 0
-        self._high = 0
-        self._released = 0
-        self._released_calls = 0
+        self._carried = False
         self.large_pages = 0
 
     def _first_put(self, key: bytes, value: bytes) -> bool:
@@ -173,13 +173,16 @@ class Writer:
         self.put = self.txn.put
         self.pop = self.txn.pop
         self._number_before = self.state.next_number
-        self._used = int(self._env.info()["last_pgno"]) + 1
-        self._before = self._high = self._pages()
+        if not self._carried:
+            self._measure()
         return self.txn
 
-    def _pages(self) -> int:
-        stat = self.txn.stat()
-        return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
+    def _measure(self) -> None:
+        """Read from LMDB how large file and tree were when the open transaction began, and how large the tree is."""
+        self._carried = False
+        self._used = int(self._env.info()["last_pgno"]) + 1
+        self._before = _pages(self._env.stat())
+        self._high = max(self._before, _pages(self.txn.stat()))
 
     def touch(self, queue: Touched, saved: Any) -> None:
         """Remember what a queue was before the transaction's first change to it."""
@@ -211,21 +214,37 @@ class Writer:
         txn = self.begin()
         ops = self._spent_now() // OPERATION
         try:
-            self._reclaim(_RECLAIM_AT_LEAST + 2 * ops)
+            if self.pending:
+                self._reclaim(_RECLAIM_AT_LEAST + 2 * ops)
             for queue in self.touched:
                 queue.write_record()
             self.state.txnid = txn.id()
             self.put(STATE_KEY, self.state.pack())
-            after = self._pages()
+            carry = self._left_to_carry(ops)
+            after = 0 if carry else _pages(txn.stat())
             txn.commit()
         except lmdb.Error as error:
             self._undo()
             raise self.broken(error) from error
         taken = min(self._before, ops * _PAGES_TOUCHED) + max(0, self._before - after) + self.large_pages
-        self._recent = (self._recent[1] if self._recent else self._used, taken + _COMMIT_PAGES)
+        older = self._recent[1] if self._recent else self._used
+        self._recent = None if carry else (older, taken + _COMMIT_PAGES)
         self._end()
+        if carry:
+            self.left = self._interval = carry
+            self._carried = True
         if self.fault is not None:
             self.fault("after_commit")
+
+    def _left_to_carry(self, ops: int) -> int:
+        """What is left of the interval for the next transaction, so that small ones need no measuring; 0 for none.
+
+        The commit is charged with the pages it copies and writes: the next transaction copies them again.
+        """
+        if self.automatic or self.inline < 0:
+            return 0
+        pages = _COMMIT_PAGES + min(self._before + _COMMIT_PAGES, ops * _PAGES_TOUCHED)
+        return max(0, self.left - int(pages * self.space.page_size / _SPREAD))
 
     def _end(self) -> None:
         for queue in self.touched:
@@ -233,6 +252,7 @@ class Writer:
         self.touched.clear()
         self.undo.clear()
         self.dirty = False
+        self._released = self._released_calls = 0
         self._rest()
 
     def _restore_names(self) -> None:
@@ -338,7 +358,9 @@ class Writer:
             self.commit()
         self.begin()
         self._spent = self._spent_now()
-        self._high = max(self._high, self._pages())
+        if self._carried:
+            self._measure()
+        self._high = max(self._high, _pages(self.txn.stat()))
         wanted = max(cost, self._escalation)
         self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
         if not (self._fits(wanted, cost) or self._fits_tightly(wanted, cost, margin) or self._fits_now(cost)):
@@ -466,6 +488,8 @@ class Writer:
     def reserve(self, nbytes: int) -> None:
         """Hold room for a later change of ``nbytes``; StoreFull, and nothing held, when there is none."""
         self.begin()
+        if self._carried:
+            self._measure()
         self._outstanding += nbytes
         self._calls += 1
         need = self._need(max(self.left, 0) + OPERATION)
@@ -515,6 +539,10 @@ class Writer:
         if self.thread != get_ident():
             self.refuse()
         return self._env.begin()
+
+
+def _pages(stat: dict[str, int]) -> int:
+    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
 
 
 def _scan(txn: Any, start: bytes, stop: bytes, limit: int, reverse: bool) -> list[tuple[bytes, bytes]]:
