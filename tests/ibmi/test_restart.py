@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tdqsim.errors import StoreMissing
+from tdqsim.ibmi import System
+from tests.ibmi.conftest import drain, e
+
+
+def reopen(path: Path) -> System:
+    return System("SYS1", path)
+
+
+def test_everything_is_there_after_a_restart(tmp_path):
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        system.crtlib("APPLIB")
+        system.crtautl("LIST", {"*PUBLIC": "*USE"})
+        system.grant_profile("QSECOFR", "ANNA")
+        job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, size=[100, 1], autorcl="*YES", text="Work", aut="LIST")
+        job.crtdtaq(dtaq="APPLIB/KEYED", maxlen=10, seq="*KEYED", keylen=2, senderid="*YES", force="*YES")
+        job.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="L/Q", rmtlocname="LP1")
+        job.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
+        job.crtjrn("APPLIB/JRN")
+        job.strjrnobj("APPLIB/KEYED", "APPLIB/JRN")
+        for number in range(3):
+            job.qsnddtaq("WORK", "APPLIB", b"%d" % number)
+            job.qsnddtaq("KEYED", "APPLIB", b"%d" % number, b"K%d" % (9 - number))
+        job.qsnddtaq("TEMP", "QTEMP", b"x")
+        drained = drain(job, "WORK")
+        assert drained == [b"0", b"1", b"2"]
+        for number in range(3):
+            job.qsnddtaq("WORK", "APPLIB", b"%d" % number)
+        job.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+        job.grtobjaut("APPLIB/KEYED", "ANNA", "*USE")
+        job.rnmobj("APPLIB/FAR", "FARTHER")
+        before = [job.qmhqrdqd(name, "APPLIB") for name in ("WORK", "KEYED", "FARTHER")]
+        answers = [job.qmhrdqm(name, "APPLIB", "RDQM0200") for name in ("WORK", "KEYED")]
+        number = job.number
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        assert [job.qmhqrdqd(name, "APPLIB") for name in ("WORK", "KEYED", "FARTHER")] == before
+        assert [job.qmhrdqm(name, "APPLIB", "RDQM0200") for name in ("WORK", "KEYED")] == answers
+        assert before[0].last_reclaim_date_and_time != bytes(8)
+        assert job.qmhqrdqd("FARTHER", "APPLIB", "RDQD0200").remote_location_name == "LP1"
+        assert job.qrcvdtaq("KEYED", "APPLIB", 0, "GT", b"K0").sender.number == number
+        assert [entry.type for entry in job.dspjrn("APPLIB/JRN")] == ["QB", "QK", "QK", "QK", "QL"]
+        assert int(job.number) > int(number)
+        assert not job.system.libraries["QGPL"].objects
+        with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF9802"):
+            anna.qsnddtaq("WORK", "APPLIB", b"x")
+
+
+def test_an_unclean_end_leaves_no_strays(tmp_path):
+    system = reopen(tmp_path / "store")
+    job = system.job("A", "QSECOFR")
+    job.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
+    job.qsnddtaq("TEMP", "QTEMP", b"x")
+    job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
+    job.qsnddtaq("WORK", "QGPL", b"kept")
+    system.store.volatile.commit()
+    system.close(clean=False)
+    with reopen(tmp_path / "store") as system, system.job() as job:
+        assert job.qrcvdtaq("WORK", "QGPL").data == b"kept"
+        assert [stored.name for stored in system.store.volatile.queues()] == [str(next(system.queues()).number).encode()]
+
+
+def test_there_must_be_a_store(tmp_path):
+    with pytest.raises(StoreMissing):
+        System("SYS1", tmp_path / "nothing", create=False)
+
+
+PROGRAM = textwrap.dedent("""
+    import os, random, sys
+    from tdqsim.ibmi import System
+
+    def say(text):
+        os.write(1, text.encode() + b"\\n")
+
+    def work(path, seed, serial):
+        picked = random.Random(seed)
+        system = System("SYS1", path)
+        job = system.job("WRITER", "QSECOFR")
+        if ("*DTAQ", "FORCED") not in system.libraries["QGPL"].objects:
+            job.crtdtaq(dtaq="QGPL/FORCED", maxlen=200, force="*YES", seq="*KEYED", keylen=4)
+            job.crtdtaq(dtaq="QGPL/LOOSE", maxlen=200)
+        say(f"ready {os.getpid()}")
+        while True:
+            if picked.random() < 0.6:
+                serial += 1
+                say(f"send {serial}")
+                job.qsnddtaq("FORCED", "QGPL", b"%d" % serial, serial.to_bytes(4, "big"))
+                say(f"sent {serial}")
+            else:
+                next_one = job.qrcvdtaq("FORCED", "QGPL", 0, "NE", bytes(4), remove=False)
+                if next_one is not None:
+                    say(f"take {int(next_one.data)}")
+                    entry = job.qrcvdtaq("FORCED", "QGPL", 0, "NE", bytes(4))
+                    say(f"got {int(entry.data)}")
+            for _ in range(picked.randrange(30)):
+                job.qsnddtaq("LOOSE", "QGPL", b"x" * picked.randrange(1, 200))
+
+    # One process imports the package; each life is a fork of it.
+    for line in sys.stdin:
+        path, seed, serial = line.rsplit(" ", 2)
+        child = os.fork()
+        if child == 0:
+            work(path, int(seed), int(serial))
+        _, status = os.waitpid(child, 0)
+        say(f"end {os.waitstatus_to_exitcode(status)}")
+""")
+
+
+class Program:
+    """The writing program, killed after a number of its lines that a seed chooses."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.communicate()
+
+    def live(self, path: Path, seed: int, serial: int) -> list[str]:
+        """One life; gives the lines it wrote."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{path} {seed} {serial}\n")
+        word, pid = self.process.stdout.readline().split()
+        assert word == "ready"
+        after = random.Random(seed).randrange(60)
+        lines: list[str] = []
+        killed = False
+        while not (line := self.process.stdout.readline()).startswith("end"):
+            lines.append(line.strip())
+            if len(lines) > after and not killed:
+                os.kill(int(pid), signal.SIGKILL)
+                killed = True
+        assert int(line.split()[1]) == -signal.SIGKILL
+        return lines
+
+
+class Ledger:
+    """What the program said it did, over all its lives."""
+
+    def __init__(self) -> None:
+        self.sent: set[int] = set()
+        self.begun: set[int] = set()
+        self.taking: set[int] = set()
+        self.got: list[int] = []
+
+    def read(self, lines: list[str]) -> None:
+        for line in lines:
+            word, _, number = line.partition(" ")
+            if word == "got":
+                self.got.append(int(number))
+            elif word in ("send", "sent", "take"):
+                {"send": self.begun, "sent": self.sent, "take": self.taking}[word].add(int(number))
+
+    def check(self, left: list[int]) -> None:
+        assert len(set(self.got)) == len(self.got), "an entry was received twice"
+        assert not set(self.got) & set(left), "a received entry is still there"
+        assert len(set(left)) == len(left)
+        assert set(left) <= self.begun
+        lost = self.sent - set(self.got) - set(left) - self.taking  # a kill can hit between a receive and its word
+        assert not lost, f"acknowledged sends are lost: {sorted(lost)}"
+
+
+def kill_many(path: Path, kills: int, first_seed: int) -> None:
+    ledger = Ledger()
+    with Program() as program:
+        for life in range(kills):
+            ledger.read(program.live(path, first_seed + life, max(ledger.begun, default=0)))
+            with reopen(path) as system, system.job(user="QSECOFR") as job:
+                stored = job.qmhrdqm("FORCED", "QGPL", "RDQM0200")
+                ledger.check([int(entry.message_text) for entry in stored.messages])
+                for name in ("FORCED", "LOOSE"):
+                    described = job.qmhqrdqd(name, "QGPL")
+                    assert described.number_of_messages <= described.number_of_entries_currently_allocated
+                    assert described.number_of_messages == len(job.qmhrdqm(name, "QGPL", "RDQM0200").messages)
+    assert ledger.got
+    assert ledger.sent
+
+
+@pytest.mark.rule("DTAQ-FORCE-KEPT")
+def test_kills_at_random_points(tmp_path):
+    kill_many(tmp_path / "store", 40, 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.rule("DTAQ-FORCE-KEPT")
+def test_many_kills_at_random_points(tmp_path):
+    for round_number in range(10):
+        kill_many(tmp_path / f"store{round_number}", 40, 5000 + 100 * round_number)
+
+
+def test_the_ledger_notices():
+    ledger = Ledger()
+    ledger.read(["send 1", "sent 1", "send 2", "sent 2", "take 1", "got 1"])
+    ledger.check([2])
+    for left, got in (([], [1]), ([2, 1], [1]), ([2], [1, 1]), ([2, 3], [1])):
+        ledger.got = got
+        with pytest.raises(AssertionError):
+            ledger.check(left)
+
+
+@pytest.mark.rule("DTAQ-SEND-NO-ROOM-ON-DISK")
+def test_a_store_without_room(tmp_path):
+    from tests.rules import expect_rule
+
+    with System("SYS1", tmp_path / "store", limit_bytes=1 << 20) as system, system.job() as job:
+        for name, force in (("WORK", "*NO"), ("FORCED", "*YES")):
+            job.crtdtaq(dtaq=f"QGPL/{name}", maxlen=60000, force=force)
+            sent = 0
+
+            def send_until_full(name=name):
+                nonlocal sent
+                while True:
+                    job.qsnddtaq(name, "QGPL", b"x" * 60000)
+                    sent += 1
+
+            expect_rule("DTAQ-SEND-NO-ROOM-ON-DISK", send_until_full)
+            assert 0 < job.qmhqrdqd(name, "QGPL").number_of_messages == sent
+            assert job.qrcvdtaq(name, "QGPL").length == 60000
+            job.qsnddtaq(name, "QGPL", e("again"))
