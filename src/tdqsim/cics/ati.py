@@ -184,8 +184,8 @@ class Ati:
     def _attach(self, request: Request, facility: Facility | None) -> None:
         queue, region = request.queue, self._region
         entry = region.transactions.get(queue.transid)
-        if entry is None or (failure := entry.why_not()) is not None:
-            message = "DFHAC2001" if entry is None else failure
+        if entry is None or (failure := entry.why_not()):
+            message = "DFHAC2001" if entry is None else str(failure)
             program = entry.definition.program if entry is not None else ""
             region.messages.write(message, transid=queue.transid, program=program)
             return

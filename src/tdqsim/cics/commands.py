@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tdqsim.cics.control import ControlCommands
+from tdqsim.cics.create import CreateCommands
+from tdqsim.cics.execute import TextCommands
 from tdqsim.cics.handling import HandlingCommands
 from tdqsim.cics.inquire_commands import InquireCommands
 from tdqsim.cics.interval import IntervalCommands
@@ -17,10 +19,12 @@ class Commands(
     TdCommands,
     InquireCommands,
     SetCommands,
+    CreateCommands,
     StatisticsCommands,
     HandlingCommands,
     ControlCommands,
     IntervalCommands,
+    TextCommands,
 ):
     """Every command."""
 

@@ -24,7 +24,13 @@ class ControlCommands(CommandGroup):
     __slots__ = ()
 
     if TYPE_CHECKING:
-        handles: Handles
+
+        @property
+        def handles(self) -> Handles:
+            """What the program has asked for."""
+
+        @handles.setter
+        def handles(self, handles: Handles) -> None: ...
 
         def take_syncpoint(self) -> None:
             """Commit: see the task."""
@@ -99,6 +105,7 @@ class ControlCommands(CommandGroup):
             resource: 1 to 255 bytes or characters that all users have agreed on.
             task: keep it to the end of the task rather than of the unit of work.
             nosuspend: ENQBUSY instead of waiting.
+            nohandle: raise nothing; the response is in the EIB.
 
         Raises:
             Condition: ENQBUSY; LENGERR: the name is empty or too long.
@@ -151,6 +158,7 @@ class ControlCommands(CommandGroup):
 
         Args:
             options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID and USERID.
+            nohandle: raise nothing; the response is in the EIB, and the values are empty.
 
         Returns:
             The value; a tuple of values in the order asked for when there are several options. Text is not padded.

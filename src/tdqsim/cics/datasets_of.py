@@ -59,7 +59,7 @@ class DataSets:
         store = region.store
         self.spool = SysoutSpool(store.path / _SPOOL)
         self.jobs = JobLog(region.clock.time_ns)
-        spooling = Spooling(self.spool, self.jobs, region.code_page.name)
+        spooling = Spooling(self.spool, self.jobs, region.codepage.name)
         found = DataSetDirectory(directory) if directory is not None else None
         self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], found, spooling)
 

@@ -9,7 +9,7 @@ what the command returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs);
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.command import CommandGroup, Flag, command
 from tdqsim.cics.conditions import Abend, Condition
@@ -61,8 +61,16 @@ class HandlingCommands(CommandGroup):
 
     __slots__ = ()
 
-    handles: Handles
-    handle_stack: list[Handles]
+    if TYPE_CHECKING:
+
+        @property
+        def handles(self) -> Handles:
+            """What the program has asked for."""
+
+        @handles.setter
+        def handles(self, handles: Handles) -> None: ...
+
+        handle_stack: list[Handles]
 
     @command("HANDLE CONDITION")
     def handle_condition(self, **labels: Label | None) -> None:

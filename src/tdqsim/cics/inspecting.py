@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -18,7 +18,7 @@ from tdqsim.cics.handlers import Handler, TransactionEntry, undefined
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, StoreFull, TdqError
-from tdqsim.facts import LIMITS, Cvda, Resp
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
@@ -78,21 +78,35 @@ def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.De
     return given if isinstance(given, defs.Definitions) else defs.Definitions.of(given)
 
 
-def check_arguments(*, start: str, tdintra: str, ci_size: int, control_intervals: int) -> None:
-    """What a region cannot be made of.
+def check_arguments(*, start: str, tdintra: str) -> None:
+    """What a region cannot be started with.
 
     Raises:
         TdqError: the argument, its value and what is allowed.
     """
-    low, high = LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"]
     if start not in _STARTS:
         raise TdqError(f"start {start!r}: allowed are {', '.join(_STARTS)}")
     if tdintra not in _TDINTRA:
         raise TdqError(f"tdintra {tdintra!r}: allowed are {', '.join(_TDINTRA)}")
+
+
+def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
+    """The size of a control interval and how many there are, from what was given and the defaults.
+
+    Raises:
+        TdqError: the argument, its value and what is allowed.
+    """
+    names = ("ci_size", "control_intervals")
+    for name in given:
+        if name not in names:
+            raise TdqError(f"dfhintra {name!r}: allowed are {' and '.join(names)}")
+    ci_size, control_intervals = (given.get(name, int(REGION_DEFAULTS[name])) for name in names)
+    low, high = LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"]
     if not low <= ci_size <= high:
-        raise TdqError(f"ci_size {ci_size}: allowed are {low} to {high} bytes")
+        raise TdqError(f"dfhintra ci_size {ci_size}: allowed are {low} to {high} bytes")
     if control_intervals < _FEWEST:
-        raise TdqError(f"control_intervals {control_intervals}: at least {_FEWEST}, of which the first is CICS's own")
+        raise TdqError(f"dfhintra control_intervals {control_intervals}: at least {_FEWEST}; the first is CICS's own")
+    return ci_size, control_intervals
 
 
 def from_region_file(cls: type[Region], file: RegionFile, overrides: dict[str, Any]) -> Region:
@@ -102,14 +116,13 @@ def from_region_file(cls: type[Region], file: RegionFile, overrides: dict[str, A
         "sysid": file.sysid,
         "timezone": file.time_zone,
         "default_user": file.default_user,
-        "code_page": file.code_page,
+        "codepage": file.code_page,
         "release": file.release,
         "seed": file.seed,
-        "supplied": file.supplied == "YES",
+        "supplied_queues": file.supplied == "YES",
         "start": file.start_type,
         "tdintra": file.tdintra,
-        "ci_size": file.dfhintra.ci_size,
-        "control_intervals": file.dfhintra.control_intervals,
+        "dfhintra": file.dfhintra.model_dump(),
         "datasets": file.datasets or None,
         "handlers": file.handlers,
     }
@@ -182,7 +195,8 @@ def _records(queue: TdQueue, *, uncommitted: bool = False) -> Iterable[bytes]:
 
 
 def _uncommitted(queue: IntraQueue) -> Iterable[bytes]:
-    reads, deleted, written = 0, False, []
+    reads, deleted = 0, False
+    written: list[bytes] = []
     for lock in queue.locks:
         work = lock.owner.work.get(queue) if lock.owner is not None else None
         if work is not None:

@@ -1,7 +1,7 @@
 """Interval control: START, RETRIEVE, CANCEL and DELAY, on the simulated clock.
 
-Only what transient data programs need beside ATI: a START makes one task, now or later, with its own data. Source: START,
-RETRIEVE, CANCEL, DELAY (IBM Docs).
+Only what transient data programs need beside ATI: a START makes one task, now or later, with its own data. Source:
+START, RETRIEVE, CANCEL, DELAY (IBM Docs).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StartRequest:
 
     __slots__ = ("data", "region", "reqid", "termid", "timer", "transid", "userid")
 
-    def __init__(self, region: Region, transid: str, data: bytes | None, userid: str, termid: str, reqid: str) -> None:
+    def __init__(self, region: Region, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str) -> None:
         self.region = region
         self.transid = transid
         self.data = data
@@ -46,6 +46,13 @@ class StartRequest:
         self.termid = termid
         self.reqid = reqid
         self.timer: Timer | None = None
+
+    def settle(self, deadline_ns: int, *, committed: bool) -> None:
+        """The unit of work that issued a START PROTECT has ended: do it, or drop it."""
+        if committed:
+            self.region.start_at(self, deadline_ns)
+        else:
+            self.region.start_requests.pop(self.reqid, None)
 
     def due(self) -> None:
         """The interval is over: attach, or wait for the terminal."""
@@ -60,8 +67,8 @@ class StartRequest:
     def attach(self, facility: Facility | None) -> None:
         """Make the task."""
         entry = self.region.transactions.get(self.transid)
-        if entry is None or (why := entry.why_not()) is not None:
-            message = "DFHAC2001" if entry is None else why
+        if entry is None or (why := entry.why_not()):
+            message = "DFHAC2001" if entry is None else str(why)
             program = entry.definition.program if entry is not None else ""
             self.region.messages.write(message, transid=self.transid, program=program)
             return
@@ -118,11 +125,14 @@ class IntervalCommands(CommandGroup):
             transid: the transaction.
             from_: data for the task's RETRIEVE.
             interval: how long to wait, as hhmmss; 130 is a minute and a half.
-            hours, minutes, seconds: the same in parts (AFTER).
+            hours: the same in parts (AFTER).
+            minutes: with ``hours``.
+            seconds: with ``hours``.
             reqid: a name for CANCEL; one is made up when not given.
             termid: the terminal of the task; it waits until that is free.
             userid: the user of a task without terminal; the issuer's when not given.
             protect: only once this unit of work has committed; nothing is started when it is backed out.
+            nohandle: raise nothing; the response is in the EIB.
 
         Returns:
             The request's name.
@@ -137,11 +147,13 @@ class IntervalCommands(CommandGroup):
             delay = interval_ns(interval, hours, minutes, seconds)
             name = reqid or region.next_reqid()
             self.eib.eibreqid = name
-            request = StartRequest(region, transid, from_, userid or self.userid, termid, name)
+            request = StartRequest(
+                region, transid, data=from_, userid=userid or self.userid, termid=termid, reqid=name
+            )
             region.start_requests[name] = request
             deadline = region.clock.time_ns() + delay
             if protect:
-                self.uow.at_commit.append((request, deadline))
+                self.uow.at_end.append(lambda committed: request.settle(deadline, committed=committed))
             else:
                 region.start_at(request, deadline)
             return name
@@ -194,7 +206,10 @@ class IntervalCommands(CommandGroup):
 
         Args:
             interval: how long, as hhmmss.
-            hours, minutes, seconds: the same in parts (FOR).
+            hours: the same in parts (FOR).
+            minutes: with ``hours``.
+            seconds: with ``hours``.
+            nohandle: raise nothing; the response is in the EIB.
 
         Raises:
             Condition: INVREQ: the interval is not valid.

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tdqsim.cics.command import COMMANDS
 from tdqsim.cics.commands import Commands
@@ -163,6 +163,10 @@ class Task(Commands):
         uow, self._uow = self._uow, None
         if uow is not None:
             self.region.back_out(uow)
+
+    def detach_uow(self) -> None:
+        """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
+        self._uow = None
 
     # -- how every command goes -----------------------------------------------------------------------------------
 
@@ -370,7 +374,7 @@ class Task(Commands):
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 
-    def __enter__(self) -> Task:
+    def __enter__(self) -> Self:
         if self._entered:
             raise TdqError("a task is entered once")
         self._entered = True

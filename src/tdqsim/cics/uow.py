@@ -21,10 +21,11 @@ when the region fails before the unit of work ends. Sources: Recovery and Restar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.logical import LogicalWork
-from tdqsim.errors import TdqError
+from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -39,7 +40,13 @@ UOW_ID_LENGTH: Final = 8
 
 
 class Participant(Protocol):
-    """Another resource manager or region that takes part in a unit of work."""
+    """Another resource manager or region that takes part in a unit of work.
+
+    Attributes:
+        name: by which it is told apart, such as a connection's name.
+    """
+
+    name: str
 
     def prepare(self) -> bool:
         """Get ready to do either; False refuses, and everything is backed out."""
@@ -71,12 +78,14 @@ class UnitOfWork:
         physical: the physically recoverable queues whose last record read is remembered.
         qzero: logically recoverable queues that it has read to QZERO.
         participants: others that take part in its end.
-        at_commit: called when it has committed: START PROTECT and the like.
+        decision: the connections whose regions must hear a decision; kept with a prepared unit of work.
+        at_harden: called when it commits, inside the store's transaction.
+        at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         ended: whether it is over.
     """
 
     __slots__ = (
-        "action", "at_commit", "coordinator", "ended", "id", "link", "locks", "participants", "physical", "qzero",
+        "action", "at_end", "at_harden", "coordinator", "decision", "ended", "id", "link", "locks", "participants", "physical", "qzero",
         "region", "since_ns", "state", "task", "taskid", "termid", "transid", "userid", "wait", "waitcause",
         "waitstate", "waittime", "work",
     )  # fmt: skip
@@ -102,7 +111,9 @@ class UnitOfWork:
         self.physical: dict[IntraQueue, None] = {}
         self.qzero: dict[IntraQueue, None] = {}
         self.participants: list[Participant] = []
-        self.at_commit: list[object] = []
+        self.decision: tuple[str, ...] = ()
+        self.at_harden: list[Callable[[], None]] = []
+        self.at_end: list[Callable[[bool], None]] = []
         self.ended = False
 
     def _belongs_to(self, task: Task) -> None:
@@ -149,7 +160,7 @@ class UnitOfWork:
         was_prepared = self.state is Cvda.INDOUBT
         self.state = Cvda.COMMIT
         due: list[IntraQueue] = []
-        if self.work or self.physical or was_prepared:
+        if self.work or self.physical or was_prepared or self.at_harden:
             due = self._harden(prepared=was_prepared)
         ati = self.region.ati
         for queue in due:
@@ -162,19 +173,21 @@ class UnitOfWork:
         durable = region.store.durable
         due = []
         try:
-            changed = prepared or bool(self.physical)
+            changed = prepared or bool(self.physical or self.at_harden)
             for work in self.work.values():
                 changed = changed or work.changed
                 work.apply()
                 if work.written and region.ati.due(work.queue):
                     due.append(work.queue)
             self._forget_reads()
+            for action in self.at_harden:
+                action()
             if prepared:
                 durable.delete_meta(prepared_key(self.id))
             if changed:
                 region.harden(self)
-        except TdqError:
-            durable.abort()
+        except StoreError as error:
+            region.hardening.undo(error)
             self.state = Cvda.BACKOUT
             self._end(committed=False)
             raise
@@ -246,6 +259,7 @@ class UnitOfWork:
         self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
         self.since_ns = region.clock.time_ns()
         self.task = None
+        region.units.pop(self.id, None)
         region.shunted[self.id] = self
         region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
         region.harden(self)
