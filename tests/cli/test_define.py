@@ -40,7 +40,9 @@ def test_check_counts_what_is_right_and_notes_what_has_no_effect(tdq: Tdq, good:
 
 def test_check_lists_all_problems_with_their_lines(tdq: Tdq, tmp_path: Path, good: Path) -> None:
     bad = tmp_path / "bad.yaml"
-    bad.write_text("group: G\ntdqueue:\n- {name: A, type: INTRA, triggerlevel: 99999}\n- {name: TOOLONG, type: INTRA}\n")
+    bad.write_text(
+        "group: G\ntdqueue:\n- {name: A, type: INTRA, triggerlevel: 99999}\n- {name: TOOLONG, type: INTRA}\n"
+    )
     ended = tdq("check", good, bad)
     assert ended.code == 2
     assert "bad.yaml:3: TDQUEUE(A) triggerlevel = '99999'" in ended.err
@@ -107,7 +109,7 @@ def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) ->
     assert shown.code == 0
     assert "length 8" in shown.out
     assert '"AMOUNT": "123.45"' in shown.out
-    (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345C" "F0F0F4F30000001D"))
+    (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345CF0F0F4F30000001D"))
     found = json.loads(tdq("layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
     assert (found["length"], found["record"]) == (8, {"ID": 43, "AMOUNT": "-0.01"})
     assert "no record 3" in tdq("layout", "p.cpy", "--data", "data.bin", "--number", 3).err

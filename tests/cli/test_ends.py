@@ -19,7 +19,11 @@ from tests.cli.conftest import Tdq
     ("error", "code", "text"),
     [
         (InputError("no such thing"), 2, "tdq: no such thing"),
-        (DefinitionError([Problem("a.yaml", 3, "TDQUEUE(A)", "type", "X", "is wrong")]), 2, "tdq: a.yaml:3: TDQUEUE(A)"),
+        (
+            DefinitionError([Problem("a.yaml", 3, "TDQUEUE(A)", "type", "X", "is wrong")]),
+            2,
+            "tdq: a.yaml:3: TDQUEUE(A)",
+        ),
         (StoreInUse(Path("s"), 4711), 3, "in use by process 4711"),
         (CommandFailed("a check failed"), 1, "tdq: a check failed"),
         (TdqError("QZERO"), 1, "tdq: QZERO"),
@@ -43,9 +47,7 @@ def test_every_error_has_its_exit_code_and_message(
     assert captured.out == ""
 
 
-def test_a_traceback_is_there_for_who_asks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_traceback_is_there_for_who_asks(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TDQ_TRACEBACK", "1")
 
     def fail() -> int:

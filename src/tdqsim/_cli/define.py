@@ -252,4 +252,6 @@ def hex_bytes(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise InputError(f"{text[:40]!r} is not hexadecimal: pairs of 0-9 and A-F, blanks between them if you like") from None
+        raise InputError(
+            f"{text[:40]!r} is not hexadecimal: pairs of 0-9 and A-F, blanks between them if you like"
+        ) from None

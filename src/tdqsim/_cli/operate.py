@@ -87,11 +87,12 @@ def ceci(
     as_json: Json = False,
 ) -> None:
     """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
-    from tdqsim.cics.ceci import Ceci  # noqa: PLC0415
+    from tdqsim.cics.ceci import session as ceci_session  # noqa: PLC0415
+    from tdqsim.facts import Resp  # noqa: PLC0415
 
     place = Place(region, definitions or [], store, dd or [])
     place.require_store()
-    with using(place) as found, Ceci(found) as session:
+    with using(place) as found, ceci_session(found) as session:
 
         def act(request: str) -> bool:
             result = session.execute(request)
@@ -99,7 +100,7 @@ def ceci(
                 emit_json(result.as_dict())
             else:
                 emit(result.text)
-            return bool(result.normal)
+            return result.response is Resp.NORMAL
 
         well = act(text) if text is not None else _session("CECI", act)
     if not well:
@@ -127,7 +128,8 @@ def stats(
 
 
 def _statistics(region: Region) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    raise NotImplementedError
+    collected = region.statistics.now().as_dict()
+    return collected["total"], collected["queues"]
 
 
 @app.command("jobs")

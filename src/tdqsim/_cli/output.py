@@ -23,19 +23,21 @@ def emit(text: str = "") -> None:
 
 
 def emit_json(value: Any, *, indent: int | None = 2) -> None:
-    """A value as JSON."""
-    emit(json.dumps(value, indent=indent, default=_plain, ensure_ascii=False))
+    """A value as JSON: CVDAs by name, bytes in hexadecimal, what JSON does not know as text."""
+    emit(json.dumps(_plain(value), indent=indent, ensure_ascii=False))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
     if isinstance(value, bytes):
         return value.hex().upper()
     if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (set, frozenset, tuple)):
-        return list(value)
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
     return str(value)
 
 

@@ -7,6 +7,9 @@ could last from one command to the next, so such commands ask for one.
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,14 +24,25 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.definitions.regionfile import RegionFile
 
-__all__ = ["DdOption", "DefinitionsOption", "Place", "RegionOption", "StoreOption", "looking", "split_region", "using"]
+__all__ = [
+    "DdOption",
+    "DefinitionsOption",
+    "Place",
+    "RegionOption",
+    "StoreOption",
+    "looking",
+    "module_path",
+    "split_region",
+    "using",
+]
 
 RegionOption = Annotated[
     Path | None,
     typer.Option("--region", "-r", metavar="DIR", envvar="TDQ_REGION", help="A region directory (with region.yaml)."),
 ]
 DefinitionsOption = Annotated[
-    list[Path] | None, typer.Option("--definitions", "-d", metavar="FILE", help="A definition file or folder; repeatable.")
+    list[Path] | None,
+    typer.Option("--definitions", "-d", metavar="FILE", help="A definition file or folder; repeatable."),
 ]
 StoreOption = Annotated[
     Path | None, typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The store's directory.")
@@ -49,14 +63,12 @@ class Place:
         definitions: definition files given beside or instead of it.
         store: the store's directory, or None.
         dd: DD cards as given, ``NAME=FILE``.
-        extra: further arguments for the region.
     """
 
     directory: Path | None
     definitions: list[Path] = field(default_factory=list)
     store: Path | None = None
     dd: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
@@ -75,6 +87,95 @@ class Place:
         if self.store is None:
             raise InputError("this command needs a store to work on: --store DIR (it is made when there is none)")
         return self.store
+
+    def cards(self) -> dict[str, Any]:
+        """The DD cards given on the command line, by name."""
+        from tdqsim.datasets import DDCard  # noqa: PLC0415
+
+        found = [DDCard.parse(text) for text in self.dd]
+        return {card.name: card for card in found}
+
+    def open(self, **arguments: Any) -> Region:
+        """The region, made of what region.yaml, the definition files and the arguments say."""
+        from tdqsim.cics import Region  # noqa: PLC0415
+        from tdqsim.definitions import load_definitions  # noqa: PLC0415
+
+        arguments = {"store": self.store, "dd": self.cards(), **arguments}
+        if self.definitions:
+            arguments["definitions"] = load_definitions(*self.definitions)
+        if self.directory is None:
+            return Region(**arguments)
+        if self.definitions:
+            arguments["definitions"] = self.region_file().load_definitions() + arguments["definitions"]
+        return Region.from_directory(self.directory, **arguments)
+
+
+@contextmanager
+def looking(place: Place) -> Iterator[Region]:
+    """The region for a command that only looks.
+
+    A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
+    """
+    region = place.open(readonly=True, handlers=())
+    try:
+        _say_how_old(place, region)
+        yield region
+    finally:
+        region.close()
+
+
+def _say_how_old(place: Place, region: Region) -> None:
+    if place.store is None or region.start_type != "EMERGENCY":
+        return
+    now = region.clock.time_ns()
+    age = min(half.age(now) for half in (region.store.durable, region.store.volatile))
+    pid = _holder(place.store)
+    whose = f"in use by process {pid}" if pid else "not closed by the process that had it last"
+    warn(f"{place.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")
+
+
+def _holder(store: Path) -> int:
+    """The process that has the store; 0 for none."""
+    from tdqsim.core._lockfile import LockFile  # noqa: PLC0415
+    from tdqsim.errors import StoreInUse  # noqa: PLC0415
+
+    try:
+        LockFile(store / "lock", mine=False).release()
+    except StoreInUse as error:
+        return error.pid
+    return 0
+
+
+@contextmanager
+def using(place: Place, *, start: bool = False) -> Iterator[Region]:
+    """The region for a command that changes something; it has the store for itself.
+
+    Args:
+        place: where.
+        start: start it as a region is started: handlers loaded, the data sets of OPENTIME(INITIAL) opened. Otherwise
+            data sets stay as they are.
+    """
+    arguments = {} if start else {"handlers": (), "open_data_sets": False}
+    with module_path(place.directory), place.open(**arguments) as region:
+        yield region
+
+
+@contextmanager
+def module_path(directory: Path | None) -> Iterator[None]:
+    """Let Python find the modules of a region directory, and forget them afterwards: the next has its own of that name."""
+    if directory is None:
+        yield
+        return
+    folder = str(directory.resolve())
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(folder + os.sep):
+                del sys.modules[name]
 
 
 def split_region(words: list[str] | None, region: Path | None) -> tuple[list[str], Path | None]:

@@ -11,7 +11,16 @@ import typer
 
 from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim._cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, looking, split_region, using
+from tdqsim._cli.place import (
+    DdOption,
+    DefinitionsOption,
+    Place,
+    RegionOption,
+    StoreOption,
+    looking,
+    split_region,
+    using,
+)
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -23,7 +32,9 @@ app = typer.Typer()
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not text.")]
-Page = Annotated[str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")]
+Page = Annotated[
+    str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
+]
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[DIR] [QUEUE...]", help="Queues; * and + stand for any letters and for one; default: all."),
@@ -71,7 +82,8 @@ def inquire(
     store: StoreOption = None,
     dd: DdOption = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", metavar="OPTION", help="Only these options; repeatable, or with commas.")
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="OPTION", help="Only these options; repeatable, or with commas."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +101,9 @@ def inquire(
         emit_json([{"TDQUEUE": name, **info.as_dict(plain=True)} for name, info in infos.items()])
     elif single and not options:
         ((name, info),) = infos.items()
-        emit_table(("option", "value"), [("TDQUEUE", name), *((key, _cell(value)) for key, value in info.as_dict().items())])
+        emit_table(
+            ("option", "value"), [("TDQUEUE", name), *((key, _cell(value)) for key, value in info.as_dict().items())]
+        )
     else:
         _emit_infos(infos, shown)
 
@@ -116,7 +130,8 @@ def browse(
     store: StoreOption = None,
     dd: DdOption = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", metavar="OPTION", help="Options to show; repeatable, or with commas.")
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="OPTION", help="Options to show; repeatable, or with commas."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -155,7 +170,9 @@ def peek(
     definitions: DefinitionsOption = None,
     store: StoreOption = None,
     dd: DdOption = None,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most so many records of each queue.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=0, help="At most so many records of each queue.")
+    ] = None,
     page: Page = None,
     as_hex: Hex = False,
     as_json: Json = False,
@@ -223,7 +240,8 @@ def snapshot(
 def set_queue(
     name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")],
     changes: Annotated[
-        list[str], typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ...")
+        list[str],
+        typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ..."),
     ],
     region: RegionOption = None,
     definitions: DefinitionsOption = None,

@@ -21,9 +21,13 @@ __all__ = ["app"]
 app = typer.Typer()
 
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
-Texts = Annotated[list[str] | None, typer.Argument(metavar="[RECORD...]", help="Records as text, or hexadecimal with --hex.")]
+Texts = Annotated[
+    list[str] | None, typer.Argument(metavar="[RECORD...]", help="Records as text, or hexadecimal with --hex.")
+]
 Hex = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits, not text.")]
-Page = Annotated[str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")]
+Page = Annotated[
+    str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
+]
 Source = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="Records from a file; - is the standard input.")
 ]
@@ -43,7 +47,9 @@ def read(
     dd: DdOption = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Until QZERO.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the bytes of the records there.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the bytes of the records there.")
+    ] = None,
     page: Page = None,
     as_hex: Hex = False,
     as_json: Json = False,

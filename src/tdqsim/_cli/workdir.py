@@ -51,7 +51,9 @@ def _locked(directory: Path) -> IO[bytes] | None:
         directory.mkdir(parents=True, exist_ok=True)
         file = (directory / _LOCK).open("wb")
     except OSError as error:
-        raise InputError(f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR") from None
+        raise InputError(
+            f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"
+        ) from None
     try:
         import fcntl  # noqa: PLC0415  (not on every platform; without it two runs at once are up to the user)
     except ImportError:

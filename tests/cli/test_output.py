@@ -1,0 +1,80 @@
+"""Tables, JSON, records as text; and where runs put their output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim._cli.errors import InputError
+from tdqsim._cli.output import emit_json, emit_table, record_value, shown_record
+from tdqsim._cli.workdir import output_directory
+from tdqsim.core.codepage import codepage
+from tdqsim.facts import Cvda
+
+
+def test_a_table_elsewhere_than_on_a_terminal_is_whole_plain_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_table(
+        ("NAME", "ITEMS", "STATE"), [("PAYQ", 5, Cvda.ENABLED), ("Q", 12345, None), ("L" * 200, 0, Cvda.DISABLED)]
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["NAME", "ITEMS", "STATE"]
+    assert lines[1].split() == ["PAYQ", "5", "ENABLED"]
+    assert lines[2].split() == ["Q", "12345"]
+    assert lines[3].split() == ["L" * 200, "0", "DISABLED"]
+    assert lines[1].index("5") == lines[2].index("5", lines[2].index("1"))  # numbers end in one column
+
+
+def test_a_table_on_a_terminal_is_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tdqsim._cli.output.on_terminal", lambda: True)
+    emit_table(("NAME", "TEXT"), [("PAYQ", "[bold]as it is[/bold]")], title="queues")
+    drawn = capsys.readouterr().out
+    assert "queues" in drawn
+    assert "[bold]as it is[/bold]" in drawn
+
+
+def test_json_shows_cvdas_by_name_and_bytes_as_hexadecimal(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_json({"type": Cvda.INTRA, "data": b"\xc1\x00", "none": None, "paths": (Path("a"),)}, indent=None)
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    assert json.loads(line) == {"type": "INTRA", "data": "C100", "none": None, "paths": ["a"]}
+
+
+def test_a_record_is_text_in_its_code_page() -> None:
+    page = codepage("037")
+    assert shown_record(b"\xc8\xc9\x00", page) == "HI."
+    assert shown_record(b"\xc8\xc9\x00", page, as_hex=True) == "C8C900"
+    assert record_value(b"\xc8\xc9\x00", page) == {"length": 3, "text": "HI.", "hex": "C8C900"}
+
+
+def test_runs_at_once_get_directories_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with output_directory(None, "job") as first:
+        assert first == tmp_path / "tdq-out" / "job"
+        with output_directory(None, "job") as second:
+            assert second == tmp_path / "tdq-out" / "job-2"
+        with pytest.raises(InputError, match="another run is writing there"), output_directory(first, "job"):
+            pass
+    with output_directory(None, "job") as again:
+        assert again == first
+
+
+def test_a_directory_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
+    code = "import sys, os; from pathlib import Path; from tdqsim._cli.workdir import output_directory\n"
+    code += "lock = output_directory(Path(sys.argv[1]), 'x'); lock.__enter__(); os._exit(9)"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
+    assert done.returncode == 9
+    with output_directory(tmp_path / "out", "x") as directory:
+        assert directory == tmp_path / "out"
+
+
+def test_a_place_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match="choose a place by --out DIR"),
+        output_directory(tmp_path / "file" / "out", "x"),
+    ):
+        pass
