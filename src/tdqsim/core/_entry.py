@@ -39,6 +39,8 @@ __all__ = [
     "Entry",
     "Order",
     "SearchOrder",
+    "bad_time",
+    "check_slots",
     "decode",
     "encode",
     "queue_facts",
@@ -123,6 +125,19 @@ class Entry(NamedTuple):
     key: bytes
     sender: bytes
     data: bytes
+
+
+def bad_time(name: bytes, time_ns: int) -> str:
+    """Why an enqueue time is refused."""
+    return f"queue {name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1"
+
+
+def check_slots(name: bytes, sender: bytes, time_ns: int) -> None:
+    """ValueError when an entry's sender or time does not fit its slot."""
+    if len(sender) > MAX_SENDER:
+        raise ValueError(f"queue {name!r}: sender of {len(sender)} bytes: at most {MAX_SENDER}")
+    if not 0 <= time_ns < 2**64:
+        raise ValueError(bad_time(name, time_ns))
 
 
 def seal(key: bytes, body: bytes) -> bytes:

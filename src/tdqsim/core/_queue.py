@@ -18,7 +18,6 @@ from tdqsim.core._entry import (
     ENTRY_KEY,
     FULL_HEAD,
     MAX_KEY,
-    MAX_SENDER,
     MAX_SEQ,
     NUMBER,
     ORDERS,
@@ -31,6 +30,8 @@ from tdqsim.core._entry import (
     Entry,
     Order,
     SearchOrder,
+    bad_time,
+    check_slots,
     decode,
     encode,
     seal,
@@ -157,7 +158,7 @@ class StoredQueue:
         except lmdb.Error as error:
             raise pen.broken(error) from error
         except struct.error:
-            raise ValueError(self._bad_time(time_ns)) from None
+            raise ValueError(bad_time(self.name, time_ns)) from None
         pen.left = left
         self.last_seq = seq
         self.count += 1
@@ -209,9 +210,6 @@ class StoredQueue:
     def _bad_seq(self, seq: int) -> str:
         return f"queue {self.name!r}: sequence number {seq}: it must be over {self.last_seq} and at most {MAX_SEQ}"
 
-    def _bad_time(self, time_ns: int) -> str:
-        return f"queue {self.name!r}: enqueue time {time_ns}: it must be 0 to 2**64 - 1"
-
     def _put_slowly(self, data: bytes, key: bytes, sender: bytes, seq: int | None, time_ns: int) -> int:
         if get_ident() != self._pen.thread:
             self._pen.refuse()
@@ -241,7 +239,7 @@ class StoredQueue:
         except lmdb.Error as error:
             raise pen.broken(error) from error
         except struct.error:
-            raise ValueError(self._bad_time(time_ns)) from None
+            raise ValueError(bad_time(self.name, time_ns)) from None
         pen.large_pages += size // pen.space.page_size + 2
         self.count += 1
         self.data_bytes += size
@@ -250,10 +248,7 @@ class StoredQueue:
     def _insert(self, entry: Entry) -> None:
         """Write an entry whose sequence number is right, and count it."""
         self._check_key(entry.key)
-        if len(entry.sender) > MAX_SENDER:
-            raise ValueError(f"queue {self.name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
-        if not 0 <= entry.time_ns < 2**64:
-            raise ValueError(self._bad_time(entry.time_ns))
+        check_slots(self.name, entry.sender, entry.time_ns)
         size = len(entry.data)
         pen = self._pen
         pen.change(size + len(entry.key) + len(entry.sender))
