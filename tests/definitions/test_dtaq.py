@@ -161,3 +161,34 @@ def test_delete_takes_away_what_was_made():
     found = parse_cl("CRTDTAQ A/B 80\nCRTDTAQ A/C 80\nDLTDTAQ DTAQ(A/B)\nCRTDTAQ A/B 90\n")
     assert [(queue.name, queue.maxlen) for queue in found.definitions.dtaqs] == [("C", 80), ("B", 90)]
     assert found.reports[0].action == "changed"
+
+
+def test_variables_with_constants():
+    found = parse_cl(
+        "DCL VAR(&DTAQNM) TYPE(*CHAR) LEN(10) VALUE('TESTQ')\nDCL &LIB *CHAR 10 VALUE('QTEMP     ')\n"
+        "CRTDTAQ DTAQ(&LIB/&DTAQNM) MAXLEN(1024)\nCHGVAR VAR(&DTAQNM) VALUE('OTHER')\nCRTDTAQ &LIB/&DTAQNM 5\n"
+        "CHGVAR VAR(&DTAQNM) VALUE(&LIB)\nCRTDTAQ &LIB/&DTAQNM 5\n"
+    )
+    assert [queue.resource_name for queue in found.definitions.dtaqs] == ["QTEMP/TESTQ", "QTEMP/OTHER"]
+    assert [(report.line, report.action) for report in found.reports] == [
+        (3, "changed"), (3, "changed"), (5, "changed"), (5, "changed"), (7, "changed"), (7, "skipped"),
+    ]  # fmt: skip
+
+
+def test_a_listing_with_sequence_numbers():
+    found = parse_cl("007700040712  CrtDtaQ Dtaq( QGPL/EVENTS ) +\n007800040712    MaxLen( 4150 ) Size( *MAX2GB )\n")
+    assert [(queue.resource_name, queue.maxlen, queue.size) for queue in found.definitions.dtaqs] == [
+        ("QGPL/EVENTS", 4150, (-2, 16))
+    ]
+
+
+def test_a_command_inside_another_is_pointed_out():
+    reports = parse_cl("IF COND(&X) THEN(CRTDTAQ DTAQ(A/B) MAXLEN(1))").reports
+    assert [(report.subject, "one stands inside" in report.message) for report in reports] == [("IF", True)]
+
+
+def test_an_ampersand_in_text_is_no_variable():
+    (queue,) = parse_cl("DCL &D *CHAR 1 VALUE('X')\nCRTDTAQ A/B 5 TEXT('R&D of &D')").definitions.dtaqs
+    assert queue.text == "R&D of &D"
+    (queue,) = parse_cl("DCL &T *CHAR 9 VALUE('it''s (x)')\nCRTDTAQ A/B 5 TEXT(&t)").definitions.dtaqs
+    assert queue.text == "it's (x)"

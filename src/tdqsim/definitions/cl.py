@@ -3,7 +3,8 @@
 A command ends with its line unless a ``+`` or ``-`` at its end continues it (``-`` keeps the blanks that begin the next
 line); ``/* */`` is a comment; text stands in apostrophes, an apostrophe in it is written twice. Keywords are not
 abbreviated in CL; the first parameters may be given by position. A command with an error is not run, so it is skipped,
-with the diagnostic's id where it is known.
+with the diagnostic's id where it is known. A variable stands for the value that DCL or an earlier CHGVAR gives it, as
+far as it is a constant; the source is read from top to bottom, whatever its IFs and GOTOs say.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _TOKEN = re.compile(
 )
 _LABEL = re.compile(r"[A-Za-z@#$][\w@#$]*:", re.ASCII)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+_VARIABLE = re.compile(r"&[A-Z@#$][A-Z0-9@#$_]*", re.ASCII | re.IGNORECASE)
+_WORD = re.compile(r"[^\s()']+")
+_LISTED = re.compile(r"[0-9]{12}")  # sequence number and date, as source listings have them before each line
+_SETTERS = {"DCL": ("var", "type", "len", "value"), "CHGVAR": ("var", "value")}
 _POSITIONAL = {"CRTDTAQ": ("dtaq", "maxlen"), "DLTDTAQ": ("dtaq",)}
 _KEYWORDS = frozenset(Dtaq.model_fields) - {
     "group", "description", "definetime", "changetime", "changeusrid", "changeagent", "changeagrel", "without_effect",
@@ -33,6 +38,15 @@ _KEYWORDS = frozenset(Dtaq.model_fields) - {
 class _Command(NamedTuple):
     text: str
     line: int
+
+
+class _State:
+    """What is known while a source is read: queues made so far, and variables that have a constant."""
+
+    def __init__(self, importer: Importer) -> None:
+        self.importer = importer
+        self.made: dict[str, Entry] = {}
+        self.variables: dict[str, str] = {}
 
 
 class _Parameter(NamedTuple):
@@ -46,23 +60,31 @@ def parse_cl(text: str, *, file: str = "<cl>") -> Imported:
     A DLTDTAQ takes away a queue that an earlier command of the same source makes; any other is reported.
     """
     importer = Importer(file)
-    made: dict[str, Entry] = {}
+    state = _State(importer)
     for command in _commands(text):
-        _run(command, importer, made)
-    importer.entries.extend(made.values())
+        _run(command, state)
+    importer.entries.extend(state.made.values())
     return importer.result()
 
 
-def _run(command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+def _run(command: _Command, state: _State) -> None:
+    importer = state.importer
     tokens = list(_tokens(command.text))
     first = next((index for index, piece in enumerate(tokens) if not _LABEL.fullmatch(piece)), None)
     if first is None:
         return
     name = tokens[first].upper().rpartition("/")[2]
-    if name not in _POSITIONAL:
-        importer.skipped(command.line, name, "only CRTDTAQ and DLTDTAQ are imported")
+    if name in _SETTERS:
+        _set_variable(name, _parameters(tokens[first + 1 :]) or [], state)
         return
-    parameters = _parameters(tokens[first + 1 :])
+    if name not in _POSITIONAL:
+        inside = " (one stands inside this command)" if "CRTDTAQ" in (piece.upper() for piece in tokens) else ""
+        importer.skipped(command.line, name, f"only CRTDTAQ and DLTDTAQ are imported{inside}")
+        return
+    rest = _with_constants(name, tokens[first + 1 :], command, state)
+    if rest is None:
+        return
+    parameters = _parameters(rest)
     if parameters is None:
         importer.skipped(command.line, name, "CPF0006: its parentheses do not match")
         return
@@ -70,9 +92,48 @@ def _run(command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
     if values is None:
         return
     if name == "CRTDTAQ":
-        _create(values, command, importer, made)
+        _create(values, command, importer, state.made)
     else:
-        _delete(values, command, importer, made)
+        _delete(values, command, importer, state.made)
+
+
+def _set_variable(name: str, parameters: list[_Parameter], state: _State) -> None:
+    """Remember the constant that DCL or CHGVAR gives a variable, or forget what it was."""
+    positional = iter(_SETTERS[name])
+    given = {parameter.keyword or next(positional, ""): parameter.values for parameter in parameters}
+    variable = "".join(given.get("var", ()))
+    value = given.get("value", [])
+    if len(value) == 1 and not _VARIABLE.search(value[0]):
+        state.variables[variable] = value[0]
+    elif value or name == "DCL":
+        state.variables.pop(variable, None)
+
+
+def _with_constants(name: str, tokens: list[str], command: _Command, state: _State) -> list[str] | None:
+    """The tokens with their variables replaced; None when one of them has no constant value. Quoted text stays."""
+    unknown: set[str] = set()
+    used: dict[str, str] = {}
+
+    def constant(match: re.Match[str]) -> str:
+        variable = match[0].upper()
+        value = state.variables.get(variable)
+        if value is None:
+            unknown.add(variable)
+            return match[0]
+        used[variable] = value.strip()
+        return used[variable]
+
+    replaced = []
+    for piece in tokens:
+        text = piece if piece.startswith("'") else _VARIABLE.sub(constant, piece)
+        is_word = text == piece or _WORD.fullmatch(text)
+        replaced.append(text if is_word else f"""'{text.replace("'", "''")}'""")
+    for variable, value in used.items():
+        state.importer.changed(command.line, f"{name} {variable}", f"is taken for its constant {value!r}")
+    for variable in sorted(unknown):
+        message = "is a variable without a constant; the command is not imported"
+        state.importer.skipped(command.line, f"{name} {variable}", message)
+    return None if unknown else replaced
 
 
 def _commands(text: str) -> Iterator[_Command]:
@@ -82,7 +143,8 @@ def _commands(text: str) -> Iterator[_Command]:
     in_comment = False
     keep_blanks = False
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        line, in_comment = _without_comments(raw.rstrip("\r\f\x1a").expandtabs(), in_comment=in_comment)
+        written = raw.rstrip("\r\f\x1a").expandtabs()
+        line, in_comment = _without_comments(written[12:] if _LISTED.match(written) else written, in_comment=in_comment)
         line = line.rstrip()
         if not parts:
             if not line.strip() or line.lstrip().startswith("//"):
