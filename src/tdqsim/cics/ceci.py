@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.execute import run_text
 from tdqsim.cics.translator import resolve
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
@@ -128,7 +127,7 @@ class CeciSession:
         return self._task
 
     def _screen(self, command: str, name: str, received: dict[str, Any], response: Resp, resp2: int) -> str:
-        page = codepage(self.region.codepage)
+        page = self.region.codepage
         lines = [f" {command}", f" STATUS:  {_COMPLETE}", f"  EXEC CICS {name}"]
         for word, value in received.items():
             shown = page.printable(value) if isinstance(value, bytes) else _shown(value)

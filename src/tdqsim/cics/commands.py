@@ -11,6 +11,7 @@ from tdqsim.cics.interval import IntervalCommands
 from tdqsim.cics.set import SetCommands
 from tdqsim.cics.statistics import StatisticsCommands
 from tdqsim.cics.td import TdCommands
+from tdqsim.cics.units import UnitCommands
 
 __all__ = ["Commands"]
 
@@ -20,6 +21,7 @@ class Commands(
     InquireCommands,
     SetCommands,
     CreateCommands,
+    UnitCommands,
     StatisticsCommands,
     HandlingCommands,
     ControlCommands,

@@ -15,7 +15,6 @@ from tdqsim.cics.conditions import Condition
 from tdqsim.cics.exec_text import Reference
 from tdqsim.cics.host_variables import HostVariables
 from tdqsim.cics.translator import Call, bind, brought, deliver, resolve
-from tdqsim.core.codepage import codepage
 
 if TYPE_CHECKING:
     from tdqsim.cics.task import Task
@@ -68,7 +67,7 @@ def run_text(
         TranslationError: the text is no command, or a host variable is missing or unfit; nothing was executed.
         Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
     """
-    page = codepage(task.region.codepage)
+    page = task.region.codepage
     call = bind(resolve(text, bare=bare), variables, page)
     if quiet and call.resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True

@@ -2,8 +2,8 @@
 
 A browse belongs to the task that started it (or to the region, for commands outside a task) and there is one at a
 time. It walks over the queues that were installed at START in the region's order; a queue that is discarded meanwhile
-is not returned, one that is installed meanwhile does not appear. After the last one every NEXT gives END, until END ends
-the browse. Queues that the user may not read are passed over. Source: INQUIRE TDQUEUE, Browsing resource definitions
+is not returned, one that is installed meanwhile does not appear. After the last one every NEXT gives END, until END
+ends the browse. Queues that the user may not read are passed over. Source: INQUIRE TDQUEUE, Browsing resource definitions
 (IBM Docs); where they are silent the rules say what was chosen.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues import TdQueue
     from tdqsim.cics.region import Region
 
-__all__ = ["Browse", "InquireCommands"]
+__all__ = ["Browse", "InquireCommands", "open_browses"]
 
 _INQUIRE: Final = "INQUIRE TDQUEUE"
 _START, _NEXT, _END = f"{_INQUIRE} START", f"{_INQUIRE} NEXT", f"{_INQUIRE} END"
@@ -64,6 +64,7 @@ class InquireCommands(CommandGroup):
         _queues: dict[str, Any]
         outside: bool
 
+        implicit: bool
         browses: dict[str, Any]
 
         def let_others_run(self) -> None:
@@ -87,7 +88,7 @@ class InquireCommands(CommandGroup):
             TdqError: an option that INQUIRE TDQUEUE does not have.
         """
         queue, region = self._queues.get(tdqueue), self.region
-        if queue is not None and region.security is None and region.hook is None:
+        if queue is not None and region.unguarded:
             info = TdqueueInfo(inquire_values(region, queue, options))
             self.eib.last = Completion(_FN, tdqueue, Resp.NORMAL, 0, _NO_RCODE)
             if self.outside:
@@ -169,15 +170,22 @@ def _sequence_error(detail: str) -> Exception:
     return refusal(_INQUIRE, "browse sequence", detail)
 
 
+def open_browses(task: Any) -> dict[str, Any]:
+    """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+    found: dict[str, Any] = task.region.browses if task.implicit else task.browses
+    return found
+
+
 def _start(task: InquireCommands) -> None:
     may_issue(task.region, task.userid, "TDQUEUE", Access.READ)
-    if _INQUIRE in task.browses:
+    browses = open_browses(task)
+    if _INQUIRE in browses:
         raise _sequence_error("a browse of queues is open already")
-    task.browses[_INQUIRE] = Browse(task.region, task.userid)
+    browses[_INQUIRE] = Browse(task.region, task.userid)
 
 
 def _next(task: InquireCommands, options: tuple[str, ...]) -> TdqueueInfo:
-    browse = task.browses.get(_INQUIRE)
+    browse = open_browses(task).get(_INQUIRE)
     if browse is None:
         raise _sequence_error("no browse of queues is open; START one first")
     queue = browse.next()
@@ -187,5 +195,5 @@ def _next(task: InquireCommands, options: tuple[str, ...]) -> TdqueueInfo:
 
 
 def _end(task: InquireCommands) -> None:
-    if task.browses.pop(_INQUIRE, None) is None:
+    if open_browses(task).pop(_INQUIRE, None) is None:
         raise _sequence_error("no browse of queues is open")

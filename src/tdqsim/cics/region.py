@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 from tdqsim import definitions as defs
-from tdqsim.cics import inspecting, restart
+from tdqsim.cics import indoubt, inspecting, restart
 from tdqsim.cics.abstime import abstime, time_zone
 from tdqsim.cics.ati import Ati, Facility, Request
 from tdqsim.cics.command import COMMANDS
@@ -97,9 +97,10 @@ class Region(Commands):
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
         tasks: the tasks that have begun and not ended, by number.
+        browses: the browses that commands outside a task have started and not ended, by resource type.
         units: units of work that tasks have begun and that have not ended, by id.
         shunted: units of work that wait for their coordinator without a task, by id.
-        damage: decisions taken without the coordinator that it did not take: (id, ours, its).
+        damage: units of work that were decided without their coordinator, and otherwise than that.
         links: the ways to other regions by connection name.
         start_type: INITIAL, COLD, WARM or EMERGENCY.
         statistics: see :class:`~tdqsim.cics.statistics.Statistics`.
@@ -159,9 +160,10 @@ class Region(Commands):
         self.connections: dict[str, defs.Connection] = {}
         self.facilities: dict[tuple[str, str], Facility] = {}
         self.tasks: dict[int, Task] = {}
+        self.browses: dict[str, Any] = {}
         self.units: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
-        self.damage: list[tuple[bytes, str, str]] = []
+        self.damage: list[indoubt.Damage] = []
         self.links: dict[str, RemoteLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
         self.start_requests: dict[str, StartRequest] = {}
@@ -232,6 +234,7 @@ class Region(Commands):
         if not store.closed_clean:
             restart.give_back_reads(self)
         restart.load_units_of_work(self)
+        indoubt.resume(self)
         self.force()
         self._resume_triggers()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
@@ -460,20 +463,34 @@ class Region(Commands):
 
     def commit(self, uow: UnitOfWork) -> bool:
         """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
-        for participant in uow.participants:
-            if not participant.prepare():
-                self.back_out(uow)
-                return False
-        uow.commit()
-        for participant in uow.participants:
-            participant.commit()
-        return True
+        if not uow.participants:
+            uow.commit()
+            return True
+        return indoubt.commit_together(uow)
 
     def back_out(self, uow: UnitOfWork) -> None:
         """Undo a unit of work, with those who take part in it."""
         uow.back_out()
-        for participant in uow.participants:
-            participant.back_out()
+        indoubt.tell_participants(uow, commit=False)
+
+    def coordinate(self, task: Task, name: str) -> indoubt.Subordinate:
+        """Hand a task's unit of work to a coordinator outside CICS, which then drives it; the task begins another.
+
+        Args:
+            task: whose unit of work it is.
+            name: the coordinator's own name for it, by which :meth:`branch` finds it again, after a restart too.
+
+        Returns:
+            The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
+        """
+        uow = task.uow
+        task.detach_uow()
+        return indoubt.Subordinate(uow, name)
+
+    def branch(self, name: str) -> indoubt.Subordinate | None:
+        """The unit of work that waits, shunted, for the coordinator that calls it so; None when there is none."""
+        found = next((uow for uow in self.shunted.values() if uow.coordinator == name), None)
+        return None if found is None else indoubt.Subordinate(found, name, found.link)
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Count its QZEROs, start what waited for its commit, free its ENQs."""
@@ -741,7 +758,10 @@ class Region(Commands):
         """
         if self.closed:
             return ()
+        if clean:  # a region that ends says so; one that fails is only missed
+            self._leave_links()
         self.closed = True
+        self._leave_links()
         self.refresh_all()
         if not clean:
             self._let_go(clean=False)
@@ -754,6 +774,10 @@ class Region(Commands):
         restart.save_latches(self)
         self._let_go(clean=True)
         return self.survivors
+
+    def _leave_links(self) -> None:
+        for link in self.links.values():
+            link.leave()
 
     def _let_go(self, *, clean: bool) -> None:
         self.closed = True

@@ -101,7 +101,10 @@ def test_an_open_data_set_shows_its_formats(reg):
 @pytest.mark.rule("INQ-DUAL-PURPOSE")
 def test_a_dual_purpose_definition_is_local_in_the_region_it_names(tmp_path):
     with region(tmp_path, sysid="TDQ1") as here, region(tmp_path, sysid="CICA") as there:
-        assert here.inquire_tdqueue("DUAL", "TYPE", "REMOTESYSTEM").as_dict() == {"TYPE": Cvda.INTRA, "REMOTESYSTEM": "    "}
+        assert here.inquire_tdqueue("DUAL", "TYPE", "REMOTESYSTEM").as_dict() == {
+            "TYPE": Cvda.INTRA,
+            "REMOTESYSTEM": "    ",
+        }
         assert there.inquire_tdqueue("DUAL", "TYPE", "REMOTESYSTEM", "REMOTENAME").as_dict() == {
             "TYPE": Cvda.REMOTE,
             "REMOTESYSTEM": "TDQ1",
@@ -152,7 +155,7 @@ def test_only_what_is_asked_for_is_returned(reg):
     assert list(info) == ["NUMITEMS", "TYPE"]
     with pytest.raises(AttributeError, match="DDNAME was not asked for"):
         _ = info.ddname
-    with pytest.raises(AttributeError, match="COLOUR is no option"):
+    with pytest.raises(AttributeError, match="COLOUR was not asked for"):
         _ = info.colour
     assert info == reg.inquire_tdqueue("PAYQ", "TYPE", "NUMITEMS")
     assert "INTRA" in repr(info)

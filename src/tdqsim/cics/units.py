@@ -1,0 +1,421 @@
+"""INQUIRE UOW, UOWENQ, TASK and TRANSACTION; SET UOW and TRANSACTION: who holds what, who waits for whom.
+
+A unit of work shows when it has begun with a recoverable request, or is shunted. UOWENQ shows the ends of logically
+recoverable queues: RESOURCE the queue, QUALIFIER the end (FROMQ is read, TOQ written), RELATION OWNER or WAITER, STATE
+RETAINED for those of a shunted unit of work on a queue with WAITACTION(REJECT). Sources: INQUIRE UOW, INQUIRE UOWENQ,
+SET UOW (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+from tdqsim.cics.command import CommandGroup, Cvda4, Flag, Fullword, Name4, Opt, OptionKind, command
+from tdqsim.cics.info import Info
+from tdqsim.cics.inquire_commands import open_browses
+from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.security import Access
+from tdqsim.cics.spi import may_issue, refusal, to_cvda
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.locks import Lock
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.task import Task
+    from tdqsim.cics.uow import UnitOfWork
+
+__all__ = ["UnitCommands"]
+
+_NS: Final = 1_000_000_000
+_UOW_LENGTH: Final = 16
+_KINDS: Final[dict[str, OptionKind]] = {
+    "CVDA": "cvda", "CHAR": "name", "BINARY": "fullword", "HEX": "data", "PACKED": "fullword",
+}  # fmt: skip
+UowId = Annotated[bytes | None, Opt("data", _UOW_LENGTH)]
+
+
+class _Option(NamedTuple):
+    name: str
+    receiver: str
+    length: int
+
+
+def _options(resource: str) -> dict[str, _Option]:
+    rows = (row for row in table("inquire_units") if row["resource"] == resource)
+    return {row["option"]: _Option(row["option"], row["receiver"], int(row["length"])) for row in rows}
+
+
+_OPTIONS: Final = {resource: _options(resource) for resource in ("UOW", "UOWENQ", "TASK", "TRANSACTION")}
+
+
+def _receivers(resource: str, **more: Opt) -> dict[str, Opt]:
+    found = {name: Opt(_KINDS[option.receiver], option.length) for name, option in _OPTIONS[resource].items()}
+    return {**more, **found}
+
+
+def long_id(uow_id: bytes) -> bytes:
+    """The 16 bytes that INQUIRE UOW shows: the identifier and eight bytes of zero."""
+    return uow_id.ljust(_UOW_LENGTH, b"\0")
+
+
+# -- what there is ----------------------------------------------------------------------------------------------------
+
+
+def units_of_work(region: Region) -> list[UnitOfWork]:
+    """The region's units of work: those of its tasks in order, then the shunted ones."""
+    running = [task.uow for task in region.tasks.values() if task.has_uow]
+    return running + [uow for uow in region.shunted.values() if uow not in running]
+
+
+class _Enqueue(NamedTuple):
+    lock: Lock
+    task: Task | None
+    uow: UnitOfWork | None
+    relation: Cvda
+
+
+def _enqueues(region: Region) -> Iterator[_Enqueue]:
+    for queue in region.tdqueues.values():
+        if isinstance(queue, IntraQueue):
+            for lock in queue.locks:
+                if lock.owner is not None:
+                    yield _Enqueue(lock, lock.owner.task, lock.owner, Cvda.OWNER)
+                for strand in lock.waiting.waiters:
+                    task = strand.local
+                    yield _Enqueue(lock, task, task.uow, Cvda.WAITER)
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+_Reader = Callable[[Any, Any], Any]
+
+
+def _age(region: Region, since_ns: int) -> int:
+    return (region.clock.time_ns() - since_ns) // _NS if since_ns else 0
+
+
+_UOW: Final[Mapping[str, _Reader]] = {
+    "AGE": lambda uow, region: _age(region, uow.since_ns),
+    "LINK": lambda uow, _region: uow.link,
+    "NETNAME": lambda _uow, _region: "",
+    "NETUOWID": lambda uow, region: f"{region.applid}.{uow.id.hex().upper()}",
+    "OTSTID": lambda _uow, _region: "",
+    "SYSID": lambda uow, _region: uow.link[:4],
+    "TASKID": lambda uow, _region: uow.taskid,
+    "TERMID": lambda uow, _region: uow.termid,
+    "TRANSID": lambda uow, _region: uow.transid,
+    "UOWSTATE": lambda uow, _region: uow.state,
+    "USERID": lambda uow, _region: uow.userid,
+    "WAITCAUSE": lambda uow, _region: uow.waitcause,
+    "WAITSTATE": lambda uow, _region: uow.waitstate,
+}
+_UOWENQ: Final[Mapping[str, _Reader]] = {
+    "DURATION": lambda enq, region: _age(region, enq.lock.since_ns),
+    "ENQFAILS": lambda _enq, _region: 0,
+    "NETUOWID": lambda enq, region: f"{region.applid}.{enq.uow.id.hex().upper()}",
+    "QUALIFIER": lambda enq, _region: enq.lock.end,
+    "RELATION": lambda enq, _region: enq.relation,
+    "RESLEN": lambda enq, _region: len(enq.lock.queue.name),
+    "RESOURCE": lambda enq, _region: enq.lock.queue.name,
+    "STATE": lambda enq, _region: Cvda.RETAINED if enq.lock.retained else Cvda.ACTIVE,
+    "TASKID": lambda enq, _region: enq.uow.taskid,
+    "TRANSID": lambda enq, _region: enq.uow.transid,
+    "TYPE": lambda _enq, _region: Cvda.TDQ,
+    "UOW": lambda enq, _region: long_id(enq.uow.id),
+}
+
+
+def _facility(task: Task, _region: Region) -> str:
+    if task.facility is not None:
+        return task.facility.name
+    return task.request.queue.name if task.request is not None else ""
+
+
+def _facilitytype(task: Task, _region: Region) -> Cvda:
+    if task.facility is not None:
+        return Cvda.TERM
+    return Cvda.DEST if task.request is not None else Cvda.TASK
+
+
+def _runstatus(task: Task, region: Region) -> Cvda:
+    if task.suspended is not None:
+        return Cvda.SUSPENDED
+    strand = task.strand
+    running = strand is region.dispatcher.current if strand is not None else task.outside
+    return Cvda.RUNNING if running else Cvda.DISPATCHABLE
+
+
+def _suspendtime(task: Task, region: Region) -> int:
+    return _age(region, task.uow.since_ns) if task.suspended is not None and task.has_uow else 0
+
+
+_TASK: Final[Mapping[str, _Reader]] = {
+    "DTIMEOUT": lambda task, _region: (task.dtimout_ns or 0) // _NS,
+    "FACILITY": _facility,
+    "FACILITYTYPE": _facilitytype,
+    "PROGRAM": lambda task, _region: task.program,
+    "RUNSTATUS": _runstatus,
+    "STARTCODE": lambda task, _region: task.startcode,
+    "SUSPENDTIME": _suspendtime,
+    "SUSPENDTYPE": lambda task, _region: task.suspended[0] if task.suspended else "",
+    "SUSPENDVALUE": lambda task, _region: task.suspended[1] if task.suspended else "",
+    "TRANSACTION": lambda task, _region: task.transid,
+    "UOW": lambda task, _region: long_id(task.uow.id) if task.has_uow else bytes(_UOW_LENGTH),
+    "USERID": lambda task, _region: task.userid,
+}
+_TRANSACTION: Final[Mapping[str, _Reader]] = {
+    "DTIMEOUT": lambda entry, _region: (entry.dtimout_ns or 0) // _NS,
+    "PROGRAM": lambda entry, _region: entry.definition.program,
+    "REMOTESYSTEM": lambda entry, _region: entry.definition.remotesystem,
+    "STATUS": lambda entry, _region: Cvda[entry.definition.status],
+}
+_READERS: Final = {"UOW": _UOW, "UOWENQ": _UOWENQ, "TASK": _TASK, "TRANSACTION": _TRANSACTION}
+
+
+def _values(resource: str, thing: Any, region: Region, options: tuple[str, ...]) -> dict[str, Any]:
+    known = _OPTIONS[resource]
+    found: dict[str, Any] = {}
+    for name in [option.upper() for option in options] or known:
+        if name not in known:
+            raise TdqError(f"{name} is no option of INQUIRE {resource}; allowed are {', '.join(known)}")
+        value = _READERS[resource][name](thing, region)
+        length = known[name].length
+        found[name] = value[:length].ljust(length) if known[name].receiver == "CHAR" else value
+    return found
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+class UnitCommands(CommandGroup):
+    """INQUIRE and SET for units of work, their enqueues, tasks and transactions."""
+
+    __slots__ = ()
+
+    def _ask(self, command_name: str, resource: str, level: Access, find: Callable[[], Info], nohandle: bool) -> Info:
+        def work() -> Info:
+            may_issue(self.region, self.userid, resource, level)
+            return find()
+
+        return self.issue(command_name, work, nohandle=nohandle, otherwise=Info())
+
+    @command("INQUIRE UOW", "NOTAUTH UOWNOTFOUND", _receivers("UOW"))
+    def inquire_uow(
+        self, uow: Annotated[bytes, Opt("data", _UOW_LENGTH)], *options: str, nohandle: bool = False
+    ) -> Info:
+        """Retrieve information about a unit of work.
+
+        Args:
+            uow: its identifier, as a browse or INQUIRE UOWENQ gave it (16 bytes, the last eight zero; 8 will do).
+            options: the options wanted; all when none is named.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: UOWNOTFOUND 1; NOTAUTH 100.
+        """
+        return self._ask(
+            "INQUIRE UOW", "UOW", Access.READ,
+            lambda: Info(_values("UOW", _find_uow(self.region, "INQUIRE UOW", uow), self.region, options)), nohandle,
+        )  # fmt: skip
+
+    @command("INQUIRE UOW START", "ILLOGIC NOTAUTH")
+    def inquire_uow_start(self, *, nohandle: Flag = False) -> None:
+        """Start a browse of units of work."""
+        self._start("UOW", lambda: iter(units_of_work(self.region)), nohandle)
+
+    @command("INQUIRE UOW NEXT", "END ILLOGIC", _receivers("UOW", UOW=Opt("data", _UOW_LENGTH)))
+    def inquire_uow_next(self, *options: str, nohandle: bool = False) -> Info:
+        """Retrieve information about the next unit of work; its identifier is ``uow``.
+
+        Raises:
+            Condition: END 2; ILLOGIC 1.
+        """
+        return self._next("UOW", options, nohandle, lambda uow: {"UOW": long_id(uow.id)})
+
+    @command("INQUIRE UOW END", "ILLOGIC")
+    def inquire_uow_end(self, *, nohandle: Flag = False) -> None:
+        """End the browse of units of work."""
+        self._end("UOW", nohandle)
+
+    @command("INQUIRE UOWENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
+    def inquire_uowenq_start(
+        self, uow: UowId = None, resource: Annotated[str | None, Opt("name", 255)] = None, *, nohandle: Flag = False
+    ) -> None:
+        """Start a browse of enqueues on the ends of logically recoverable queues.
+
+        Args:
+            uow: only those that this unit of work owns or waits for.
+            resource: only those of this queue.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
+        """
+
+        def chosen() -> Iterator[_Enqueue]:
+            wanted = None if uow is None else _find_uow(self.region, "INQUIRE UOWENQ", uow)
+            name = None if resource is None else resource.rstrip()
+            return iter(
+                [
+                    enq
+                    for enq in _enqueues(self.region)
+                    if (wanted is None or enq.uow is wanted) and (name is None or enq.lock.queue.name == name)
+                ]
+            )
+
+        self._start("UOWENQ", chosen, nohandle)
+
+    @command("INQUIRE UOWENQ NEXT", "END ILLOGIC", _receivers("UOWENQ"))
+    def inquire_uowenq_next(self, *options: str, nohandle: bool = False) -> Info:
+        """Retrieve information about the next enqueue.
+
+        Raises:
+            Condition: END 2; ILLOGIC 1.
+        """
+        return self._next("UOWENQ", options, nohandle, lambda _enq: {})
+
+    @command("INQUIRE UOWENQ END", "ILLOGIC")
+    def inquire_uowenq_end(self, *, nohandle: Flag = False) -> None:
+        """End the browse of enqueues."""
+        self._end("UOWENQ", nohandle)
+
+    @command("INQUIRE TASK", "NOTAUTH TASKIDERR", _receivers("TASK"))
+    def inquire_task(self, task: Fullword, *options: str, nohandle: bool = False) -> Info:
+        """Retrieve information about a task.
+
+        Args:
+            task: its number (EIBTASKN).
+            options: the options wanted; all when none is named.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: TASKIDERR 1; NOTAUTH 100.
+        """
+
+        def find() -> Info:
+            found = self.region.tasks.get(task)
+            if found is None:
+                raise refusal("INQUIRE TASK", "not found", f"there is no task {task}")
+            return Info(_values("TASK", found, self.region, options))
+
+        return self._ask("INQUIRE TASK", "TASK", Access.READ, find, nohandle)
+
+    @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", _receivers("TRANSACTION"))
+    def inquire_transaction(self, transaction: Name4, *options: str, nohandle: bool = False) -> Info:
+        """Retrieve information about a transaction.
+
+        Raises:
+            Condition: TRANSIDERR 1; NOTAUTH 100.
+        """
+
+        def find() -> Info:
+            entry = _transaction(self.region, "INQUIRE TRANSACTION", transaction)
+            return Info(_values("TRANSACTION", entry, self.region, options))
+
+        return self._ask("INQUIRE TRANSACTION", "TRANSACTION", Access.READ, find, nohandle)
+
+    @command("SET TRANSACTION", "INVREQ NOTAUTH TRANSIDERR")
+    def set_transaction(self, transaction: Name4, *, status: Cvda4 | str, nohandle: Flag = False) -> None:
+        """Enable or disable a transaction; a disabled one is not attached.
+
+        Args:
+            transaction: its identifier.
+            status: ENABLED or DISABLED.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: TRANSIDERR 1; INVREQ; NOTAUTH 100.
+        """
+
+        def work() -> None:
+            may_issue(self.region, self.userid, "TRANSACTION", Access.UPDATE)
+            entry = _transaction(self.region, "SET TRANSACTION", transaction)
+            wanted = to_cvda(status)
+            if wanted not in (Cvda.ENABLED, Cvda.DISABLED):
+                raise refusal("SET TRANSACTION", "bad cvda", f"STATUS must be ENABLED or DISABLED, not {status!r}")
+            entry.define(entry.definition.model_copy(update={"status": wanted.name}), defined=entry.defined)
+
+        self.issue("SET TRANSACTION", work, resource=transaction.rstrip(), nohandle=nohandle, otherwise=None)
+
+    @command("SET UOW", "INVREQ NOTAUTH UOWNOTFOUND")
+    def set_uow(
+        self, uow: Annotated[bytes, Opt("data", _UOW_LENGTH)], *, uowstate: Cvda4 | str, nohandle: Flag = False
+    ) -> None:
+        """Decide about a unit of work that is shunted because it lost its coordinator.
+
+        Args:
+            uow: its identifier.
+            uowstate: COMMIT, BACKOUT, or FORCE (as ACTION of its transaction says).
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: UOWNOTFOUND 1; INVREQ 3: another CVDA; INVREQ 4: it is not shunted indoubt; NOTAUTH 100.
+        """
+
+        def work() -> None:
+            may_issue(self.region, self.userid, "UOW", Access.UPDATE)
+            found = _find_uow(self.region, "SET UOW", uow)
+            wanted = to_cvda(uowstate)
+            if wanted not in (Cvda.COMMIT, Cvda.BACKOUT, Cvda.FORCE):
+                raise refusal("SET UOW", "bad cvda", f"UOWSTATE must be COMMIT, BACKOUT or FORCE, not {uowstate!r}")
+            if found.state is not Cvda.INDOUBT or found.waitstate is not Cvda.SHUNTED:
+                raise refusal("SET UOW", "wrong state", f"{found.title} is not shunted indoubt")
+            found.decide(commit=(found.action == "COMMIT" if wanted is Cvda.FORCE else wanted is Cvda.COMMIT))
+
+        self.issue("SET UOW", work, nohandle=nohandle, otherwise=None)
+
+    # -- browses --------------------------------------------------------------------------------------------------
+
+    def _start(self, resource: str, things: Callable[[], Iterator[Any]], nohandle: bool) -> None:
+        name = f"INQUIRE {resource}"
+
+        def work() -> None:
+            may_issue(self.region, self.userid, resource, Access.READ)
+            browses = open_browses(self)
+            if name in browses:
+                raise refusal(name, "browse sequence", f"a browse of {resource} is open already")
+            browses[name] = things()
+
+        self.issue(f"{name} START", work, nohandle=nohandle, otherwise=None)
+
+    def _next(
+        self, resource: str, options: tuple[str, ...], nohandle: bool, also: Callable[[Any], dict[str, Any]]
+    ) -> Info:
+        name = f"INQUIRE {resource}"
+
+        def work() -> Info:
+            browse = open_browses(self).get(name)
+            if browse is None:
+                raise refusal(name, "browse sequence", f"no browse of {resource} is open; START one first")
+            thing = next(browse, None)
+            if thing is None:
+                raise refusal(name, "no more", f"there is no more {resource}")
+            return Info(also(thing) | _values(resource, thing, self.region, options))
+
+        return self.issue(f"{name} NEXT", work, nohandle=nohandle, otherwise=Info())
+
+    def _end(self, resource: str, nohandle: bool) -> None:
+        name = f"INQUIRE {resource}"
+
+        def work() -> None:
+            if open_browses(self).pop(name, None) is None:
+                raise refusal(name, "browse sequence", f"no browse of {resource} is open")
+
+        self.issue(f"{name} END", work, nohandle=nohandle, otherwise=None)
+
+
+def _find_uow(region: Region, command_name: str, uow_id: bytes) -> UnitOfWork:
+    wanted = long_id(bytes(uow_id))
+    for uow in units_of_work(region):
+        if long_id(uow.id) == wanted:
+            return uow
+    raise refusal(command_name, "not found", f"there is no unit of work X'{wanted.hex().upper()}'")
+
+
+def _transaction(region: Region, command_name: str, name: str) -> Any:
+    entry = region.transactions.get(name.rstrip())
+    if entry is None:
+        raise refusal(command_name, "not found", f"there is no transaction {name}")
+    return entry

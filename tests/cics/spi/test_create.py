@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics.abstime import abstime
+from tdqsim.cics.security import Access, AccessList
+from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
+from tests.cics.spi.helpers import condition, region
+from tests.rules import expect_rule, rule
+
+NUMBER = {name: number for number, name in enumerate(TDQUEUE_ATTRIBUTES, 1)}
+
+
+@pytest.fixture
+def reg(tmp_path):
+    with region(tmp_path, supplied_queues=True) as made:
+        yield made
+
+
+def log(reg, queue):
+    """The lines CICS has written to one of its queues."""
+    return [record.decode("cp037").rstrip() for record in reg.peek(queue)]
+
+
+@pytest.mark.rule("CREATE-INSTALLS", "SIGNATURE-CREATE")
+def test_a_created_queue_is_enabled_and_signed(reg):
+    with reg.task(transid="MAKE") as task:
+        task.create_tdqueue("NEWQ", "type(intra) trans(payp) trig(3) recov(log) atif(file)")
+    info = reg.inquire_tdqueue("NEWQ")
+    assert (info.type, info.enablestatus, info.recovstatus) == (Cvda.INTRA, Cvda.ENABLED, Cvda.LOGICAL)
+    assert (info.atitranid, info.triggerlevel, info.atifacility) == ("PAYP", 3, Cvda.NOTERMINAL)
+    assert (info.changeagent, info.installagent) == (Cvda.CREATESPI, Cvda.CREATESPI)
+    assert (info.definesource, info.changeusrid, info.installusrid) == ("MAKE    ", "CICSUSER", "CICSUSER")
+    assert info.definetime == info.changetime == info.installtime
+    assert 0 <= abstime(reg.clock.time_ns()) - info.installtime < 60_000
+
+
+@pytest.mark.rule("CREATE-COMMITS")
+def test_a_create_that_works_commits(reg):
+    with reg.task() as task:
+        task.writeq_td("TERQ", b"one")
+        task.create_tdqueue("NEWQ", "TYPE(INTRA)")
+        task.syncpoint_rollback()
+    assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 1
+
+
+@pytest.mark.rule("CREATE-INSTALL-FAILED", "CREATE-BACKS-OUT")
+def test_a_create_whose_install_fails_backs_out(reg):
+    with reg.task() as task:
+        task.writeq_td("TERQ", b"one")
+        expect_rule("CREATE-INSTALL-FAILED", task.create_tdqueue, "PAYQ", "TYPE(INTRA)")
+        task.syncpoint()
+    assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 0
+    assert reg.inquire_tdqueue("PAYQ", "ATITRANID").atitranid == "PAYP"
+
+
+@pytest.mark.rule("CREATE-EARLY-NO-SYNCPOINT")
+def test_a_create_refused_early_takes_no_syncpoint(reg):
+    with reg.task() as task:
+        task.writeq_td("TERQ", b"one")
+        assert condition(task.create_tdqueue, "NEWQ", "NONSENSE(1)") == (Resp.INVREQ, 401)
+        assert condition(task.create_tdqueue, "NEWQ", "TYPE(INTRA)", -1) == (Resp.LENGERR, 1)
+        assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 0
+        task.syncpoint()
+    assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == 1
+
+
+@pytest.mark.rule("CREATE-401", "CREATE-410", "CREATE-MESSAGE")
+def test_resp2_holds_two_halfwords_and_the_message_goes_to_csmt(reg):
+    assert condition(reg.create_tdqueue, "NEWQ", "TYPE(INTRA) COLOUR(RED)") == (Resp.INVREQ, 12 * 65536 + 401)
+    assert condition(reg.create_tdqueue, "NEWQ", "TYPE(INTRA) TRIG(99999)") == (
+        Resp.INVREQ, NUMBER["TRIGGERLEVEL"] * 65536 + 410,
+    )  # fmt: skip
+    written = " ".join(log(reg, "CSSL"))
+    assert rule("CREATE-401").message in written
+    assert rule("CREATE-410").message in written
+    assert condition(reg.inquire_tdqueue, "NEWQ")[0] is Resp.QIDERR
+
+
+@pytest.mark.rule("CREATE-LENGERR", "CREATE-LOGMESSAGE")
+def test_the_other_arguments(reg):
+    expect_rule("CREATE-LENGERR", reg.create_tdqueue, "NEWQ", "TYPE(INTRA)", -1)
+    expect_rule("CREATE-LOGMESSAGE", reg.create_tdqueue, "NEWQ", "TYPE(INTRA)", logmessage="OPEN")
+    reg.create_tdqueue("NEWQ", "TYPE(INTRA) and more", 11, logmessage="NOLOG")
+    assert reg.inquire_tdqueue("NEWQ", "TYPE").type is Cvda.INTRA
+
+
+@pytest.mark.rule("CREATE-REPLACE", "INSTALL-REPLACED-MESSAGE")
+def test_a_queue_is_replaced_when_it_is_disabled(reg):
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.create_tdqueue("PAYQ", "TYPE(INTRA) TRIGGERLEVEL(7)")
+    info = reg.inquire_tdqueue("PAYQ")
+    assert (info.enablestatus, info.triggerlevel, info.atitranid) == (Cvda.ENABLED, 7, "    ")
+    assert any(
+        line.startswith(rule("INSTALL-REPLACED-MESSAGE").message) and "PAYQ" in line for line in log(reg, "CSSL")
+    )
+
+
+@pytest.mark.rule("CREATE-REPLACE-TYPE", "CREATE-REPLACE-EXTRA")
+def test_when_a_queue_is_not_replaced(reg):
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    expect_rule("CREATE-REPLACE-TYPE", reg.create_tdqueue, "PAYQ", "TYPE(EXTRA) DDNAME(X)")
+    reg.set_tdqueue("EXTO", openstatus="OPEN", enablestatus="DISABLED")
+    expect_rule("CREATE-REPLACE-EXTRA", reg.create_tdqueue, "EXTO", "TYPE(EXTRA) DDNAME(X) OPENTIME(DEFERRED)")
+    reg.set_tdqueue("EXTO", openstatus="CLOSED")
+    reg.create_tdqueue("EXTO", "TYPE(EXTRA) DDNAME(X) OPENTIME(DEFERRED)")
+    assert reg.inquire_tdqueue("EXTO", "DDNAME").ddname == "X       "
+
+
+@pytest.mark.rule("CREATE-SURROGATE", "CREATE-BAD-USERID")
+def test_the_userid_of_a_created_queue():
+    policy = AccessList(users=["CICSUSER", "PAYUSER", "BOB", "ALICE"], surrogates={"CICSUSER": ["BOB", "PAYUSER"]})
+    text = "TYPE(INTRA) ATIFACILITY(FILE) USERID({})"
+    with region(security=policy, supplied_queues=True) as reg:
+        expect_rule("CREATE-SURROGATE", reg.create_tdqueue, "NEWQ", text.format("ALICE"))
+        expect_rule("CREATE-BAD-USERID", reg.create_tdqueue, "NEWQ", text.format("NOBODY"))
+        reg.create_tdqueue("NEWQ", text.format("BOB"))
+        assert any(line.startswith("DFHTD1278") for line in log(reg, "CSSL"))
+
+
+@pytest.mark.rule("DISCARD-INTRA", "DISCARD-MESSAGE", "DISCARD-RECORDS")
+def test_a_disabled_queue_is_discarded_with_its_records(reg):
+    reg.writeq_td("PAYQ", b"one")
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.discard_tdqueue("PAYQ")
+    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QIDERR
+    assert condition(reg.inquire_tdqueue, "PAYQ") == (Resp.QIDERR, 1)
+    assert any(line.startswith(rule("DISCARD-MESSAGE").message) and "PAYQ" in line for line in log(reg, "CSSL"))
+    reg.create_tdqueue("PAYQ", "TYPE(INTRA)")
+    assert reg.inquire_tdqueue("PAYQ", "NUMITEMS").numitems == 0
+
+
+@pytest.mark.rule("DISCARD-C-NAME", "DISCARD-NOT-DISABLED", "DISCARD-NOT-CLOSED", "DISCARD-PENDING", "DISCARD-QIDERR")
+def test_when_a_queue_cannot_be_discarded(reg):
+    expect_rule("DISCARD-QIDERR", reg.discard_tdqueue, "NOQ")
+    expect_rule("DISCARD-C-NAME", reg.discard_tdqueue, "CQUE")
+    expect_rule("DISCARD-C-NAME", reg.discard_tdqueue, "CSMT")
+    expect_rule("DISCARD-NOT-DISABLED", reg.discard_tdqueue, "PAYQ")
+    reg.set_tdqueue("EXTO", openstatus="OPEN", enablestatus="DISABLED")
+    expect_rule("DISCARD-NOT-CLOSED", reg.discard_tdqueue, "EXTO")
+    with reg.task() as owner:
+        owner.writeq_td("TERQ", b"one")
+        reg.set_tdqueue("TERQ", enablestatus="DISABLED")
+        expect_rule("DISCARD-PENDING", reg.discard_tdqueue, "TERQ")
+    reg.discard_tdqueue("TERQ")
+
+
+@pytest.mark.rule("DISCARD-REMOTE-INDIRECT")
+@pytest.mark.parametrize("name", ["ALIA", "REMQ"])
+def test_aliases_and_remote_entries_are_discarded_as_they_are(reg, name):
+    reg.discard_tdqueue(name)
+    assert condition(reg.inquire_tdqueue, name) == (Resp.QIDERR, 1)
+
+
+@pytest.mark.rule("DISCARD-ALIAS-STAYS")
+def test_an_alias_outlives_its_target(reg):
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.discard_tdqueue("PAYQ")
+    assert reg.inquire_tdqueue("ALIA").indirectname == "PAYQ"
+    assert condition(reg.writeq_td, "ALIA", b"x")[0] is Resp.QIDERR
+
+
+@pytest.mark.rule("DISCARD-LOGICAL-SYNCPOINT", "DISCARD-NO-SYNCPOINT")
+def test_discarding_a_logical_queue_commits(reg):
+    reg.create_tdqueue("LOGQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL)")
+    for name, committed in [("LOGQ", 1), ("PHYQ", 0)]:
+        reg.set_tdqueue(name, enablestatus="DISABLED")
+        with reg.task() as task:
+            task.writeq_td("TERQ", b"one")
+            task.discard_tdqueue(name)
+            task.syncpoint_rollback()
+        assert reg.inquire_tdqueue("TERQ", "NUMITEMS").numitems == committed
+        reg.deleteq_td("TERQ")
+
+
+@pytest.mark.rule("CREATE-CATALOGUE")
+def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(tmp_path):
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        reg.create_tdqueue("NEWQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL) TRIGGERLEVEL(4)")
+        before = reg.inquire_tdqueue("NEWQ")
+        reg.set_tdqueue("PHYQ", enablestatus="DISABLED")
+        reg.discard_tdqueue("PHYQ")
+        reg.shutdown()
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        assert reg.inquire_tdqueue("NEWQ") == before
+        assert condition(reg.inquire_tdqueue, "PHYQ")[0] is Resp.QIDERR
+
+
+def test_resource_security_needs_alter():
+    policy = AccessList(queues={"CICSUSER": {"NEWQ": Access.ALTER, "*": Access.UPDATE}})
+    with region(security=policy) as reg:
+        reg.create_tdqueue("NEWQ", "TYPE(INTRA)")
+        reg.set_tdqueue("NEWQ", enablestatus="DISABLED")
+        reg.discard_tdqueue("NEWQ")
+        assert condition(reg.create_tdqueue, "NEW2", "TYPE(INTRA)") == (Resp.NOTAUTH, 101)

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Condition
+from tdqsim.cics.security import Access, AccessList
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+from tests.cics.spi.helpers import condition, region
+from tests.rules import expect_rule
+
+
+@pytest.fixture
+def reg(tmp_path):
+    with region(tmp_path) as made:
+        yield made
+
+
+def status(reg, name):
+    return reg.inquire_tdqueue(name, "ENABLESTATUS").enablestatus
+
+
+@pytest.mark.rule("SET-DISABLE-IDLE", "SET-NAMES-OR-NUMBERS")
+@pytest.mark.parametrize("value", ["DISABLED", "disabled", Cvda.DISABLED, 24])
+def test_an_idle_queue_is_disabled_at_once(reg, value):
+    reg.set_tdqueue("PAYQ", enablestatus=value)
+    assert status(reg, "PAYQ") is Cvda.DISABLED
+    assert condition(reg.writeq_td, "PAYQ", b"x") == (Resp.DISABLED, 0)
+    reg.set_tdqueue("PAYQ", enablestatus=Cvda.ENABLED)
+    reg.writeq_td("PAYQ", b"x")
+
+
+@pytest.mark.rule("SET-REMOTE-ENABLESTATUS")
+def test_a_remote_entry_is_disabled_and_enabled_at_once(reg):
+    reg.set_tdqueue("REMQ", enablestatus="DISABLED")
+    assert status(reg, "REMQ") is Cvda.DISABLED
+    assert condition(reg.writeq_td, "REMQ", b"x")[0] is Resp.DISABLED
+    reg.set_tdqueue("REMQ", enablestatus="ENABLED")
+    assert status(reg, "REMQ") is Cvda.ENABLED
+
+
+@pytest.mark.rule("SET-DISABLING", "SET-DISABLING-OWNER", "SET-PENDING-ENABLESTATUS", "SET-PENDING-TRIGGERLEVEL")
+def test_a_queue_in_use_is_disabled_by_its_last_user(reg):
+    with reg.task() as owner:
+        owner.writeq_td("TERQ", b"one")
+        reg.set_tdqueue("TERQ", enablestatus="DISABLED")
+        assert status(reg, "TERQ") is Cvda.DISABLING
+        owner.writeq_td("TERQ", b"two")
+        assert condition(reg.writeq_td, "TERQ", b"other") == (Resp.DISABLED, 0)
+        expect_rule("SET-PENDING-ENABLESTATUS", reg.set_tdqueue, "TERQ", enablestatus="ENABLED")
+        expect_rule("SET-PENDING-ENABLESTATUS", reg.set_tdqueue, "TERQ", enablestatus="DISABLED")
+        reg.set_tdqueue("TERQ", triggerlevel=7)
+        assert condition(reg.set_tdqueue, "TERQ", atitranid="PAY2") == (Resp.INVREQ, 30)
+    assert status(reg, "TERQ") is Cvda.DISABLED
+    assert reg.inquire_tdqueue("TERQ", "NUMITEMS", "TRIGGERLEVEL").as_dict() == {"NUMITEMS": 2, "TRIGGERLEVEL": 7}
+
+
+@pytest.mark.rule("SET-C-NAME")
+def test_a_queue_of_cics_cannot_be_disabled(reg):
+    expect_rule("SET-C-NAME", reg.set_tdqueue, "CQUE", enablestatus="DISABLED")
+    reg.set_tdqueue("CQUE", enablestatus="ENABLED", triggerlevel=3)
+
+
+@pytest.mark.rule("SET-NOT-DISABLED")
+@pytest.mark.parametrize(
+    "change",
+    [{"atitranid": "PAY2"}, {"atitermid": "T002"}, {"atifacility": "TERMINAL"}, {"atiuserid": "BOB"}],
+)
+def test_trigger_attributes_need_a_disabled_queue(reg, change):
+    before = reg.inquire_tdqueue("PAYQ")
+    expect_rule("SET-NOT-DISABLED", reg.set_tdqueue, "PAYQ", **change)
+    assert reg.inquire_tdqueue("PAYQ") == before
+
+
+@pytest.mark.rule("SET-ATI")
+def test_trigger_attributes_of_a_disabled_queue(reg):
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.set_tdqueue("PAYQ", atitranid="PAY2", atifacility="TERMINAL", triggerlevel=9)
+    info = reg.inquire_tdqueue("PAYQ", "ATITRANID", "ATIFACILITY", "ATITERMID", "TRIGGERLEVEL")
+    assert info.as_dict() == {
+        "ATITRANID": "PAY2", "ATIFACILITY": Cvda.TERMINAL, "ATITERMID": "PAYQ", "TRIGGERLEVEL": 9,
+    }  # fmt: skip
+    reg.set_tdqueue("PAYQ", atitermid="T009")
+    assert reg.inquire_tdqueue("PAYQ", "ATITERMID").atitermid == "T009"
+    reg.set_tdqueue("PAYQ", atifacility="NOTERMINAL", atiuserid="BOB")
+    assert reg.inquire_tdqueue("PAYQ", "ATITERMID", "ATIFACILITY").as_dict() == {
+        "ATITERMID": "    ", "ATIFACILITY": Cvda.NOTERMINAL,
+    }  # fmt: skip
+
+
+@pytest.mark.rule("SET-USERID-FACILITY", "SET-UNKNOWN-TRANSACTION")
+def test_what_a_trigger_attribute_may_not_be(reg):
+    reg.set_tdqueue("TERQ", enablestatus="DISABLED")
+    expect_rule("SET-USERID-FACILITY", reg.set_tdqueue, "TERQ", atiuserid="BOB")
+    expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="NONE")
+    with pytest.raises(TdqError, match="at most 4 characters"):
+        reg.set_tdqueue("TERQ", atitranid="TOOLONG")
+
+
+@pytest.mark.rule("SET-TRIGGERLEVEL-RANGE")
+@pytest.mark.parametrize("value", [-2, 32768, "5", 2.5, True])
+def test_a_trigger_level_out_of_range(reg, value):
+    expect_rule("SET-TRIGGERLEVEL-RANGE", reg.set_tdqueue, "PAYQ", triggerlevel=value)
+    assert reg.inquire_tdqueue("PAYQ", "TRIGGERLEVEL").triggerlevel == 500
+
+
+@pytest.mark.rule("SET-BAD-CVDA")
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("PAYQ", {"enablestatus": "DISABLING"}),
+        ("PAYQ", {"enablestatus": "ON"}),
+        ("PAYQ", {"enablestatus": 99999}),
+        ("EXTO", {"openstatus": Cvda.OPENING}),
+    ],
+)
+def test_a_cvda_that_the_option_does_not_take(reg, name, change):
+    expect_rule("SET-BAD-CVDA", reg.set_tdqueue, name, **change)
+
+
+@pytest.mark.rule("SET-WRONG-TYPE")
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("PAYQ", {"openstatus": "OPEN"}),
+        ("EXTO", {"triggerlevel": 5}),
+        ("EXTO", {"atitranid": "PAYP"}),
+        ("SYSO", {"atifacility": "TERMINAL"}),
+    ],
+)
+def test_an_option_of_another_type(reg, name, change):
+    expect_rule("SET-WRONG-TYPE", reg.set_tdqueue, name, **change)
+
+
+@pytest.mark.rule("SET-REMOTE-INDIRECT")
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ALIA", {"enablestatus": "DISABLED"}),
+        ("ALIA", {}),
+        ("REMQ", {"triggerlevel": 5}),
+        ("REMQ", {"openstatus": "OPEN"}),
+    ],
+)
+def test_remote_and_indirect_definitions_cannot_be_changed(reg, name, change):
+    expect_rule("SET-REMOTE-INDIRECT", reg.set_tdqueue, name, **change)
+
+
+@pytest.mark.rule("SET-NULL-VALUES")
+def test_null_values_leave_things_as_they_are(reg):
+    before = reg.inquire_tdqueue("PAYQ")
+    reg.set_tdqueue(
+        "PAYQ",
+        enablestatus=Cvda.IGNORE,
+        triggerlevel=-1,
+        atitranid="    ",
+        atitermid="",
+        atifacility=1,
+        openstatus=None,
+    )
+    reg.set_tdqueue("PAYQ")
+    assert reg.inquire_tdqueue("PAYQ") == before
+
+
+@pytest.mark.rule("SET-QIDERR")
+def test_an_unknown_queue(reg):
+    expect_rule("SET-QIDERR", reg.set_tdqueue, "NOQ", enablestatus="DISABLED")
+
+
+@pytest.mark.rule("SET-OPEN-CLOSED", "SET-OPEN-AGAIN")
+def test_open_and_close(reg):
+    for value, expected in [("OPEN", Cvda.OPEN), ("OPEN", Cvda.OPEN), ("CLOSED", Cvda.CLOSED), ("CLOSED", Cvda.CLOSED)]:
+        reg.set_tdqueue("EXTO", openstatus=value)
+        assert reg.inquire_tdqueue("EXTO", "OPENSTATUS").openstatus is expected
+    assert condition(reg.writeq_td, "EXTO", b"x" * 80)[0] is Resp.NOTOPEN
+
+
+@pytest.mark.rule("SET-ENABLE-OPEN-INDEPENDENT")
+def test_enablestatus_and_openstatus_are_independent(reg):
+    reg.set_tdqueue("EXTO", openstatus="OPEN")
+    reg.set_tdqueue("EXTO", enablestatus="DISABLED")
+    assert reg.inquire_tdqueue("EXTO", "OPENSTATUS", "ENABLESTATUS").as_dict() == {
+        "OPENSTATUS": Cvda.OPEN, "ENABLESTATUS": Cvda.DISABLED,
+    }  # fmt: skip
+    reg.set_tdqueue("EXTO", openstatus="CLOSED", enablestatus="ENABLED")
+    assert reg.inquire_tdqueue("EXTO", "OPENSTATUS", "ENABLESTATUS").as_dict() == {
+        "OPENSTATUS": Cvda.CLOSED, "ENABLESTATUS": Cvda.ENABLED,
+    }  # fmt: skip
+
+
+@pytest.mark.rule("SET-OPEN-FAILS")
+def test_a_data_set_that_cannot_be_opened(tmp_path):
+    text = "group: G\ntdqueue: [{name: INQ, type: EXTRA, dsname: NOT.THERE, opentime: DEFERRED}]"
+    with region(tmp_path, text=text) as reg:
+        expect_rule("SET-OPEN-FAILS", reg.set_tdqueue, "INQ", openstatus="OPEN")
+        assert reg.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
+
+
+@pytest.mark.rule("SET-ALL-OR-NOTHING")
+def test_a_refused_set_changes_nothing(reg):
+    assert condition(reg.set_tdqueue, "PAYQ", triggerlevel=3, enablestatus="DISABLED", atitranid="PAY2") == (
+        Resp.INVREQ,
+        31,
+    )
+    assert condition(reg.set_tdqueue, "EXTO", enablestatus="DISABLED", openstatus="SHUT")[0] is Resp.INVREQ
+    assert (status(reg, "PAYQ"), reg.inquire_tdqueue("PAYQ").triggerlevel) == (Cvda.ENABLED, 500)
+    assert status(reg, "EXTO") is Cvda.ENABLED
+
+
+@pytest.mark.rule("SET-NOT-RECOVERABLE")
+def test_a_backout_does_not_undo_set(reg):
+    with reg.task() as task:
+        task.set_tdqueue("TERQ", triggerlevel=7)
+        task.syncpoint_rollback()
+    assert reg.inquire_tdqueue("TERQ", "TRIGGERLEVEL").triggerlevel == 7
+
+
+@pytest.mark.rule("SET-TRIGGERLEVEL-NEXT-WRITE", "SET-TRIGGERLEVEL-ZERO")
+def test_a_lowered_trigger_level_counts_from_the_next_write(reg):
+    started = []
+    reg.register("PAYP", lambda task: started.append(task.assign("QNAME")))
+    for _ in range(5):
+        reg.writeq_td("PAYQ", b"x")
+    reg.set_tdqueue("PAYQ", triggerlevel=3)
+    reg.run()
+    assert started == []
+    reg.writeq_td("PAYQ", b"x")
+    reg.run()
+    assert started == ["PAYQ"]
+    reg.set_tdqueue("PAYQ", triggerlevel=0)
+    reg.writeq_td("PAYQ", b"x")
+    reg.run()
+    assert started == ["PAYQ"]
+
+
+@pytest.mark.rule("SET-CATALOGUE")
+def test_changes_are_kept_over_a_warm_start_but_the_queue_is_enabled(tmp_path):
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+        reg.set_tdqueue("PAYQ", atitranid="PAY2", triggerlevel=9)
+        reg.shutdown()
+    with region(tmp_path, store=tmp_path / "store") as reg:
+        info = reg.inquire_tdqueue("PAYQ", "ATITRANID", "TRIGGERLEVEL", "ENABLESTATUS")
+        assert info.as_dict() == {"ATITRANID": "PAY2", "TRIGGERLEVEL": 9, "ENABLESTATUS": Cvda.ENABLED}
+
+
+def test_under_nohandle_the_response_is_in_the_eib(reg):
+    with reg.task() as task:
+        task.set_tdqueue("PAYQ", triggerlevel=99999, nohandle=True)
+        assert (task.eib.eibresp, task.eib.eibfn, task.eib.eibrsrce) == (Resp.INVREQ, b"\x5c\x04", "PAYQ    ")
+        task.set_tdqueue("PAYQ", triggerlevel=9)
+        assert (task.eib.eibresp, task.eib.eibfn, task.eib.eibrsrce) == (Resp.NORMAL, b"\x5c\x04", "PAYQ    ")
+
+
+# -- security ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule(
+    "SET-NOTAUTH-COMMAND", "INQ-NOTAUTH-COMMAND", "BROWSE-NOTAUTH-START", "CREATE-NOTAUTH", "DISCARD-NOTAUTH"
+)
+def test_command_security():
+    policy = AccessList(commands={"CICSUSER": {"TDQUEUE": Access.NONE}})
+    with region(security=policy) as reg:
+        expect_rule("INQ-NOTAUTH-COMMAND", reg.inquire_tdqueue, "PAYQ")
+        assert condition(reg.inquire_tdqueue, "NOQ") == (Resp.NOTAUTH, 100)
+        expect_rule("SET-NOTAUTH-COMMAND", reg.set_tdqueue, "PAYQ", triggerlevel=3)
+        expect_rule("BROWSE-NOTAUTH-START", reg.inquire_tdqueue_start)
+        expect_rule("CREATE-NOTAUTH", reg.create_tdqueue, "NEWQ", "TYPE(INTRA)")
+        expect_rule("DISCARD-NOTAUTH", reg.discard_tdqueue, "PAYQ")
+        with pytest.raises(Condition):
+            next(reg.browse_tdqueue())
+
+
+@pytest.mark.rule("SET-NOTAUTH-QUEUE", "INQ-NOTAUTH-QUEUE", "BROWSE-SKIPS-HIDDEN")
+def test_resource_security():
+    policy = AccessList(queues={"CICSUSER": {"PHYQ": Access.NONE, "PAYQ": Access.UPDATE, "*": Access.READ}})
+    with region(security=policy) as reg:
+        expect_rule("INQ-NOTAUTH-QUEUE", reg.inquire_tdqueue, "PHYQ")
+        assert condition(reg.inquire_tdqueue, "NOQ") == (Resp.QIDERR, 1)
+        assert reg.inquire_tdqueue("TERQ", "TYPE").type is Cvda.INTRA
+        expect_rule("SET-NOTAUTH-QUEUE", reg.set_tdqueue, "TERQ", triggerlevel=3)
+        reg.set_tdqueue("PAYQ", triggerlevel=3)
+        assert condition(reg.discard_tdqueue, "PAYQ") == (Resp.NOTAUTH, 101)
+        assert condition(reg.create_tdqueue, "NEWQ", "TYPE(INTRA)") == (Resp.NOTAUTH, 101)
+        seen = [info.tdqueue for info in reg.browse_tdqueue("TYPE")]
+        assert "PHYQ" not in seen
+        assert len(seen) == 8
+
+
+@pytest.mark.rule("SET-SURROGATE", "SET-USERIDERR")
+def test_the_user_of_triggered_tasks():
+    policy = AccessList(users=["CICSUSER", "PAYUSER", "BOB", "ALICE"], surrogates={"CICSUSER": ["BOB", "PAYUSER"]})
+    with region(security=policy) as reg:
+        reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+        expect_rule("SET-SURROGATE", reg.set_tdqueue, "PAYQ", atiuserid="ALICE")
+        expect_rule("SET-USERIDERR", reg.set_tdqueue, "PAYQ", atiuserid="NOBODY")
+        reg.set_tdqueue("PAYQ", atiuserid="BOB")
+        assert reg.inquire_tdqueue("PAYQ", "ATIUSERID").atiuserid == "BOB     "
+
+
+@pytest.mark.rule("API-NOTAUTH-FINAL-TARGET")
+def test_requests_on_an_alias_are_checked_on_the_final_target():
+    policy = AccessList(queues={"CICSUSER": {"PAYQ": Access.UPDATE}})
+    with region(security=policy) as reg:
+        reg.writeq_td("ALIA", b"x")
+        assert reg.readq_td("ALIA") == b"x"
+        expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "PHYQ", b"x")
+    with region(security=AccessList(queues={"CICSUSER": {"ALIA": Access.ALTER}})) as reg:
+        expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "ALIA", b"x")
