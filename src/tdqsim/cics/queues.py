@@ -88,6 +88,9 @@ class RemoteLink(Protocol):
             Condition: as the other region answered, or SYSIDERR when it cannot be reached.
         """
 
+    def leave(self) -> None:
+        """This region ends, or has failed: the link is gone."""
+
 
 class TdQueue:
     """What all kinds have.

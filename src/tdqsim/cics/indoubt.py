@@ -1,0 +1,357 @@
+"""Indoubt units of work: what becomes of one whose coordinator cannot be asked, and how that is put right later.
+
+A unit of work is indoubt from its prepare to its coordinator's decision. If the coordinator is lost in between, the
+attributes of the transaction and of every logically recoverable queue that was touched decide::
+
+    TRANSACTION WAIT   TDQUEUE WAIT of the queues   Outcome             Task's abend   Message
+    NO                 any                          ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
+    YES                a NO among them              ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
+    YES                all YES                      SHUNTED             ASP1           DFHAC2231
+
+(It waits only if all say YES: a choice, the manuals pull apart.) A shunted unit of work keeps its locks: retained on
+queues with WAITACTION(REJECT), active with WAITACTION(QUEUE). It ends when the link is back and the coordinator has
+been asked, by SET UOW, or when WAITTIME is over, then as ACTION says.
+
+A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
+HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported.
+
+Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW (IBM Docs); DFHAC2231-2233.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tdqsim.cics.conditions import Abend
+from tdqsim.cics.uow import UnitOfWork
+from tdqsim.errors import StoreDamaged, StoreError, TdqError
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = [
+    "OUTCOMES",
+    "Damage",
+    "Subordinate",
+    "commit_together",
+    "coordinator_lost",
+    "decision_of",
+    "decisions",
+    "force",
+    "heard",
+    "heuristics",
+    "resolve",
+    "resume",
+    "tell_participants",
+]
+
+SHUNT: Final = "SHUNTED"
+UNILATERAL: Final = "ACTION"
+
+OUTCOMES: Final[dict[tuple[str, bool], str]] = {
+    # (TRANSACTION WAIT, whether every queue says WAIT(YES)): what becomes of the unit of work
+    ("YES", True): SHUNT,
+    ("YES", False): UNILATERAL,
+    ("NO", True): UNILATERAL,
+    ("NO", False): UNILATERAL,
+}
+_ABENDS: Final = {  # outcome, ACTION: the task's abend and the message
+    (SHUNT, "COMMIT"): ("ASP1", "DFHAC2231"),
+    (SHUNT, "BACKOUT"): ("ASP1", "DFHAC2231"),
+    (UNILATERAL, "COMMIT"): ("ASPO", "DFHAC2232"),
+    (UNILATERAL, "BACKOUT"): ("ASPP", "DFHAC2233"),
+}
+_HEURISTIC: Final = {"COMMIT": Cvda.HEURCOMMIT, "BACKOUT": Cvda.HEURBACKOUT}
+_DECISIONS: Final = b"decided/"
+_HEURISTICS: Final = b"heur/"
+
+
+class Damage(NamedTuple):
+    """A unit of work that was decided here without its coordinator, and otherwise than that.
+
+    Attributes:
+        uow: its id here.
+        here: COMMIT or BACKOUT.
+        coordinator: the other one.
+    """
+
+    uow: bytes
+    here: str
+    coordinator: str
+
+
+class Subordinate:
+    """A region's part in a unit of work that somebody else coordinates: another region, or a program outside.
+
+    The states are those of :mod:`~tdqsim.cics.uow`. A middle region of a chain passes each phase on to the regions
+    behind it, and keeps their names, so that they hear the decision after a restart too.
+
+    Attributes:
+        uow: the unit of work here.
+        name: the coordinator's name for it.
+    """
+
+    __slots__ = ("name", "uow")
+
+    def __init__(self, uow: UnitOfWork, name: str, link: str = "") -> None:
+        self.uow = uow
+        self.name = name
+        uow.coordinator = name
+        uow.link = link
+
+    @property
+    def region(self) -> Region:
+        """Where it is."""
+        return self.uow.region
+
+    @property
+    def state(self) -> Cvda:
+        """UOWSTATE."""
+        return self.uow.state
+
+    def prepare(self) -> bool:
+        """Be able to do either; False when that cannot be promised: it has then been backed out.
+
+        Raises:
+            TdqError: it is not INFLIGHT.
+        """
+        uow = self.uow
+        if not _prepare_participants(uow):
+            self.region.back_out(uow)
+            return False
+        try:
+            uow.prepare()
+        except StoreError:
+            if not uow.ended:
+                self.region.back_out(uow)
+            return False
+        return True
+
+    def commit(self) -> None:
+        """The coordinator has decided: commit. Nothing happens when it is ended that way already."""
+        self._decided(commit=True)
+
+    def back_out(self) -> None:
+        """The coordinator has decided: back out. It may be INFLIGHT still."""
+        if self.uow.state is Cvda.INFLIGHT and not self.uow.ended:
+            self.region.back_out(self.uow)
+            return
+        self._decided(commit=False)
+
+    def _decided(self, *, commit: bool) -> None:
+        uow = self.uow
+        if uow.state in (Cvda.HEURCOMMIT, Cvda.HEURBACKOUT):
+            _compare(self.region, uow.id, commit=commit)
+            return
+        if uow.ended:
+            return
+        uow.decide(commit=commit)
+        tell_participants(uow, commit=commit)
+
+    def forget(self) -> None:
+        """The coordinator needs to know no more: a heuristic decision is no longer kept.
+
+        Raises:
+            TdqError: it has not been decided yet.
+        """
+        if not self.uow.ended:
+            raise TdqError(f"{self.uow.title} is {self.state.name}; only one that has been decided can be forgotten")
+        _forget(self.region, self.uow.id)
+
+    def lose_coordinator(self) -> Abend | None:
+        """The coordinator cannot be asked any more: back out when INFLIGHT, else as the table says.
+
+        Returns:
+            The abend of the task that is left behind; None when there was nothing in doubt.
+        """
+        uow = self.uow
+        if uow.ended or uow.waitstate is Cvda.SHUNTED:
+            return None
+        if uow.state is not Cvda.INDOUBT:
+            self.region.back_out(uow)
+            return None
+        return coordinator_lost(uow)
+
+
+def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
+    """Pass the decision on to the regions behind this one."""
+    for participant in uow.participants:
+        if commit:
+            participant.commit()
+        else:
+            participant.back_out()
+
+
+def _prepare_participants(uow: UnitOfWork) -> bool:
+    """Prepare everybody who takes part; their names are then those that must hear the decision."""
+    for participant in uow.participants:
+        if not participant.prepare():
+            return False
+    uow.decision = tuple(dict.fromkeys(participant.name for participant in uow.participants))
+    if uow.decision:
+        uow.at_harden.append(partial(keep_decision, uow))
+    return True
+
+
+def commit_together(uow: UnitOfWork) -> bool:
+    """The coordinator's syncpoint in two phases; False when somebody refused and all was backed out.
+
+    Raises:
+        StoreError: the decision could not be written; all was backed out.
+    """
+    if not _prepare_participants(uow):
+        uow.region.back_out(uow)
+        return False
+    try:
+        uow.commit()
+    except StoreError:
+        tell_participants(uow, commit=False)
+        raise
+    tell_participants(uow, commit=True)
+    return True
+
+
+def coordinator_lost(uow: UnitOfWork) -> Abend:
+    """End or shunt an indoubt unit of work by the table; the abend that its task gets."""
+    region = uow.region
+    all_wait = all(queue.wait == "YES" for queue in uow.work)
+    outcome = OUTCOMES["YES" if uow.wait else "NO", all_wait]
+    code, message = _ABENDS[outcome, uow.action]
+    inserts = {"transid": uow.transid, "abcode": code, "termid": uow.termid, "program": uow.transid}
+    if outcome == SHUNT:
+        uow.shunt(link=uow.link)
+        _start_waittime(uow)
+    else:
+        _decide_alone(uow, uow.action)
+    region.messages.write(message, **inserts)
+    return Abend(
+        code, detail=f"{uow.title}: the coordinator {uow.coordinator or '(unknown)'} was lost while it was indoubt"
+    )
+
+
+def _start_waittime(uow: UnitOfWork) -> None:
+    """Let WAITTIME end the wait of a shunted unit of work; it counts from when it was shunted."""
+    if uow.waittime is None:
+        return
+
+    def over() -> None:
+        if not uow.ended and uow.waitstate is Cvda.SHUNTED:
+            uow.region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
+            _decide_alone(uow, uow.action)
+
+    uow.region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
+
+
+def force(uow: UnitOfWork, how: str) -> None:
+    """SET UOW: decide a shunted unit of work without its coordinator.
+
+    Args:
+        uow: one that is shunted while indoubt.
+        how: COMMIT, BACKOUT, or FORCE, which is what ACTION of its transaction says.
+
+    Raises:
+        TdqError: it is in no state that allows it.
+    """
+    if uow.ended or uow.state is not Cvda.INDOUBT or uow.waitstate is not Cvda.SHUNTED:
+        raise TdqError(f"{uow.title} is {uow.state.name} {uow.waitstate.name}; it must be shunted while indoubt")
+    _decide_alone(uow, uow.action if how == "FORCE" else how)
+
+
+def _decide_alone(uow: UnitOfWork, how: str) -> None:
+    """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
+    region = uow.region
+    record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, "transid": uow.transid}
+    region.store.durable.put_meta(_HEURISTICS + uow.id, json.dumps(record).encode())
+    uow.decide(commit=how == "COMMIT")
+    tell_participants(uow, commit=how == "COMMIT")
+    uow.state = _HEURISTIC[how]
+    region.log.warning("unilateral_decision", uow=uow.id.hex().upper(), decision=how, coordinator=uow.coordinator)
+
+
+# -- what is kept for questions ---------------------------------------------------------------------------------------
+
+
+def _read(region: Region, key: bytes, value: bytes) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise StoreDamaged(f"{region.store.path}: the record {key!r} cannot be read: {error}") from error
+
+
+def keep_decision(uow: UnitOfWork) -> None:
+    """Put the decision to commit into the transaction that commits: who must still hear of it."""
+    uow.region.store.durable.put_meta(_DECISIONS + uow.id, json.dumps(uow.decision).encode())
+
+
+def heard(region: Region, uow_id: bytes, name: str) -> None:
+    """A region has heard the decision; when all have, it is forgotten."""
+    durable = region.store.durable
+    key = _DECISIONS + uow_id
+    value = durable.get_meta(key)
+    if value is None:
+        return
+    names = [each for each in _read(region, key, value) if each != name]
+    if names:
+        durable.put_meta(key, json.dumps(names).encode())
+    else:
+        durable.delete_meta(key)
+    region.force()
+
+
+def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
+    """The decisions to commit that are kept, and the connections whose regions have not heard them yet."""
+    found = region.store.durable.meta_items(_DECISIONS)
+    return {key[len(_DECISIONS) :]: tuple(_read(region, key, value)) for key, value in found}
+
+
+def decision_of(region: Region, uow_id: bytes) -> str:
+    """What became of a unit of work that this region coordinated: COMMIT, BACKOUT, or INDOUBT while undecided."""
+    if region.store.durable.get_meta(_DECISIONS + uow_id) is not None:
+        return "COMMIT"
+    return "INDOUBT" if uow_id in region.shunted or uow_id in region.units else "BACKOUT"
+
+
+def heuristics(region: Region) -> dict[bytes, dict[str, str]]:
+    """The decisions that were taken here without the coordinator, by unit of work."""
+    found = region.store.durable.meta_items(_HEURISTICS)
+    return {key[len(_HEURISTICS) :]: _read(region, key, value) for key, value in found}
+
+
+def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
+    """The coordinator's decision is known at last: report damage, and forget the heuristic one."""
+    record = heuristics(region).get(uow_id)
+    if record is None:
+        return
+    theirs = "COMMIT" if commit else "BACKOUT"
+    if record["state"] != theirs:
+        region.log.error("heuristic_damage", uow=uow_id.hex().upper(), here=record["state"], coordinator=theirs)
+        region.damage.append(Damage(uow_id, record["state"], theirs))
+    _forget(region, uow_id)
+
+
+def _forget(region: Region, uow_id: bytes) -> None:
+    region.store.durable.delete_meta(_HEURISTICS + uow_id)
+    region.force()
+
+
+def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
+    """End a unit of work as its coordinator says, now that it can be asked."""
+    uow = region.shunted.get(uow_id)
+    if uow is None:
+        _compare(region, uow_id, commit=commit)
+        return
+    uow.decide(commit=commit)
+    tell_participants(uow, commit=commit)
+
+
+def resume(region: Region) -> None:
+    """After a restart: decisions and WAITTIME go on, and ids that others may ask about are not given again."""
+    for uow in tuple(region.shunted.values()):
+        if uow.decision:
+            uow.at_harden.append(partial(keep_decision, uow))
+        _start_waittime(uow)
+    for uow_id in (*decisions(region), *heuristics(region)):
+        region.uow_seen(uow_id)

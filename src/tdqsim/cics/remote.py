@@ -1,0 +1,484 @@
+"""Function shipping: requests for queues of another region, and the part they take in the requester's unit of work.
+
+A :class:`Link` joins two regions. What goes over it are messages, and each has a name (:data:`STEPS`), so that a test
+can take the link away at any of them. A :class:`RemoteSystem` is one region's view of the link: remote queues and SYSID
+send their requests through it. In the other region a *mirror* task carries them out; it ends with its reply, unless it
+has touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
+requester's syncpoint, which drives it in two phases (the requester decides)::
+
+    requester (coordinator)                    mirror (subordinate)
+    PREPARE  ------------------------------->  INFLIGHT -> INDOUBT, everything on the store
+             <-------------------------------  VOTE
+    decides, writes the decision
+    COMMIT   ------------------------------->  INDOUBT -> committed
+             <-------------------------------  COMMITTED, and the decision is forgotten
+
+When the link goes away the mirror of an INFLIGHT unit of work backs out; an INDOUBT one goes on as
+:mod:`~tdqsim.cics.indoubt` says. The requester, if it had not decided, backs out (no decision on record means backout);
+if it had, it keeps the decision until the link is back and the other region has heard it.
+
+Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs); the mirror's
+life, two phases and daisy chains are general CICS knowledge (unconfirmed for transient data).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tdqsim.cics.conditions import Abend, Condition
+from tdqsim.cics.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
+from tdqsim.cics.task import Task
+from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow import UnitOfWork
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["STEPS", "Branch", "Link", "LinkDown", "Mirror", "MirrorTask", "RemoteSystem"]
+
+STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
+"""The messages that go over a link, in the order of a distributed unit of work."""
+
+_MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
+_LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
+_SHIPPED: Final = frozenset(
+    {
+        Resp.INVREQ, Resp.IOERR, Resp.NOSPACE, Resp.NOTOPEN, Resp.LENGERR, Resp.QZERO, Resp.QBUSY, Resp.QIDERR,
+        Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED,
+    }
+)  # fmt: skip
+"""What the other region can answer; anything else arrives as ISCINVREQ."""
+
+
+class LinkDown(TdqError):
+    """A message could not be sent or answered: the link is gone."""
+
+
+class Link:
+    """What joins two regions. It can be cut, also at a given message, and restored.
+
+    Attributes:
+        ends: the two regions' views of it.
+        acquired: whether messages get through.
+    """
+
+    def __init__(self, one: Region, name_in_one: str, other: Region, name_in_other: str) -> None:
+        self.acquired = True
+        self._cut_at: str | None = None
+        self._passes = 0
+        here, there = RemoteSystem(self, one, name_in_one), RemoteSystem(self, other, name_in_other)
+        here.far, there.far = there, here
+        self.ends = (here, there)
+
+    def __repr__(self) -> str:
+        one, other = self.ends
+        return f"<Link {one.region.applid} {other.region.applid} {'acquired' if self.acquired else 'released'}>"
+
+    def cut(self) -> None:
+        """Take the link away: both ends notice at once. Nothing happens when it is cut already."""
+        if not self.acquired:
+            return
+        self.acquired = False
+        self._cut_at = None
+        for end in self.ends:
+            if not end.region.closed:
+                end.lost()
+
+    def cut_at(self, step: str, *, nth: int = 1) -> None:
+        """Take the link away when a message is sent the next time, or the nth time; the message is lost.
+
+        Args:
+            step: one of :data:`STEPS`.
+            nth: 1 for the next such message.
+
+        Raises:
+            ValueError: there is no such message.
+        """
+        if step not in STEPS or nth < 1:
+            raise ValueError(f"{step!r} ({nth}): allowed are {', '.join(STEPS)}, and 1 or more")
+        self._cut_at, self._passes = step, nth
+
+    def restore(self) -> None:
+        """Bring the link back: both regions resynchronise what they were in doubt about."""
+        if self.acquired or any(end.region.closed for end in self.ends):
+            return
+        self.acquired = True
+        for end in self.ends:
+            end.resynchronise()
+
+    def carry(self, step: str) -> None:
+        """Send a message.
+
+        Raises:
+            LinkDown: it did not get through.
+        """
+        if self.acquired and step == self._cut_at:
+            self._passes -= 1
+            if not self._passes:
+                self.cut()
+        if not self.acquired:
+            raise LinkDown(f"{self!r}: {step} did not get through")
+
+
+class MirrorTask(Task):
+    """A task that carries out requests of another region.
+
+    Attributes:
+        hops: how many regions the request has come through.
+    """
+
+    __slots__ = ("hops",)
+
+    hops: int
+
+
+class Branch:
+    """Another region's part in a unit of work of this region: the participant that a syncpoint drives.
+
+    Attributes:
+        name: the connection to that region.
+    """
+
+    __slots__ = ("_key", "_lost", "_system", "_uow", "name", "waiter")
+
+    def __init__(self, system: RemoteSystem, uow: UnitOfWork) -> None:
+        self.name = system.name
+        self.waiter: Strand | None = None
+        self._system = system
+        self._uow = uow
+        self._key = system.name_of(uow)
+        self._lost = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the unit of work can only be backed out."""
+        return self._lost
+
+    @property
+    def mirror(self) -> Mirror | None:
+        """What does the work over there; None before the first request and after the end."""
+        return self._system.far.mirrors.get(self._key)
+
+    def link_lost(self) -> None:
+        """The link went away with the unit of work unfinished: it can only be backed out now."""
+        self._lost = True
+        if self.waiter is not None:
+            self.waiter.cancel(LinkDown(f"{self._system.link!r}: the request was under way"))
+
+    def ship(self, task: Task, request: _Request) -> bytes:
+        """Send a request and give its reply.
+
+        Raises:
+            Condition: the other region's answer.
+            LinkDown: the request or its answer was lost.
+        """
+        if self._lost:
+            raise LinkDown(f"{self._system.link!r}: it was lost during this unit of work")
+        link, far = self._system.link, self._system.far
+        link.carry("REQUEST")
+        self.waiter = task.region.dispatcher.current
+        try:
+            return far.perform(self._key, task, request)
+        finally:
+            self.waiter = None
+            self._answered()
+
+    def _answered(self) -> None:
+        try:
+            self._system.link.carry("REPLY")
+        except LinkDown:
+            self._lost = True
+            raise
+
+    def prepare(self) -> bool:
+        """See :class:`~tdqsim.cics.uow.Participant`."""
+        if self._lost:
+            return False
+        link, far = self._system.link, self._system.far
+        try:
+            link.carry("PREPARE")
+            vote = far.prepare(self._key)
+            link.carry("VOTE")
+        except LinkDown:
+            return False
+        return vote
+
+    def commit(self) -> None:
+        """See :class:`~tdqsim.cics.uow.Participant`. A decision that is not heard is kept for the link's return."""
+        link, far = self._system.link, self._system.far
+        self._system.branches.pop(self._uow.id, None)
+        try:
+            link.carry("COMMIT")
+            far.decided(self._key, commit=True)
+            link.carry("COMMITTED")
+        except LinkDown:
+            return
+        heard(self._system.region, self._uow.id, self.name)
+
+    def back_out(self) -> None:
+        """See :class:`~tdqsim.cics.uow.Participant`. That nothing is on record says backout to whoever asks later."""
+        link, far = self._system.link, self._system.far
+        self._system.branches.pop(self._uow.id, None)
+        if self._lost:
+            return
+        try:
+            link.carry("BACKOUT")
+            far.decided(self._key, commit=False)
+            link.carry("BACKED_OUT")
+        except LinkDown:
+            return
+
+
+class _Request(NamedTuple):
+    """A request as it goes over the link: plain values, so that it can go over a network too."""
+
+    command: str
+    queue: str
+    data: bytes
+    nosuspend: bool
+    userid: str
+    transid: str
+    hops: int
+
+
+class Mirror:
+    """The mirror task of one distributed unit of work, and its part of that."""
+
+    __slots__ = ("part", "task")
+
+    def __init__(self, task: MirrorTask) -> None:
+        self.task = task
+        self.part: Subordinate | None = None
+
+
+class RemoteSystem:
+    """One region's view of a link: where its requests go out, and where the other's mirror tasks are.
+
+    Attributes:
+        link: the link.
+        region: whose view it is.
+        name: the connection's name in this region, 1 to 4 characters.
+        far: the other end.
+        branches: units of work of this region in which the other one takes part.
+        mirrors: mirror tasks here, by the other region's name for their unit of work.
+    """
+
+    far: RemoteSystem
+
+    def __init__(self, link: Link, region: Region, name: str) -> None:
+        self.link = link
+        self.region = region
+        self.name = name
+        self.branches: dict[bytes, Branch] = {}
+        self.mirrors: dict[str, Mirror] = {}
+
+    def __repr__(self) -> str:
+        return f"<RemoteSystem {self.name} of {self.region.applid}>"
+
+    def name_of(self, uow: UnitOfWork) -> str:
+        """How the other region knows a unit of work of this one."""
+        return f"{self.region.applid}.{uow.id.hex().upper()}"
+
+    # -- requests go out ------------------------------------------------------------------------------------------
+
+    def ship(
+        self,
+        task: Task,
+        command: str,
+        queue: str,
+        *,
+        data: bytes = b"",
+        length: int | None = None,  # noqa: ARG002  (the whole record comes back, whatever the requester's area)
+        nosuspend: bool = False,
+    ) -> bytes:
+        """See :class:`~tdqsim.cics.queues.RemoteLink`."""
+        hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
+        if hops > _LONGEST_CHAIN:
+            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {_LONGEST_CHAIN} regions already")
+        self._check_service()
+        request = _Request(command, queue, data, nosuspend, task.userid, task.transid, hops)
+        uow = task.uow
+        branch = self.branches.get(uow.id) or Branch(self, uow)
+        try:
+            return branch.ship(task, request)
+        except LinkDown as error:
+            raise Condition(Resp.SYSIDERR, detail=str(error)) from error
+        finally:
+            self._keep(uow, branch)
+
+    def _check_service(self) -> None:
+        connection = self.region.connections.get(self.name)
+        if connection is not None and connection.inservice != "YES":
+            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is not in service")
+        if not self.link.acquired:
+            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
+
+    def _keep(self, uow: UnitOfWork, branch: Branch) -> None:
+        """A branch with something to commit takes part in the syncpoint; so does one that was lost."""
+        if uow.id not in self.branches and (branch.mirror is not None or branch.is_lost):
+            self.branches[uow.id] = branch
+            uow.participants.append(branch)
+
+    def leave(self) -> None:
+        """See :class:`~tdqsim.cics.queues.RemoteLink`."""
+        self.link.cut()
+
+    # -- requests come in -----------------------------------------------------------------------------------------
+
+    def perform(self, key: str, requester: Task, request: _Request) -> bytes:
+        """Carry out a request of the other region.
+
+        Raises:
+            Condition: what the requester is told.
+            Abend: the requester's own wait came to its end here.
+        """
+        mirror = self.mirrors.get(key) or self._attach(key, requester, request)
+        task = mirror.task
+        task.hops = request.hops
+        task.dtimout_ns = requester.dtimout_ns
+        try:
+            return _do(task, request)
+        except Condition as condition:
+            if condition.resp in _SHIPPED:
+                raise _copy(condition) from condition
+            raise Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}") from condition
+        except (Abend, LinkDown, RegionClosed, WouldWaitForever):
+            raise  # the requester's own wait came to its end, as it would have at home
+        except TdqError as error:
+            raise Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {error}") from error
+        finally:
+            self._release_if_idle(key, mirror)
+
+    def _attach(self, key: str, requester: Task, request: _Request) -> Mirror:
+        region = self.region
+        if region.closed:
+            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
+        task = MirrorTask(region, region.next_task_number(), _MIRROR, self._userid(request), startcode="S")
+        task.outside = False
+        task.hops = request.hops
+        task.strand = requester.strand
+        region.tasks[task.number] = task
+        mirror = self.mirrors[key] = Mirror(task)
+        return mirror
+
+    def _userid(self, request: _Request) -> str:
+        connection = self.region.connections.get(self.name)
+        if connection is None or connection.attachsec == "LOCAL":
+            return (connection.securityname if connection is not None else "") or self.region.default_user
+        return request.userid
+
+    def _release_if_idle(self, key: str, mirror: Mirror) -> None:
+        """A mirror that has touched nothing recoverable ends with its reply."""
+        task = mirror.task
+        if task.has_uow:
+            uow = task.uow
+            if uow.locks or uow.work or uow.physical or uow.participants:
+                if mirror.part is None or mirror.part.uow is not uow:
+                    mirror.part = Subordinate(uow, key, self.name)
+                return
+        self._end(key, mirror, normal=True)
+
+    def _end(self, key: str, mirror: Mirror, *, normal: bool) -> None:
+        self.mirrors.pop(key, None)
+        mirror.task.end(normal=normal)
+
+    # -- the end of the unit of work ------------------------------------------------------------------------------
+
+    def prepare(self, key: str) -> bool:
+        """Prepare the mirror's part; a mirror that is gone has nothing to promise."""
+        mirror = self.mirrors.get(key)
+        if mirror is None or mirror.part is None:
+            return False
+        vote = mirror.part.prepare()
+        if not vote:
+            self._end(key, mirror, normal=False)
+        return vote
+
+    def decided(self, key: str, *, commit: bool) -> None:
+        """The other region's unit of work is decided."""
+        mirror = self.mirrors.get(key)
+        if mirror is None or mirror.part is None:
+            uow = self._shunted(key)
+            if uow is not None:
+                resolve(self.region, uow, commit=commit)
+            return
+        mirror.task.detach_uow()
+        if commit:
+            mirror.part.commit()
+        else:
+            mirror.part.back_out()
+        self._end(key, mirror, normal=True)
+
+    def _shunted(self, key: str) -> bytes | None:
+        """The id here of a unit of work that waits for the other region's decision, or was decided without it."""
+        for uow in self.region.shunted.values():
+            if uow.coordinator == key:
+                return uow.id
+        return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
+
+    # -- the link goes and comes ----------------------------------------------------------------------------------
+
+    def lost(self) -> None:
+        """The link is gone: what was in flight over it is backed out, what was in doubt waits or is decided alone."""
+        for branch in tuple(self.branches.values()):
+            branch.link_lost()
+        for key, mirror in tuple(self.mirrors.items()):
+            abend = None
+            if mirror.part is not None:
+                mirror.task.detach_uow()
+                abend = mirror.part.lose_coordinator()
+            mirror.task.abcode = abend.code if abend is not None else ""
+            self._end(key, mirror, normal=False)
+
+    def resynchronise(self) -> None:
+        """The link is back: ask the other region what this one has in doubt, and tell it what it has not heard."""
+        far = self.far
+        if self.region.closed or far.region.closed:
+            return
+        for uow in tuple(self.region.shunted.values()):
+            if uow.link == self.name and uow.coordinator.startswith(f"{far.region.applid}."):
+                self._ask(uow.id, uow.coordinator)
+        for uow_id, kept in heuristics(self.region).items():
+            if kept["link"] == self.name:
+                self._ask(uow_id, kept["coordinator"])
+        for uow_id, names in decisions(self.region).items():
+            if self.name in names and uow_id not in self.branches:
+                far.decided(f"{self.region.applid}.{uow_id.hex().upper()}", commit=True)
+                heard(self.region, uow_id, self.name)
+
+    def _ask(self, uow_id: bytes, key: str) -> None:
+        theirs = bytes.fromhex(key.rpartition(".")[2])
+        if theirs in self.far.branches:
+            return  # the other region is still at it, and will say
+        decision = decision_of(self.far.region, theirs)
+        if decision != "INDOUBT":
+            resolve(self.region, uow_id, commit=decision == "COMMIT")
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Regions behind this one may have waited for the same answer."""
+        for system in tuple(self.region.links.values()):
+            if isinstance(system, RemoteSystem) and system is not self and system.link.acquired:
+                system.resynchronise()
+                system.far.resynchronise()
+
+
+def _do(task: MirrorTask, request: _Request) -> bytes:
+    record = b""
+    if request.command == "READQ TD":
+        record = task.readq_td(request.queue, nosuspend=request.nosuspend, nohandle=True)
+    elif request.command == "WRITEQ TD":
+        task.writeq_td(request.queue, request.data, nohandle=True)
+    else:
+        task.deleteq_td(request.queue, nohandle=True)
+    if task.eib.eibresp is not Resp.NORMAL:
+        assert task.condition is not None, task
+        raise task.condition
+    return record
+
+
+def _copy(condition: Condition) -> Condition:
+    """The same answer as the requester sees it: its own command and name are filled in there."""
+    return Condition(condition.resp, condition.resp2, condition.detail, data=condition.data, length=condition.length)
