@@ -40,6 +40,7 @@ def test_a_plain_definition():
     [
         "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(EXTRA) RECORDFORMAT(VARIABLE) DESCRIPTION(x) DISPOSITION(MOD)",
         "Define TDq(Q1) G(G) TYPE(E) RECORDF(V) DES(x) DISP(M)",
+        "USERDEFINE TDQ(Q1) GROUP(G) TYPE(E) RECORDF(V) DESC(x) DISP(M)",
         "DEF TDQU(Q1)TYPE(Ext)DESC(x)\nRECORDFORM(var) DISPOS(mod)\n\n    GROUP(G)",
     ],
 )

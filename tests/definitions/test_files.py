@@ -172,6 +172,15 @@ def test_loading_files_and_folders(tmp_path):
     assert [queue.name for queue in load_definitions(tmp_path / "b.yaml").tdqueues] == ["QB"]
 
 
+def test_a_folder_without_definitions(tmp_path):
+    with pytest.raises(DefinitionError, match="it holds no"):
+        load_definitions(tmp_path)
+
+
+def test_definitions_can_be_members_of_sets():
+    assert len({*parse_definitions(GROUP).resources, *parse_definitions(GROUP).resources}) == 5
+
+
 def test_all_files_are_read_before_the_error(tmp_path):
     (tmp_path / "a.yaml").write_text("group: toolongname\n")
     (tmp_path / "b.yaml").write_bytes(b"group: A\n# \xff\n")

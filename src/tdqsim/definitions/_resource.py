@@ -52,6 +52,9 @@ class Resource(BaseModel):
     changeagrel: Annotated[str, Name(4, blank=True)] = ""
     without_effect: Mapping[str, str] = Field(default_factory=dict, exclude=True)
 
+    def __hash__(self) -> int:
+        return hash((self.kind, self.group, self.resource_name))
+
     @property
     def resource_name(self) -> str:
         """The name under which it is installed; unique within its kind."""

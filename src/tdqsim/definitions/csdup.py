@@ -24,7 +24,7 @@ _SEQUENCE = re.compile(r"[A-Z0-9 ]*[0-9][A-Z0-9 ]*", re.ASCII)
 _INSTREAM = re.compile(r"//\S{0,17}\s+DD\s+(\*|DATA)([,\s].*)?", re.ASCII)
 _DELIMITER = re.compile(r"DLM='?([^',\s]{2})", re.ASCII)
 _STEP = re.compile(r"//\S{0,17}\s+EXEC\s+(PGM=(?P<program>\w+))?", re.ASCII)
-_DEFINE_LINE = re.compile(r"\s*(?:DEFINE|DEF|DEFI|DEFIN)\s+[A-Za-z]\w*\s*\(", re.ASCII | re.IGNORECASE)
+_DEFINE_LINE = re.compile(r"\s*(?:USERDEFINE|DEFINE|DEF|DEFI|DEFIN)\s+[A-Za-z]\w*\s*\(", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _STRANGE = re.compile(r"[^A-Za-z_]++")
 _QUOTED = re.compile(r"\s*'((?:[^']|'')*+)'\s*\)", re.ASCII)
@@ -116,9 +116,9 @@ def _verbs() -> frozenset[str]:
 
 
 def _verb(word: str) -> str | None:
-    """The command that a word is; DEF and longer beginnings are DEFINE."""
+    """The command that a word is; DEF and longer beginnings are DEFINE, and so is USERDEFINE."""
     upper = word.upper()
-    if len(upper) >= 3 and "DEFINE".startswith(upper):
+    if (len(upper) >= 3 and "DEFINE".startswith(upper)) or upper == "USERDEFINE":
         return "DEFINE"
     return upper if upper in _verbs() else None
 

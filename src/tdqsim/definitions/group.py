@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from errno import ENOENT
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -192,22 +193,33 @@ def load_definitions(*paths: Path | str) -> Definitions:
     """
     entries: list[Entry] = []
     problems: list[Problem] = []
-    for path in _files(paths):
+    for path in map(Path, paths):
         try:
-            entries += parse_definitions(read_text(path), file=str(path)).entries
-        except DefinitionError as error:
-            problems += error.problems
+            for file in _files(path):
+                entries += _load_one(file, problems)
+        except OSError as error:
+            problems.append(Problem(str(path), 0, "", "", "", f"cannot be read: {error.strerror}"))
     if problems:
         raise DefinitionError(problems)
     return Definitions(tuple(entries))
 
 
-def _files(paths: Iterable[Path | str]) -> Iterator[Path]:
-    for path in map(Path, paths):
-        if path.is_dir():
-            yield from sorted(child for child in path.iterdir() if child.suffix in _YAML_SUFFIXES and child.is_file())
-        else:
-            yield path
+def _load_one(file: Path, problems: list[Problem]) -> tuple[Entry, ...]:
+    try:
+        return parse_definitions(read_text(file), file=str(file)).entries
+    except DefinitionError as error:
+        problems += error.problems
+        return ()
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the YAML files of a folder; a folder without any is a mistake."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(child for child in path.iterdir() if child.suffix in _YAML_SUFFIXES and child.is_file())
+    if not found:
+        raise FileNotFoundError(ENOENT, f"it holds no {' or '.join(_YAML_SUFFIXES)} file", str(path))
+    return found
 
 
 def read_text(path: Path) -> str:
