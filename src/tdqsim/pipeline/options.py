@@ -62,6 +62,7 @@ class QsamOptions:
     ignore_file_size: bool = False
     split_bytes: int = 32 * 1024 * 1024
     splittable: bool = True
+    push_filters: bool = False
     output: str = "file"
     null_strings_as_spaces: bool = False
     null_display_as_zeros: bool = False
@@ -138,6 +139,7 @@ class _Options:
             ignore_file_size=self.flag("debug_ignore_file_size"),
             split_bytes=max(self.number("input_split_size_mb"), 1) << 20,
             splittable=self.flag("enable_indexes"),
+            push_filters=self.flag("push_filters"),
             output=self.choice("output", ("file", "directory")),
             null_strings_as_spaces=self.flag("write_null_strings_as_spaces"),
             null_display_as_zeros=self.flag("write_null_display_numbers_as_zeros"),

@@ -66,7 +66,8 @@ class QsamDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
-        return QsamReader(self._checked(), schema)
+        options = self._checked()
+        return QsamFilteringReader(options, schema) if options.push_filters else QsamReader(options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of one data set, or of a part for each partition."""
@@ -92,15 +93,6 @@ class QsamReader(DataSourceReader):
             if mine.type != theirs.type:
                 raise DatasetError(f"column {mine.name} is {theirs.type} in the schema given, and {mine.type} by its layout")
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Comparisons of a column with values leave records out early; Spark checks all of them again."""
-        for item in filters:
-            operation = _OPERATIONS.get(type(item))
-            attribute = getattr(item, "attribute", ())
-            if operation is not None and len(attribute) == 1:
-                self.filters.append((attribute[0], operation, getattr(item, "value", None)))
-        return filters
-
     def partitions(self) -> Sequence[InputPartition]:
         """One partition for each part of each file."""
         return [_SplitPartition(split) for split in plan(self.options)]
@@ -109,6 +101,22 @@ class QsamReader(DataSourceReader):
         """The record batches of one part."""
         predicates = [(name, _predicate(operation, value)) for name, operation, value in self.filters]
         return SplitReader(self.options, self.columns, predicates).read(partition.value)
+
+
+class QsamFilteringReader(QsamReader):
+    """A reader that leaves records out early. Only on demand (``push_filters``): Spark up to 4.3 refuses a reader with
+    ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off, and where it is on keeps the filters of a DataFrame's
+    first query for its later ones, which then miss records.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Comparisons of a column with values leave records out early; Spark checks all of them again."""
+        for item in filters:
+            operation = _OPERATIONS.get(type(item))
+            attribute = getattr(item, "attribute", ())
+            if operation is not None and len(attribute) == 1:
+                self.filters.append((attribute[0], operation, getattr(item, "value", None)))
+        return filters
 
 
 _OPERATIONS: dict[type[Filter], str] = {

@@ -1,0 +1,275 @@
+"""Reading data sets part by part, without Spark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.errors import ConversionError, DatasetError, LayoutError, TdqError
+from tdqsim.pipeline.frames import walk_for
+from tdqsim.pipeline.options import known_options, options_page, read_options
+from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import plan
+from tdqsim.pipeline.writer import PartWriter, commit_parts
+
+COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 TEXT PIC X(14)."
+FORMATS = {
+    "F": Dcb(RecordFormat.F, lrecl=20), "FB": Dcb(RecordFormat.FB, lrecl=20, blksize=200), "V": Dcb(RecordFormat.RDW),
+    "VB": Dcb(RecordFormat.VB, lrecl=84, blksize=200), "VS": Dcb(RecordFormat.VS, lrecl=84, blksize=30),
+    "VBS": Dcb(RecordFormat.VBS, lrecl=84, blksize=50), "D": Dcb(RecordFormat.LF), "U": Dcb(RecordFormat.U),
+}  # fmt: skip
+
+
+def records(count=2000, kinds="CP"):
+    for number in range(count):
+        yield f"{kinds[number % len(kinds)]}{number:05d}text {number % 97:9d}".encode("cp037")
+
+
+def options(path, record_format="FB", **more):
+    given = {"path": str(path), "copybook_contents": COPYBOOK, "record_format": record_format, **more}
+    if record_format == "U":
+        given["block_length"] = "20"
+    if record_format == "D":
+        given |= {"encoding": "ebcdic"}
+    return read_options(given)
+
+
+def table(chosen, columns=None, split_bytes=None, predicates=()):
+    if split_bytes:
+        object.__setattr__(chosen, "split_bytes", split_bytes)
+    reader = SplitReader(chosen, columns, predicates)
+    splits = plan(chosen)
+    return pa.Table.from_batches([batch for split in splits for batch in reader.read(split)], reader.schema), splits
+
+
+@pytest.mark.parametrize("record_format", FORMATS)
+def test_every_record_format_in_parts(tmp_path, record_format):
+    path = tmp_path / "data"
+    # A file of undefined records keeps no block boundaries, so none is written by the data sets' own writer.
+    write_records(path, records(), FORMATS["F" if record_format == "U" else record_format])
+    chosen = options(path, record_format, generate_record_id="true", generate_record_bytes="true", with_record_offset_col="OFFSET", with_input_file_name_col="FILE")
+    found, splits = table(chosen, split_bytes=3000)
+    assert len(splits) > 5
+    assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(2000))
+    assert found["Record_Bytes"].to_pylist() == list(records())
+    assert set(found["Record_Byte_Length"].to_pylist()) == {20}
+    assert set(found["FILE"].to_pylist()) == {str(path)}
+    data, offsets = path.read_bytes(), found["OFFSET"].to_pylist()
+    assert data[offsets[7] : offsets[7] + 6] == "P00007".encode("cp037")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=80), st.sampled_from(["V", "VB", "VBS"]), st.integers(20, 400))
+def test_variable_records_come_back_whatever_the_parts(tmp_path_factory, given_records, record_format, size):
+    path = tmp_path_factory.mktemp("v") / "data"
+    write_records(path, given_records, FORMATS[record_format])
+    chosen = read_options({"path": str(path), "record_format": record_format, "generate_record_id": "true"})
+    found, _ = table(chosen, split_bytes=size)
+    assert found["Record_Bytes"].to_pylist() == given_records
+    assert found["Record_Id"].to_pylist() == list(range(len(given_records)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=300), st.sampled_from([*FORMATS, "nl", "crlf"]))
+def test_any_bytes_are_records_or_a_clear_error(data, record_format):
+    given_options = {"record_format": "D" if record_format in ("nl", "crlf") else record_format, "record_length": "7", "block_length": "9"}
+    if record_format in ("nl", "crlf"):
+        given_options["line_separator"] = record_format
+    try:
+        frames = walk_for(read_options(given_options))(np.frombuffer(data, np.uint8), True)
+    except DatasetError as error:
+        assert "at offset" in str(error)
+        return
+    assert (frames.lengths >= 0).all()
+    assert (frames.starts + frames.lengths <= len(frames.data)).all()
+
+
+@pytest.mark.parametrize(
+    ("record_format", "change", "words"),
+    [
+        ("F", lambda data: data[:-3], "the last 17 bytes are no whole record of 20 bytes"),
+        ("VB", lambda data: b"\x00\x02" + data[2:], "no block descriptor word"),
+        ("VB", lambda data: data[:4] + b"\x7f\xff" + data[6:], "does not fit the"),
+        ("VB", lambda data: data[:-3], "cut short"),
+        ("V", lambda data: b"\x00\x01" + data[2:], "no record descriptor word"),
+        ("V", lambda data: data[:-3], "cut short"),
+        ("VBS", lambda data: data[:6] + b"\x02" + data[7:], "segment of a spanned record is missing"),
+    ],
+)
+def test_lying_lengths_name_file_and_offset(tmp_path, record_format, change, words):
+    path = tmp_path / "data"
+    write_records(path, records(30), FORMATS[record_format])
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(DatasetError) as caught:
+        table(options(path, record_format))
+    assert str(caught.value).startswith(f"{path}: at offset ")
+    assert words in str(caught.value)
+
+
+def test_descriptor_words_as_cobrix_has_them(tmp_path):
+    path = tmp_path / "little"
+    path.write_bytes(b"".join(b"\x00\x00" + len(r).to_bytes(2, "little") + r for r in records(5)))
+    found, _ = table(options(path, "V", is_rdw_big_endian="false", is_rdw_part_of_record_length="false"))
+    assert found["ID"].to_pylist() == [0, 1, 2, 3, 4]
+    path.write_bytes(b"".join((len(r) + 4).to_bytes(2, "big") + b"\x00\x00" + r for r in records(5)))
+    assert table(options(path, "V", rdw_adjustment="-4"))[0].num_rows == 5
+
+
+def test_files_directories_globs_and_hidden_files(tmp_path):
+    for name in ("b", "a", "_skip", ".skip"):
+        write_records(tmp_path / name, records(3), FORMATS["FB"])
+    (tmp_path / "sub").mkdir()
+    write_records(tmp_path / "sub" / "c", records(2), FORMATS["FB"])
+    found, _ = table(options(tmp_path, generate_record_id="true"))
+    assert found["File_Id"].to_pylist() == [0] * 3 + [1] * 3 + [2] * 2
+    assert table(options(tmp_path / "[ab]"))[0].num_rows == 6
+    assert table(read_options({"data_paths": f"{tmp_path}/a,{tmp_path}/sub", "copybook_contents": COPYBOOK}))[0].num_rows == 5
+    with pytest.raises(DatasetError, match="no such file"):
+        table(options(tmp_path / "none"))
+
+
+def test_headers_trailers_and_offsets(tmp_path):
+    text = f"01 H. 05 A PIC X(7). {COPYBOOK} 01 T. 05 B PIC X(3)."
+    path = tmp_path / "data"
+    path.write_bytes(b"HHHHHHH" + b"".join(b"<<" + r + b">" for r in records(10)) + b"TTT")
+    chosen = read_options({
+        "path": str(path), "copybook_contents": text, "record_header_name": "H", "record_trailer_name": "T",
+        "record_start_offset": "2", "record_end_offset": "1",
+    })  # fmt: skip
+    assert table(chosen)[0]["ID"].to_pylist() == list(range(10))
+
+
+SEGMENTS = """01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 BODY PIC X(14). 05 COMPANY REDEFINES BODY. 10 NAME PIC X(14).
+              05 PERSON REDEFINES BODY. 10 FIRST PIC X(4). 10 NUMBER-OF PIC 9(10)."""
+
+
+def test_segments(tmp_path):
+    path = tmp_path / "data"
+    write_records(path, records(6), FORMATS["VB"])
+    base = {"path": str(path), "copybook_contents": SEGMENTS, "record_format": "VB", "segment_field": "KIND"}
+    found, _ = table(read_options(base | {"segment_filter": "P", "generate_record_id": "true"}))
+    assert found["Record_Id"].to_pylist() == [1, 3, 5]
+    found, _ = table(read_options(base | {"redefine_segment_id_map:0": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => P,X"}))
+    assert [row is None for row in found["COMPANY"].to_pylist()] == [False, True] * 3
+    assert found["PERSON"].to_pylist()[1] == {"FIRST": "text", "NUMBER_OF": 1}
+
+
+@pytest.mark.parametrize(("expression", "mapping"), [("LEN", ""), ("LEN * 2 - LEN", ""), ("TAG", '{"A": 6, "_": 8}')])
+def test_length_fields(tmp_path, expression, mapping):
+    path = tmp_path / "data"
+    path.write_bytes("A06abcB08abcdeA06xyz".encode("cp037"))
+    given_options = {"path": str(path), "copybook_contents": "01 R. 05 TAG PIC X. 05 LEN PIC 99. 05 T PIC X(9).", "record_length_field": expression}
+    if mapping:
+        given_options["record_length_map"] = mapping
+    assert table(read_options(given_options))[0]["T"].to_pylist() == ["abc", "abcde", "xyz"]
+
+
+def test_modes(tmp_path):
+    path = tmp_path / "data"
+    bad = [*records(3), "C0?x?1text".encode("cp037").ljust(20, b"\x40"), *records(2)]
+    write_records(path, bad, FORMATS["FB"])
+    found, _ = table(options(path, generate_corrupt_fields="true"))
+    assert found["ID"].to_pylist() == [0, 1, 2, None, 0, 1]
+    assert found["_corrupt_fields"].to_pylist()[3] == [{"field_name": "ID", "raw_value": "0?x?1".encode("cp037"), "offset": 1}]
+    assert table(options(path, mode="dropmalformed"))[0].num_rows == 5
+    with pytest.raises(ConversionError, match=r"data: record 4, record at offset 60: field ID X'F06FA76FF1' at offset 1"):
+        table(options(path, mode="failfast"))
+    assert table(options(path, mode="failfast"), ["TEXT"])[0].num_rows == 6
+
+
+def test_wanted_columns_and_predicates(tmp_path):
+    path = tmp_path / "data"
+    write_records(path, records(10), FORMATS["VB"])
+    import pyarrow.compute as pc
+
+    found, _ = table(options(path, "VB"), ["ID"], predicates=[("KIND", lambda values: pc.equal(values, "P"))])
+    assert found.to_pydict() == {"ID": [1, 3, 5, 7, 9]}
+    with pytest.raises(DatasetError, match="no column 'NOPE'"):
+        table(options(path, "VB"), ["NOPE"])
+
+
+def test_records_of_other_lengths_are_passed_over(tmp_path):
+    path = tmp_path / "data"
+    write_records(path, [*records(2), b"\xc3\xf0", *records(1)], FORMATS["VB"])
+    assert table(options(path, "VB", minimum_record_length="3"))[0].num_rows == 3
+    assert table(options(path, "VB", maximum_record_length="3"))[0].num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("given_options", "words"),
+    [
+        ({"copybok": "x"}, "copybok is not known"),
+        ({"record_extractor": "x"}, "record_extractor is not supported: use record_length_field"),
+        ({"record_format": "Q"}, "must be one of F, FB, V"),
+        ({"mode": "lenient"}, "permissive, dropmalformed, failfast"),
+        ({"generate_record_id": "yes"}, "true or false"),
+        ({"record_length": "-1"}, "whole number"),
+        ({"copybook": "a", "copybook_contents": "b"}, "exclude each other"),
+        ({"copybook": "/nonexistent/book.cpy"}, "book.cpy"),
+        ({"copybook_contents": "01 R. 05 A PIC Q."}, "copybook_contents:1:16"),
+        ({"copybook_contents": COPYBOOK, "ebcdic_code_page": "cp9999"}, "unknown code page"),
+        ({"copybook_contents": COPYBOOK, "field_code_page:cp1140": "NOPE"}, "no field 'NOPE'"),
+        ({"record_length_map": "nope"}, "must be JSON"),
+        ({"redefine_segment_id_map:0": "A = B"}, "FIELD => ID"),
+        ({"schema_retention_policy": "x"}, "schema_retention_policy"),
+    ],
+)
+def test_bad_options_are_named(given_options, words):
+    with pytest.raises(TdqError, match=words.replace("(", r"\(")):
+        read_options(given_options)
+
+
+def test_unknown_options_are_passed_over_when_asked():
+    assert read_options({"whatever": "1", "pedantic": "false"}).mode == "permissive"
+
+
+def test_the_table_of_options_is_whole():
+    rows = known_options()
+    assert {row["status"] for row in rows} == {"same", "different", "own", "absent"}
+    assert len({row["option"] for row in rows}) == len(rows)
+    assert options_page().count("\n") == len(rows) + 2
+
+
+@pytest.mark.parametrize("record_format", ["F", "FB", "V", "VB", "VBS", "D"])
+def test_rows_are_written_and_read_back(tmp_path, record_format):
+    source, target = tmp_path / "source", tmp_path / "target"
+    write_records(source, records(100), FORMATS[record_format])
+    found, _ = table(options(source, record_format))
+    chosen = options(target, record_format)
+    writer = PartWriter(chosen, found.schema)
+    batches = found.to_batches(max_chunksize=30)
+    commit_parts(chosen, [writer.write([batch], number) for number, batch in enumerate(batches)], overwrite=True)
+    again, _ = table(options(target, record_format, generate_record_bytes="true"))
+    assert again.drop_columns("Record_Bytes").equals(found)
+    assert again["Record_Bytes"].to_pylist() == list(records(100))
+    commit_parts(chosen, [writer.write(batches[:1], 0)], overwrite=False)
+    assert table(options(target, record_format))[0].num_rows == 100 + len(batches[0])
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["source", "target"]
+
+
+def test_what_cannot_be_written_is_refused_and_changes_nothing(tmp_path):
+    target = tmp_path / "target"
+    schema = pa.schema([("KIND", pa.string()), ("ID", pa.int32()), ("TEXT", pa.string())])
+    with pytest.raises(DatasetError, match="field TEXT has no column"):
+        PartWriter(options(target), pa.schema(list(schema)[:2]))
+    with pytest.raises(DatasetError, match="no field for the column EXTRA"):
+        PartWriter(options(target), schema.append(pa.field("EXTRA", pa.int32())))
+    writer = PartWriter(options(target), schema)
+    good = {"KIND": "C", "ID": 1, "TEXT": "x"}
+    with pytest.raises(ConversionError, match=r"record 2: .*123456"):
+        writer.write([pa.RecordBatch.from_pylist([good, good | {"ID": 123456}], schema)], 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nulls_are_written_as_asked(tmp_path):
+    schema = pa.schema([("KIND", pa.string()), ("ID", pa.int32()), ("TEXT", pa.string())])
+    rows = [pa.RecordBatch.from_pylist([{"KIND": None, "ID": None, "TEXT": None}], schema)]
+    for more, expected in [({}, bytes(20)), ({"write_null_strings_as_spaces": "true", "write_null_display_numbers_as_zeros": "true"}, b"\x40" + b"\xf0" * 5 + b"\x40" * 14)]:
+        chosen = options(tmp_path / "t", **more)
+        commit_parts(chosen, [PartWriter(chosen, schema).write(rows, 0)], overwrite=True)
+        assert (tmp_path / "t").read_bytes() == expected
