@@ -9,8 +9,6 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-import structlog
-
 from tdqsim import definitions as defs
 from tdqsim.cics.checks import final_target
 from tdqsim.cics.conditions import Condition
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from tdqsim.core.store import Store
     from tdqsim.definitions.regionfile import RegionFile
 
-__all__ = ["QueueSnapshot", "as_definitions", "logger", "peek", "seed", "snapshot", "supplied"]
+__all__ = ["QueueSnapshot", "RegionLog", "as_definitions", "peek", "seed", "snapshot", "supplied"]
 
 _STARTS: Final = ("AUTO", "COLD", "INITIAL")
 _TDINTRA: Final = ("NOEMPTY", "EMPTY")
@@ -54,17 +52,48 @@ class QueueSnapshot:
     records: tuple[bytes, ...]
 
 
-def logger(applid: str) -> Any:
-    """The region's logger: structlog's events through the standard library, and so silent until that is configured."""
-    log = logging.getLogger("tdqsim.cics")
-    if not log.handlers:
-        log.addHandler(logging.NullHandler())
-    return structlog.wrap_logger(
-        log,
-        processors=[structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(key_order=["event"])],
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    ).bind(applid=applid)
+class RegionLog:
+    """The region's logger: structlog's events through the standard library, and so silent until that is configured.
+
+    structlog is imported with the first event that anybody listens for: it costs more than the rest of a small command.
+    """
+
+    __slots__ = ("_applid", "_log", "_structured")
+
+    def __init__(self, applid: str) -> None:
+        self._applid = applid
+        self._structured: Any = None
+        self._log = logging.getLogger("tdqsim.cics")
+        if not self._log.handlers:
+            self._log.addHandler(logging.NullHandler())
+
+    def info(self, event: str, **values: Any) -> None:
+        """Something that happened as it should."""
+        if self._log.isEnabledFor(logging.INFO):
+            self._bound().info(event, **values)
+
+    def warning(self, event: str, **values: Any) -> None:
+        """Something that a test may want to know of."""
+        if self._log.isEnabledFor(logging.WARNING):
+            self._bound().warning(event, **values)
+
+    def error(self, event: str, **values: Any) -> None:
+        """Something that went wrong in the region itself."""
+        if self._log.isEnabledFor(logging.ERROR):
+            self._bound().error(event, **values)
+
+    def _bound(self) -> Any:
+        if self._structured is None:
+            import structlog  # noqa: PLC0415  (see the class)
+
+            processors = [structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(key_order=["event"])]
+            self._structured = structlog.wrap_logger(
+                self._log,
+                processors=processors,
+                wrapper_class=structlog.stdlib.BoundLogger,
+                cache_logger_on_first_use=True,
+            ).bind(applid=self._applid)
+        return self._structured
 
 
 @cache

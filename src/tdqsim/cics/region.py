@@ -36,6 +36,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Durability, Store, StoredQueue
+from tdqsim.datasets import JobLog
 from tdqsim.errors import DefinitionError, Problem, RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp, table
 
@@ -142,7 +143,7 @@ class Region(Commands):
         self.codepage = find_codepage(codepage)
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
-        self.log = inspecting.logger(applid)
+        self.log = inspecting.RegionLog(applid)
         self.closed = False
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
@@ -389,6 +390,11 @@ class Region(Commands):
         if link is None:
             raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
         return link
+
+    @property
+    def jobs(self) -> JobLog:
+        """The jobs given to the internal reader, in order; ``region.jobs.on_submit = handler`` is told of each one."""
+        return self.data_sets.jobs
 
     # -- state that commands keep ---------------------------------------------------------------------------------
 
