@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["DataSets", "dd_card"]
 
 _SPOOL: Final = "spool"
+_JOBS: Final = "jobs"
 _INTERNAL_READER: Final = ",INTRDR"
 
 
@@ -58,7 +59,7 @@ class DataSets:
         self._region = region
         store = region.store
         self.spool = SysoutSpool(store.path / _SPOOL)
-        self.jobs = JobLog(region.clock.time_ns)
+        self.jobs = JobLog(region.clock.time_ns, root=store.path / _JOBS)
         spooling = Spooling(self.spool, self.jobs, region.codepage.name)
         found = DataSetDirectory(directory) if directory is not None else None
         self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], found, spooling)

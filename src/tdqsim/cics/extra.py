@@ -29,6 +29,7 @@ from tdqsim.datasets import (
     DDCard,
     DDTable,
     Disposition,
+    InternalReader,
     PrintControl,
     RecordError,
     RecordFormat,
@@ -74,7 +75,7 @@ def dcb_of(definition: Any) -> Dcb:
         lrecl=recordsize,
         blksize=definition.blocksize,
         control=_CONTROLS[definition.printcontrol],
-        bufno=definition.databuffers if definition.given("databuffers") else 0,
+        bufno=definition.databuffers,
     )
 
 
@@ -220,7 +221,7 @@ class DataSet:
             raise Condition(Resp.QZERO, detail="the data set is at its end")
         return record
 
-    def write(self, _task: Task | None, data: bytes) -> None:
+    def write(self, task: Task | None, data: bytes) -> None:
         """Add a record.
 
         Raises:
@@ -229,6 +230,8 @@ class DataSet:
         """
         try:
             writer = self._writer if self._writer is not None else self._first_write()
+            if isinstance(writer, InternalReader):
+                writer.submitter = "" if task is None else f"{task.transid} {task.number}"
             writer.put(data)
         except RecordError as error:
             raise Condition(Resp.LENGERR, detail=str(error)) from error

@@ -2,7 +2,8 @@
 
 A queue that is installed is ENABLED. One that is there already is replaced only by one of the same TYPE, when it is
 disabled (intrapartition), or disabled and closed (extrapartition); otherwise the install is refused and the old one
-stays. A group installs whole or not at all. Sources: Installing transient data queue definitions; DFHTD0403, DFHTD1278.
+stays. A group that is installed by hand installs whole or not at all; at a cold start each queue that is refused is left
+out with a message and the rest goes on. Sources: Installing transient data queue definitions; DFHTD0403, DFHTD1278.
 
 The supplied queues (group DFHDCTG) are installed first; a definition that is given for one of them takes its place, as
 when a site puts its own group into the list instead.
@@ -11,6 +12,7 @@ when a site puts its own group into the list instead.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tdqsim import definitions as defs
@@ -53,8 +55,7 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     Raises:
         InstallRefused: a queue cannot be installed; nothing of the definitions was.
     """
-    for queue in definitions.tdqueues:
-        check_tdqueue(region, queue, user)
+    queues = _installable(region, definitions.tdqueues, way, user)
     for connection in definitions.connections:
         region.connections[connection.name] = connection
     for terminal in definitions.terminals:
@@ -63,7 +64,9 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     for transaction in definitions.transactions:
         define_transaction(region, transaction)
     who = installer(region, user)
-    for queue in definitions.tdqueues:
+    if way == "grplist":
+        who = replace(who, now=who.start)  # a group list is installed in one moment, that of the cold start
+    for queue in queues:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
@@ -71,6 +74,25 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
         region.catalogue.save(resource)
     region.force()
     region.refresh_facilities()
+
+
+def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
+    """The queues that can be installed: all of them, or at a cold start those that are not refused.
+
+    Raises:
+        InstallRefused: one cannot be, and this is no cold start.
+    """
+    found = []
+    for queue in queues:
+        try:
+            check_tdqueue(region, queue, user)
+        except InstallRefused as refused:
+            if way != "grplist":
+                raise
+            region.log.warning("not_installed", queue=queue.name, reason=str(refused))
+        else:
+            found.append(queue)
+    return found
 
 
 def define_transaction(region: Region, definition: defs.Transaction) -> None:

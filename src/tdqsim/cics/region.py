@@ -713,7 +713,7 @@ class Region(Commands):
         return inspecting.peek(self, name, limit, uncommitted=uncommitted)
 
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
-        """Add records to a queue as they are, outside any task: no trigger, no statistics. For input data sets: replace.
+        """Add records to a queue as they are, outside any task: no trigger, no statistics; an input data set is replaced.
 
         Args:
             name: the queue; an alias stands for its target.

@@ -61,7 +61,8 @@ class Sysplex:
         for other in self.regions.values():
             if other.applid == region.applid or other.sysid == region.sysid:
                 raise TdqError(
-                    f"region {region.applid} (SYSID {region.sysid}): so is {other.applid} (SYSID {other.sysid})"
+                    f"region {other.applid} with SYSID {other.sysid} is in the sysplex already; "
+                    f"{region.applid} with SYSID {region.sysid} needs names of its own"
                 )
         self._regions[region.applid] = region
         for other in tuple(self.regions.values()):
