@@ -1,0 +1,239 @@
+"""READQ, WRITEQ and DELETEQ TD: options, length rules and conditions on queues that are not logically recoverable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tdqsim.cics import AccessList, Condition, Region
+from tdqsim.cics.command import COMMANDS
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+from tests.rules import expect_rule, rule
+
+from .helpers import fill
+
+DIRECT = ("NOQ", "PHYQ")
+
+
+@pytest.mark.rule("TD-FIFO")
+@pytest.mark.parametrize("queue", DIRECT)
+def test_records_come_back_in_order_and_once(region: Region, queue: str) -> None:
+    fill(region, queue, b"one", b"two", b"three")
+    assert [region.readq_td(queue) for _ in range(3)] == [b"one", b"two", b"three"]
+    assert rule("TD-FIFO").command == "READQ TD"
+    assert region.peek(queue) == []
+
+
+@pytest.mark.rule("TD-READQ-QZERO", "TD-READQ-LENGERR-ZERO-EMPTY")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_an_empty_queue(region: Region, queue: str) -> None:
+    expect_rule("TD-READQ-QZERO", region.readq_td, queue)
+    expect_rule("TD-READQ-LENGERR-ZERO-EMPTY", region.readq_td, queue, 0)
+
+
+@pytest.mark.rule("TD-READQ-LENGERR-NEGATIVE")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_a_negative_length_reads_nothing(region: Region, queue: str) -> None:
+    expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
+    region.writeq_td(queue, b"stays")
+    expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
+    assert region.peek(queue) == [b"stays"]
+
+
+@pytest.mark.rule("TD-READQ-LENGERR-ZERO")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_length_zero_consumes_the_record(region: Region, queue: str) -> None:
+    region.writeq_td(queue, b"gone")
+    with region.task() as task:
+        error = expect_rule("TD-READQ-LENGERR-ZERO", task.readq_td, queue, 0)
+    assert (error.data, error.length) == (b"", 4)
+    assert region.peek(queue) == []
+
+
+@pytest.mark.rule("TD-READQ-LENGERR-SHORT")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_a_short_area_truncates_and_consumes(region: Region, queue: str) -> None:
+    region.writeq_td(queue, b"0123456789")
+    with region.task() as task:
+        error = expect_rule("TD-READQ-LENGERR-SHORT", task.readq_td, queue, 4)
+    assert (error.data, error.length) == (b"0123", 10)
+    assert region.peek(queue) == []
+
+
+@pytest.mark.rule("TD-READQ-LENGTH-ENOUGH")
+def test_a_long_enough_area(region: Region) -> None:
+    fill(region, "NOQ", b"abc", b"def")
+    assert expect_rule("TD-READQ-LENGTH-ENOUGH", region.readq_td, "NOQ", 3) == b"abc"
+    assert expect_rule("TD-READQ-LENGTH-ENOUGH", region.readq_td, "NOQ", 100) == b"def"
+
+
+@pytest.mark.rule("TD-WRITEQ-LENGERR")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+@pytest.mark.parametrize(("record", "length"), [(b"", None), (b"abc", 0), (b"abc", -1), (b"x" * 4065, None), (b"a", 40000)])
+def test_lengths_that_cannot_be_written(region: Region, queue: str, record: bytes, length: int | None) -> None:
+    expect_rule("TD-WRITEQ-LENGERR", region.writeq_td, queue, record, length)
+    assert region.peek(queue) == []
+
+
+@pytest.mark.rule("TD-INTRA-LONGEST-RECORD")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_the_longest_record_is_the_control_interval_less_32(make_region: Callable[..., Region], queue: str) -> None:
+    region = make_region(dfhintra={"ci_size": 512})
+    region.writeq_td(queue, b"x" * 480)
+    assert expect_rule("TD-INTRA-LONGEST-RECORD", region.writeq_td, queue, b"x" * 481).length == 0
+    assert region.readq_td(queue) == b"x" * 480
+
+
+def test_length_of_writeq_cuts_the_record(region: Region) -> None:
+    region.writeq_td("NOQ", b"0123456789", 4)
+    assert region.readq_td("NOQ") == b"0123"
+
+
+@pytest.mark.rule("TD-QIDERR")
+def test_an_unknown_name(region: Region) -> None:
+    for call in (region.readq_td, region.deleteq_td):
+        expect_rule("TD-QIDERR", call, "NONE")
+    expect_rule("TD-QIDERR", region.writeq_td, "NONE", b"x")
+    expect_rule("TD-QIDERR", region.readq_td, "LONGNAME")
+    expect_rule("TD-QIDERR", region.readq_td, "")
+
+
+def test_a_name_may_be_padded(region: Region) -> None:
+    region.writeq_td("NOQ ", b"x")
+    assert region.readq_td("NOQ ") == b"x"
+
+
+def test_what_is_no_record_or_name_is_refused_in_words(region: Region) -> None:
+    with pytest.raises(TypeError, match="a record is bytes"):
+        region.writeq_td("NOQ", "text")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="name of a queue"):
+        region.readq_td(7)  # type: ignore[arg-type]
+    region.writeq_td("NOQ", bytearray(b"area"))  # type: ignore[arg-type]
+    assert region.readq_td("NOQ") == b"area"
+
+
+@pytest.mark.rule("TD-INDIRECT-CHAIN", "TD-INDIRECT-MISSING", "TD-INDIRECT-RING")
+def test_aliases_stand_for_their_final_target(region: Region) -> None:
+    expect_rule("TD-INDIRECT-CHAIN", region.writeq_td, "ALIA", b"x")
+    assert region.peek("NOQ") == [b"x"]
+    assert region.readq_td("ALI2") == b"x"
+    region.writeq_td("ALIA", b"y")
+    region.deleteq_td("ALIA")
+    assert region.peek("NOQ") == []
+    expect_rule("TD-INDIRECT-MISSING", region.readq_td, "MISS")
+    expect_rule("TD-INDIRECT-RING", region.writeq_td, "RNG1", b"x")
+
+
+@pytest.mark.rule("TD-INDIRECT-STATISTICS")
+def test_an_alias_counts_its_own_requests(region: Region) -> None:
+    region.writeq_td("ALIA", b"x")
+    region.writeq_td("NOQ", b"y")
+    region.readq_td("ALIA")
+    counts = {name: (region.tdqueues[name].writes, region.tdqueues[name].reads) for name in ("ALIA", "ALI2", "NOQ")}
+    assert counts == {"ALIA": (1, 1), "ALI2": (0, 0), "NOQ": (2, 1)}
+    assert rule("TD-INDIRECT-STATISTICS").confidence == "unconfirmed"
+
+
+def test_a_target_may_be_exchanged_while_running(region: Region) -> None:
+    region.install([define_tdqueue(name="NONE", type="INTRA")])
+    region.writeq_td("MISS", b"x")
+    assert region.readq_td("NONE") == b"x"
+
+
+@pytest.mark.rule("TD-SYSIDERR", "TD-SYSID-LOCAL")
+def test_remote_queues_without_a_link(region: Region) -> None:
+    expect_rule("TD-SYSIDERR", region.readq_td, "REMQ")
+    expect_rule("TD-SYSIDERR", region.writeq_td, "NOQ", b"x", sysid="CICB")
+    expect_rule("TD-SYSIDERR", region.deleteq_td, "NONE", sysid="CICB")
+    assert expect_rule("TD-SYSID-LOCAL", region.writeq_td, "NOQ", b"x", sysid=region.sysid) is None
+    assert region.peek("NOQ") == [b"x"]
+
+
+@pytest.mark.rule("TD-REMOTE-DISABLED")
+def test_a_disabled_remote_entry_ships_nothing(region: Region) -> None:
+    region.tdqueues["REMQ"].enablestatus = Cvda.DISABLED
+    expect_rule("TD-REMOTE-DISABLED", region.readq_td, "REMQ")
+
+
+@pytest.mark.rule("TD-DELETEQ")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_deleteq_empties_and_keeps_the_queue(region: Region, queue: str) -> None:
+    fill(region, queue, b"a", b"b")
+    assert expect_rule("TD-DELETEQ", region.deleteq_td, queue) is None
+    assert region.peek(queue) == []
+    expect_rule("TD-DELETEQ", region.deleteq_td, queue)
+    region.writeq_td(queue, b"c")
+    assert region.readq_td(queue) == b"c"
+
+
+@pytest.mark.rule("TD-DISABLED")
+@pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
+def test_a_disabled_queue(region: Region, queue: str) -> None:
+    region.writeq_td(queue, b"kept")
+    region.set_tdqueue(queue, enablestatus="DISABLED")
+    expect_rule("TD-DISABLED", region.readq_td, queue)
+    expect_rule("TD-DISABLED", region.writeq_td, queue, b"x")
+    expect_rule("TD-DISABLED", region.deleteq_td, queue)
+    expect_rule("TD-DISABLED", region.readq_td, queue, -1)  # before the length is looked at
+    region.set_tdqueue(queue, enablestatus="ENABLED")
+    assert region.readq_td(queue) == b"kept"
+
+
+@pytest.mark.rule("TD-NOTAUTH")
+def test_security_is_asked_for_the_final_target(make_region: Callable[..., Region]) -> None:
+    region = make_region(security=AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}}))
+    region.writeq_td("LOGQ", b"x")
+    expect_rule("TD-NOTAUTH", region.writeq_td, "NOQ", b"x")
+    expect_rule("TD-NOTAUTH", region.readq_td, "ALIA")
+    region.tdqueues["NOQ"].enablestatus = Cvda.DISABLED
+    expect_rule("TD-NOTAUTH", region.deleteq_td, "NOQ")  # before the state is looked at
+
+
+@pytest.mark.rule("TD-EXTRA-DELETEQ-INVREQ", "TD-EXTRA-DIRECTION-INVREQ", "TD-EXTRA-NOTOPEN")
+def test_the_state_table_of_data_sets(make_region: Callable[..., Region], tmp_path: object) -> None:
+    region = make_region(
+        define_tdqueue(name="OUTQ", type="EXTRA", typefile="OUTPUT", recordformat="FIXED", recordsize=3),
+        define_tdqueue(name="INQ", type="EXTRA", ddname="INDD", recordformat="FIXED", recordsize=3),
+        dd={"OUTQ": f"{tmp_path}/out", "INDD": f"{tmp_path}/in"},
+    )
+    assert region.tdqueues["INQ"].openstatus is Cvda.CLOSED  # there is no such file
+    for name in ("OUTQ", "INQ"):
+        expect_rule("TD-EXTRA-DELETEQ-INVREQ", region.deleteq_td, name)
+    expect_rule("TD-EXTRA-DIRECTION-INVREQ", region.readq_td, "OUTQ")
+    expect_rule("TD-EXTRA-DIRECTION-INVREQ", region.writeq_td, "INQ", b"abc")
+    expect_rule("TD-EXTRA-NOTOPEN", region.readq_td, "INQ")
+    region.writeq_td("OUTQ", b"abc")
+    region.set_tdqueue("OUTQ", openstatus="CLOSED")
+    expect_rule("TD-EXTRA-NOTOPEN", region.writeq_td, "OUTQ", b"abc")
+    assert region.peek("OUTQ") == [b"abc"]
+
+
+@pytest.mark.parametrize("name", ["READQ TD", "WRITEQ TD", "DELETEQ TD"])
+def test_what_is_declared(name: str) -> None:
+    declared = COMMANDS[name]
+    documented = declared.function.__doc__ or ""
+    assert all(resp.name in documented or resp in (Resp.ERROR,) for resp in declared.conditions)
+    assert declared.option("QUEUE") is not None
+    assert declared.option("SYSID") is not None
+    assert declared.option("NOHANDLE") is not None
+
+
+def test_statistics_are_counted_for_requests_that_went_well(region: Region) -> None:
+    for queue in (*DIRECT, "LOGQ"):
+        fill(region, queue, b"a", b"b")
+        region.readq_td(queue)
+        with pytest.raises(Condition):
+            region.readq_td(queue, -1)
+        region.deleteq_td(queue)
+        state = region.tdqueues[queue]
+        assert (state.writes, state.reads, state.deletes, state.peak_items) == (2, 1, 1, 2)
+
+
+def test_a_task_that_has_ended_issues_no_command(region: Region) -> None:
+    with region.task() as task:
+        pass
+    with pytest.raises(TdqError, match="has ended"):
+        task.writeq_td("NOQ", b"x")
