@@ -81,8 +81,9 @@ def run_text(
         if truncated is not None:
             deliver(call, truncated, variables, page)
         raise
-    if task.condition is not None:
-        result = brought(task.condition)
+    met: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
+    if met is not None:
+        result = brought(met)
     received = deliver(call, result, variables, page)
     _store_response(task, call, HostVariables(variables, page))
     return received

@@ -3,8 +3,8 @@
 A browse belongs to the task that started it (or to the region, for commands outside a task) and there is one at a
 time. It walks over the queues that were installed at START in the region's order; a queue that is discarded meanwhile
 is not returned, one that is installed meanwhile does not appear. After the last one every NEXT gives END, until END
-ends the browse. Queues that the user may not read are passed over. Source: INQUIRE TDQUEUE, Browsing resource definitions
-(IBM Docs); where they are silent the rules say what was chosen.
+ends the browse. Queues that the user may not read are passed over. Source: INQUIRE TDQUEUE, Browsing resource
+definitions (IBM Docs); where they are silent the rules say what was chosen.
 """
 
 from __future__ import annotations

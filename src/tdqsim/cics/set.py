@@ -2,7 +2,8 @@
 
 All options are checked before the first is acted upon, so that a refused SET changes nothing; only a data set that
 cannot be opened or closed is found out last, when the other changes are made ("as few as possible", says IBM). SET is
-not recoverable: no backout undoes it. Source: SET TDQUEUE; CEMT SET TDQUEUE; Disabling transient data queues (IBM Docs).
+not recoverable: no backout undoes it. Source: SET TDQUEUE; CEMT SET TDQUEUE; Disabling transient data queues (IBM
+Docs).
 
 ===========  ==================  ===========================================================================
 Queue        Can be set          Needs

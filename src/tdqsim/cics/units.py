@@ -194,7 +194,9 @@ class UnitCommands(CommandGroup):
 
     __slots__ = ()
 
-    def _ask(self, command_name: str, resource: str, level: Access, find: Callable[[], Info], nohandle: bool) -> Info:
+    def _inquire_one(
+        self, command_name: str, resource: str, level: Access, find: Callable[[], Info], nohandle: bool
+    ) -> Info:
         def work() -> Info:
             may_issue(self.region, self.userid, resource, level)
             return find()
@@ -215,7 +217,7 @@ class UnitCommands(CommandGroup):
         Raises:
             Condition: UOWNOTFOUND 1; NOTAUTH 100.
         """
-        return self._ask(
+        return self._inquire_one(
             "INQUIRE UOW", "UOW", Access.READ,
             lambda: Info(_values("UOW", _find_uow(self.region, "INQUIRE UOW", uow), self.region, options)), nohandle,
         )  # fmt: skip
@@ -223,7 +225,7 @@ class UnitCommands(CommandGroup):
     @command("INQUIRE UOW START", "ILLOGIC NOTAUTH")
     def inquire_uow_start(self, *, nohandle: Flag = False) -> None:
         """Start a browse of units of work."""
-        self._start("UOW", lambda: iter(units_of_work(self.region)), nohandle)
+        self._browse_start("UOW", lambda: iter(units_of_work(self.region)), nohandle)
 
     @command("INQUIRE UOW NEXT", "END ILLOGIC", _receivers("UOW", UOW=Opt("data", _UOW_LENGTH)))
     def inquire_uow_next(self, *options: str, nohandle: bool = False) -> Info:
@@ -232,12 +234,12 @@ class UnitCommands(CommandGroup):
         Raises:
             Condition: END 2; ILLOGIC 1.
         """
-        return self._next("UOW", options, nohandle, lambda uow: {"UOW": long_id(uow.id)})
+        return self._browse_next("UOW", options, nohandle, lambda uow: {"UOW": long_id(uow.id)})
 
     @command("INQUIRE UOW END", "ILLOGIC")
     def inquire_uow_end(self, *, nohandle: Flag = False) -> None:
         """End the browse of units of work."""
-        self._end("UOW", nohandle)
+        self._browse_end("UOW", nohandle)
 
     @command("INQUIRE UOWENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
     def inquire_uowenq_start(
@@ -265,7 +267,7 @@ class UnitCommands(CommandGroup):
                 ]
             )
 
-        self._start("UOWENQ", chosen, nohandle)
+        self._browse_start("UOWENQ", chosen, nohandle)
 
     @command("INQUIRE UOWENQ NEXT", "END ILLOGIC", _receivers("UOWENQ"))
     def inquire_uowenq_next(self, *options: str, nohandle: bool = False) -> Info:
@@ -274,12 +276,12 @@ class UnitCommands(CommandGroup):
         Raises:
             Condition: END 2; ILLOGIC 1.
         """
-        return self._next("UOWENQ", options, nohandle, lambda _enq: {})
+        return self._browse_next("UOWENQ", options, nohandle, lambda _enq: {})
 
     @command("INQUIRE UOWENQ END", "ILLOGIC")
     def inquire_uowenq_end(self, *, nohandle: Flag = False) -> None:
         """End the browse of enqueues."""
-        self._end("UOWENQ", nohandle)
+        self._browse_end("UOWENQ", nohandle)
 
     @command("INQUIRE TASK", "NOTAUTH TASKIDERR", _receivers("TASK"))
     def inquire_task(self, task: Fullword, *options: str, nohandle: bool = False) -> Info:
@@ -300,7 +302,7 @@ class UnitCommands(CommandGroup):
                 raise refusal("INQUIRE TASK", "not found", f"there is no task {task}")
             return Info(_values("TASK", found, self.region, options))
 
-        return self._ask("INQUIRE TASK", "TASK", Access.READ, find, nohandle)
+        return self._inquire_one("INQUIRE TASK", "TASK", Access.READ, find, nohandle)
 
     @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", _receivers("TRANSACTION"))
     def inquire_transaction(self, transaction: Name4, *options: str, nohandle: bool = False) -> Info:
@@ -314,7 +316,7 @@ class UnitCommands(CommandGroup):
             entry = _transaction(self.region, "INQUIRE TRANSACTION", transaction)
             return Info(_values("TRANSACTION", entry, self.region, options))
 
-        return self._ask("INQUIRE TRANSACTION", "TRANSACTION", Access.READ, find, nohandle)
+        return self._inquire_one("INQUIRE TRANSACTION", "TRANSACTION", Access.READ, find, nohandle)
 
     @command("SET TRANSACTION", "INVREQ NOTAUTH TRANSIDERR")
     def set_transaction(self, transaction: Name4, *, status: Cvda4 | str, nohandle: Flag = False) -> None:
@@ -368,7 +370,7 @@ class UnitCommands(CommandGroup):
 
     # -- browses --------------------------------------------------------------------------------------------------
 
-    def _start(self, resource: str, things: Callable[[], Iterator[Any]], nohandle: bool) -> None:
+    def _browse_start(self, resource: str, things: Callable[[], Iterator[Any]], nohandle: bool) -> None:
         name = f"INQUIRE {resource}"
 
         def work() -> None:
@@ -380,7 +382,7 @@ class UnitCommands(CommandGroup):
 
         self.issue(f"{name} START", work, nohandle=nohandle, otherwise=None)
 
-    def _next(
+    def _browse_next(
         self, resource: str, options: tuple[str, ...], nohandle: bool, also: Callable[[Any], dict[str, Any]]
     ) -> Info:
         name = f"INQUIRE {resource}"
@@ -396,7 +398,7 @@ class UnitCommands(CommandGroup):
 
         return self.issue(f"{name} NEXT", work, nohandle=nohandle, otherwise=Info())
 
-    def _end(self, resource: str, nohandle: bool) -> None:
+    def _browse_end(self, resource: str, nohandle: bool) -> None:
         name = f"INQUIRE {resource}"
 
         def work() -> None:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tdqsim.cics import Condition
 from tdqsim.cics.abstime import abstime
 from tdqsim.cics.inquire import TdqueueInfo
 from tdqsim.cics.security import SecurityPolicy
@@ -206,11 +205,8 @@ NAMES = ["PAYQ", "TERQ", "PHYQ", "EXTO", "SYSO", "ALIA", "REMQ", "DUAL", "CQUE"]
 def browse(issuer, *options):
     found = []
     issuer.inquire_tdqueue_start()
-    try:
-        while True:
-            found.append(issuer.inquire_tdqueue_next(*options))
-    except Condition as raised:
-        assert raised.resp is Resp.END
+    while info := issuer.inquire_tdqueue_next(*options, nohandle=True):
+        found.append(info)
     issuer.inquire_tdqueue_end()
     return found
 

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tdqsim.cics import Condition
+from tdqsim.cics.abstime import unpack_abstime
+from tdqsim.cics.command import COMMANDS
+from tdqsim.cics.exec_text import TranslationError
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+from tests.cics.spi.helpers import region
+
+
+@pytest.fixture
+def reg(tmp_path):
+    with region(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def task(reg):
+    with reg.task() as made:
+        yield made
+
+
+def test_write_and_read_back(task):
+    host = {"WS-REC": b"hello", "ws_len": 5}
+    task.execute("EXEC CICS WRITEQ TD QUEUE('PAYQ') FROM(WS-REC) LENGTH(WS-LEN) END-EXEC", host)
+    task.execute("WRITEQ TD QUEUE('PAYQ') FROM(X'C1C2')")
+    task.execute("WRITEQ TD QUEUE('PAYQ') FROM('AB')")
+    received = task.execute("READQ TD QUEUE('PAYQ') INTO(OUT) LENGTH(L)", host)
+    assert (host["OUT"], host["L"], received) == (b"hello", 5, {"INTO": b"hello", "LENGTH": 5})
+    task.execute("READQ TD QUEUE('PAYQ') SET(ADDRESS OF REC) LENGTH(L)", host)
+    assert (host["REC"], host["L"]) == (b"\xc1\xc2", 2)
+    assert task.execute("READQ TD QUEUE('PAYQ') INTO(OUT)", host)["INTO"] == b"\xc1\xc2"
+
+
+@pytest.mark.rule("EXEC-AREA-FILLED", "EXEC-LENGTH-DEFAULT")
+def test_a_bytearray_is_an_area_of_fixed_length(task):
+    for record in (b"12345678", b"abc", b"1234567890"):
+        task.writeq_td("PAYQ", record)
+    area = bytearray(b"........")
+    host = {"REC": area, "LEN": None}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert (area, host["LEN"]) == (b"12345678", 8)
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC)", host)
+    assert area == b"abc45678"
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)", host)
+    assert (area, host["R"]) == (b"12345678", int(Resp.LENGERR))
+
+
+@pytest.mark.rule("EXEC-LENGTH-SHRINKS")
+def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
+    for record in (b"short", b"a longer record"):
+        task.writeq_td("PAYQ", record)
+    host = {"LEN": 80}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert host["LEN"] == 5
+    with pytest.raises(Condition) as caught:
+        task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN)", host)
+    assert caught.value.resp is Resp.LENGERR
+    assert (host["REC"], host["LEN"]) == (b"a lon", 15)
+
+
+@pytest.mark.rule("EXEC-RESP")
+def test_resp_and_resp2_instead_of_a_condition(task):
+    host = {"REC": b"before", "LEN": 10}
+    assert task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R) RESP2(R2)", host) == {}
+    assert host == {"REC": b"before", "LEN": 10, "R": int(Resp.QZERO), "R2": 0}
+    task.execute("INQUIRE TDQUEUE('NOQ') NUMITEMS(N) RESP(R) RESP2(R2)", host)
+    assert (host["R"], host["R2"], "N" in host) == (int(Resp.QIDERR), 1, False)
+    task.execute("DELETEQ TD QUEUE('NOQ') NOHANDLE", host)
+    assert task.eib.eibresp is Resp.QIDERR
+    task.execute("DELETEQ TD QUEUE('PAYQ') RESP(R)", host)
+    assert host["R"] == 0
+
+
+@pytest.mark.rule("EXEC-LENGERR-RESP")
+def test_lengerr_under_resp_gives_the_truncated_record_and_the_true_length(task):
+    task.writeq_td("PAYQ", b"0123456789")
+    host = {"LEN": 4}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", host)
+    assert host == {"LEN": 10, "REC": b"0123", "R": int(Resp.LENGERR)}
+
+
+def test_inquire_into_values_and_areas(task):
+    host = {"T": bytearray(4), "D": bytearray(8), "W": bytearray(b"??????????"), "Q": "PAYQ"}
+    task.execute(
+        "INQUIRE TDQUEUE(Q) TYPE(T) NUMITEMS(N) ATITRANID(W) DEFINETIME(D) ENABLESTATUS(E) ATIUSERID(U)", host
+    )
+    info = task.inquire_tdqueue("PAYQ")
+    assert int.from_bytes(host["T"], "big") == Cvda.INTRA == 222
+    assert (host["N"], host["E"], host["U"]) == (0, Cvda.ENABLED, "CICSUSER")
+    assert host["W"] == "PAYP".encode("cp037") + b"??????"
+    assert unpack_abstime(bytes(host["D"])) == info.definetime
+
+
+def test_browse_as_text(task):
+    host = {}
+    task.execute("INQUIRE TDQUEUE START", host)
+    names = []
+    while True:
+        task.execute("INQUIRE TDQUEUE(Q) NEXT TYPE(T) RESP(R)", host)
+        if host["R"] == 83:
+            break
+        names.append((host["Q"], host["T"]))
+    task.execute("INQUIRE TDQUEUE END")
+    assert names == [(info.tdqueue, info.type) for info in task.browse_tdqueue("TYPE")]
+
+
+@pytest.mark.rule("EXEC-CVDA-KEYWORD")
+@pytest.mark.parametrize("option", ["DISABLED", "ENABLESTATUS(DFHVALUE(DISABLED))", "ENABLESTATUS(CV)", "ENABLESTATUS(24)"])
+def test_the_ways_of_giving_a_cvda(task, option):
+    task.execute(f"SET TDQUEUE('PAYQ') {option}", {"CV": Cvda.DISABLED})
+    assert task.inquire_tdqueue("PAYQ", "ENABLESTATUS").enablestatus is Cvda.DISABLED
+
+
+def test_create_and_discard_as_text(task):
+    task.execute("CREATE TDQUEUE('NEWQ') ATTRIBUTES(ATTR) ATTRLEN(LENGTH OF ATTR) LOG", {"ATTR": "TYPE(INTRA)"})
+    task.execute("SET TDQUEUE('NEWQ') DISABLED")
+    task.execute("DISCARD TDQUEUE('NEWQ')")
+    assert task.inquire_tdqueue("NEWQ", nohandle=True).as_dict() == {}
+
+
+def test_groups_tables_and_parts(task):
+    host = {"CARD": {"NUMBER": b"4711", "LINES": [b"one", bytearray(b"xxxxx")]}, "I": 2, "AREA": bytearray(b"..........")}
+    task.execute("WRITEQ TD QUEUE('PAYQ') FROM(NUMBER OF CARD)", host)
+    task.execute("WRITEQ TD QUEUE('PAYQ') FROM(LINES IN CARD(1))", host)
+    task.execute("WRITEQ TD QUEUE('PAYQ') FROM(NUMBER OF CARD(2:2))", host)
+    task.execute("READQ TD QUEUE('PAYQ') INTO(AREA(3:4)) ", host)
+    assert host["AREA"] == b"..4711...."
+    task.execute("READQ TD QUEUE('PAYQ') INTO(LINES OF CARD(I))", host)
+    assert host["CARD"]["LINES"][1] == b"onexx"
+    task.execute("READQ TD QUEUE('PAYQ') INTO(NUMBER OF CARD)", host)
+    assert host["CARD"]["NUMBER"] == b"71"
+
+
+@pytest.mark.rule("EXEC-HANDLE")
+def test_handle_and_ignore_condition_as_text(task):
+    met = []
+    task.execute("HANDLE CONDITION QZERO(AT-END) ERROR(FAILED)", {"at_end": met.append, "failed": met.append})
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC)")
+    task.execute("READQ TD QUEUE('NOQ') INTO(REC)")
+    assert [condition.resp for condition in met] == [Resp.QZERO, Resp.QIDERR]
+    task.execute("HANDLE CONDITION QZERO ERROR")
+    task.execute("IGNORE CONDITION QZERO QIDERR")
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC)")
+    task.execute("READQ TD QUEUE('NOQ') INTO(REC)")
+    assert len(met) == 2
+
+
+def test_the_task_s_own_commands_as_text(reg):
+    host = {"T": bytearray(8)}
+    with reg.task() as task:
+        task.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")
+        task.execute("SYNCPOINT ROLLBACK")
+        task.execute("WRITEQ TD QUEUE('TERQ') FROM('B')")
+        task.execute("SYNCPOINT")
+        task.execute("ASKTIME ABSTIME(T)", host)
+        task.execute("ASKTIME")
+        task.execute("DELAY FOR SECONDS(1)")
+        task.execute("ENQ RESOURCE(PAYLOCK)", {"PAYLOCK": b"PAY"})
+        task.execute("DEQ RESOURCE(PAYLOCK)", {"PAYLOCK": b"PAY"})
+    assert unpack_abstime(bytes(host["T"])) > 0
+    assert reg.peek("TERQ") == ["B".encode("cp037")]
+
+
+def test_the_region_executes_text_as_a_task_of_its_own(reg):
+    host = {}
+    reg.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")
+    reg.execute("INQUIRE TDQUEUE('TERQ') NUMITEMS(N)", host)
+    assert host == {"N": 1}
+
+
+@pytest.mark.rule("EXEC-REFUSED-BEFORE")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("READQ QUEUE('PAYQ') INTO(REC)", "temporary storage"),
+        ("FROBNICATE TD", "FROBNICATE is no command"),
+        ("READQ TD QUEUE('PAYQ')", "either INTO or SET"),
+        ("READQ TD QUEUE('PAYQ') INTO(A) SET(B)", "either INTO or SET"),
+        ("READQ TD INTO(A)", "needs QUEUE"),
+        ("WRITEQ TD QUEUE('PAYQ')", "needs FROM"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(A) INTO(B)", "INTO is no option of WRITEQ TD; allowed are FROM, LENGTH, QUEUE, SYSID"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(NOWHERE)", "no host variable NOWHERE"),
+        ("WRITEQ TD QUEUE(PAYQ) FROM('A')", "no host variable PAYQ"),
+        ("WRITEQ TD QUEUE('PAYQ') QUEUE('PAYQ') FROM('A')", "given twice"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM", "needs an argument"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(NUM)", "FROM must be bytes or text, not int"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(DEC)", "FROM must be bytes or text, not Decimal"),
+        ("WRITEQ TD QUEUE(5) FROM('A')", "QUEUE must be text, not int"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM('A') LENGTH(99999)", "LENGTH must be from -32768 to 32767"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM('A') LENGTH('5')", "whole number"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM('A') RESP(5)", "RESP needs the name"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM('A') NOHANDLE(5)", "takes no argument"),
+        ("READQ TD QUEUE('PAYQ') INTO(A) NOSUSPEND(5)", "takes no argument"),
+        ("READQ TD QUEUE('PAYQ') INTO('A')", "must name a host variable"),
+        ("SET TDQUEUE('PAYQ') DISABLED ENABLESTATUS(CV)", "twice"),
+        ("SET TDQUEUE('PAYQ') DISABLED(5)", "takes no argument"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(TAB(3))", "not in 1 to 2"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(NUM(1))", "no table"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(BYTES(3:9))", "not all in 1 to 5"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(BYTES OF NUM)", "that is a group"),
+        ("HANDLE CONDITION QZERO(NUM)", "holds a callable"),
+        ("HANDLE CONDITION NONSENSE", "no option"),
+    ],
+)
+def test_text_that_cannot_be_translated_is_refused_and_nothing_executed(task, text, words):
+    host = {"NUM": 5, "DEC": Decimal(1), "TAB": [b"a", b"b"], "BYTES": b"12345", "CV": 23, "A": b"x"}
+    before = dict(host)
+    with pytest.raises(TranslationError, match=words) as caught:
+        task.execute(text, host)
+    assert 1 <= caught.value.column <= len(text) + 1
+    assert host == before
+    assert task.inquire_tdqueue("PAYQ", "NUMITEMS", "ENABLESTATUS").as_dict() == {
+        "NUMITEMS": 0, "ENABLESTATUS": Cvda.ENABLED,
+    }  # fmt: skip
+
+
+def test_a_receiver_too_short_for_its_value_is_named(task):
+    with pytest.raises(TranslationError, match="DDNAME: D has 4 bytes and would receive 8"):
+        task.execute("INQUIRE TDQUEUE('EXTO') DDNAME(D)", {"D": bytearray(4)})
+
+
+@pytest.mark.rule("EXEC-DECLARED")
+def test_every_declared_command_can_be_found_by_its_words(reg):
+    from tdqsim.cics.translator import _by_verb
+
+    for command in COMMANDS.values():
+        verb, *others = command.name.split()
+        assert (frozenset(others), command) in _by_verb(len(COMMANDS))[verb]
+        for option in command.options:
+            assert option.word == option.word.upper()
+            assert option.kind in (
+                "name", "data", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
+            )  # fmt: skip
+
+
+WORDS = ["READQ", "WRITEQ", "DELETEQ", "INQUIRE", "SET", "TD", "TDQUEUE", "QUEUE('PAYQ')", "QUEUE(Q)", "INTO(R)", "FROM(R)"]
+WORDS += ["LENGTH(L)", "LENGTH(LENGTH OF R)", "NOSUSPEND", "RESP(X)", "RESP2(Y)", "NOHANDLE", "NUMITEMS(N)", "TYPE(T)", "START"]
+WORDS += ["NEXT", "END", "DISABLED", "ENABLED", "TRIGGERLEVEL(5)", "SYSID('CICB')", "SYNCPOINT", "ROLLBACK", "SET(P)", "(", ")", "'"]
+WORDS += ["ASSIGN", "EXTRACT", "STATISTICS", "RESID('PAYQ')", "OPENSTATUS(L)", "ATITRANID(Q)", "CREATE", "ATTRIBUTES(Q)", "ENQ"]
+
+
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join))
+def test_any_words_are_a_command_or_refused_with_our_own_errors(reg, text):
+    with suppress(TdqError), reg.task() as task:
+        task.execute(text, {"Q": "PAYQ", "R": bytearray(10), "L": 5})
