@@ -1,0 +1,384 @@
+"""Extrapartition queues: requests on data sets, through the public commands."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics import Condition
+from tdqsim.cics.region import Region
+from tdqsim.definitions import parse_definitions
+from tdqsim.facts import Cvda
+from tests.rules import expect_rule, rule
+
+FIXED = "recordformat: FIXED, blockformat: BLOCKED, recordsize: 10, blocksize: 20"
+VARIABLE = "recordformat: VARIABLE, blockformat: BLOCKED, recordsize: 84, blocksize: 200"
+OUT = f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, {FIXED}}}"
+IN = f"{{name: INQ, type: EXTRA, typefile: INPUT, ddname: IN, {FIXED}}}"
+
+
+def records(*texts: str) -> list[bytes]:
+    return [text.encode().ljust(10, b".") for text in texts]
+
+
+@pytest.fixture
+def make(tmp_path):
+    regions = []
+
+    def region(*queues: str, dd: dict | None = None, **options) -> Region:
+        text = "group: TEST\ntdqueue:\n" + "".join(f"  - {queue}\n" for queue in queues)
+        made = Region(parse_definitions(text), dd=dd or {}, datasets=tmp_path / "datasets", supplied_queues=False, **options)
+        regions.append(made)
+        return made
+
+    (tmp_path / "datasets").mkdir()
+    yield region
+    for made in regions:
+        made.close(clean=False)
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    path = tmp_path / "data"
+    path.write_bytes(b"".join(records("one", "two", "three", "four")))
+    return path
+
+
+def put_state(region: Region, queue: str, state: str) -> None:
+    region.set_tdqueue(queue, openstatus=state)
+
+
+def put_lines(region: Region, *texts: str) -> None:
+    for record in records(*texts):
+        region.writeq_td("OUTQ", record)
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("EX-END", "EX-END-AGAIN", "EX-END-EMPTY", "EX-REOPEN-REREADS")
+def test_an_input_queue_is_read_to_its_end_and_again_after_reopening(make, data):
+    region = make(IN, dd={"IN": data})
+    assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.NOTEMPTY
+    assert [region.readq_td("INQ") for _ in range(4)] == records("one", "two", "three", "four")
+    assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.NOTEMPTY
+    expect_rule("EX-END", region.readq_td, "INQ")
+    expect_rule("EX-END-AGAIN", region.readq_td, "INQ")
+    assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.EMPTY
+    put_state(region, "INQ", "CLOSED")
+    assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.NOTAPPLIC
+    put_state(region, "INQ", "OPEN")
+    assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.NOTEMPTY
+    assert region.readq_td("INQ") == records("one")[0]
+    assert data.stat().st_size == 40  # nothing was taken away
+
+
+@pytest.mark.rule("EX-READ-TRUNCATED", "EX-READ-NEGATIVE")
+def test_an_area_that_is_too_short_gets_what_fits_and_the_record_is_passed(make, data):
+    region = make(IN, dd={"IN": data})
+    condition = expect_rule("EX-READ-TRUNCATED", region.readq_td, "INQ", 3)
+    assert (condition.data, condition.length) == (b"one", 10)
+    expect_rule("EX-READ-NEGATIVE", region.readq_td, "INQ", -1)
+    assert region.readq_td("INQ", 10) == records("two")[0]
+
+
+@pytest.mark.rule("EX-RDBACK", "EX-RDBACK-VARIABLE")
+def test_reading_backward(make, data):
+    backward = IN.replace("INPUT", "RDBACK")
+    region = make(backward, dd={"IN": data})
+    assert [region.readq_td("INQ") for _ in range(4)] == records("four", "three", "two", "one")
+    variable = f"{{name: VBQ, type: EXTRA, typefile: RDBACK, ddname: VB, opentime: DEFERRED, {VARIABLE}}}"
+    other = make(variable, dd={"VB": data})
+    expect_rule("EX-RDBACK-VARIABLE", put_state, other, "VBQ", "OPEN")
+
+
+def damaged(tmp_path: Path) -> Path:
+    """VB: a good block, one whose second RDW lies, a good one."""
+    good = bytes.fromhex("000C0000 00080000") + b"good"
+    lying = bytes.fromhex("00140000 00080000") + b"half" + bytes.fromhex("7FFF0000") + b"lies"
+    path = tmp_path / "damaged"
+    path.write_bytes(good + lying + good)
+    return path
+
+
+@pytest.mark.rule("EX-IOERR-SKIP")
+def test_a_block_in_error_is_skipped(make, tmp_path):
+    queue = f"{{name: INQ, type: EXTRA, typefile: INPUT, ddname: IN, erroroption: SKIP, {VARIABLE}}}"
+    region = make(queue, dd={"IN": damaged(tmp_path)})
+    assert region.readq_td("INQ") == b"good"
+    seen = [region.readq_td("INQ")]  # what stood in front of the lie
+    expect_rule("EX-IOERR-SKIP", region.readq_td, "INQ")
+    seen.append(region.readq_td("INQ"))
+    assert seen == [b"half", b"good"]
+    with pytest.raises(Condition, match="QZERO"):
+        region.readq_td("INQ")
+
+
+@pytest.mark.rule("EX-IOERR-IGNORE")
+def test_a_block_in_error_is_accepted(make, tmp_path):
+    path = tmp_path / "short"
+    path.write_bytes(b"".join(records("one", "two")) + b"thr")
+    region = make(IN, dd={"IN": path})
+    assert [region.readq_td("INQ") for _ in range(2)] == records("one", "two")
+    expect_rule("EX-IOERR-IGNORE", region.readq_td, "INQ")
+    assert region.readq_td("INQ").startswith(b"thr")
+    with pytest.raises(Condition, match="QZERO"):
+        region.readq_td("INQ")
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("EX-FIXED-LENGTH")
+@pytest.mark.parametrize("size", [1, 9, 11, 32_767])
+def test_a_fixed_length_record_has_exactly_its_length(make, tmp_path, size):
+    region = make(OUT, dd={"OUT": tmp_path / "out"})
+    expect_rule("EX-FIXED-LENGTH", region.writeq_td, "OUTQ", b"x" * size)
+    region.close()
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+@pytest.mark.rule("EX-VARIABLE-LENGTH", "EX-VARIABLE-LENGTH-FITS", "EX-WRITE-ZERO")
+def test_a_variable_length_recordsize_includes_the_descriptor_word(make, tmp_path):
+    queue = f"{{name: VBQ, type: EXTRA, typefile: OUTPUT, ddname: VB, {VARIABLE}}}"
+    region = make(queue, dd={"VB": tmp_path / "vb"})
+    expect_rule("EX-VARIABLE-LENGTH", region.writeq_td, "VBQ", b"x" * 81)
+    expect_rule("EX-VARIABLE-LENGTH-FITS", region.writeq_td, "VBQ", b"x" * 80)
+    expect_rule("EX-WRITE-ZERO", region.writeq_td, "VBQ", b"x", 0)
+    region.close()
+    # BDW 88, RDW 84, the record
+    assert (tmp_path / "vb").read_bytes() == bytes.fromhex("00580000 00540000") + b"x" * 80
+
+
+@pytest.mark.rule("EX-MOD", "EX-OLD-REWRITES")
+@pytest.mark.parametrize(("disposition", "left"), [("MOD", ["a", "b"]), ("OLD", ["b"]), ("SHR", ["b"])])
+def test_where_output_begins_at_each_open(make, tmp_path, disposition, left):
+    region = make(OUT.replace("EXTRA,", f"EXTRA, disposition: {disposition},"), dd={"OUT": tmp_path / "out"})
+    put_lines(region, "a")
+    put_state(region, "OUTQ", "CLOSED")
+    put_state(region, "OUTQ", "OPEN")
+    put_lines(region, "b")
+    put_state(region, "OUTQ", "CLOSED")
+    assert (tmp_path / "out").read_bytes() == b"".join(records(*left))
+
+
+@pytest.mark.rule("EX-PRINTCONTROL")
+def test_print_control_is_data(make, tmp_path):
+    region = make(OUT.replace("blockformat", "printcontrol: A, blockformat"), dd={"OUT": tmp_path / "out"})
+    region.writeq_td("OUTQ", b"1title....")
+    assert region.inquire_tdqueue("OUTQ", "PRINTCONTROL").printcontrol is Cvda.ASACTL
+    assert region.peek("OUTQ") == [b"1title...."]
+    region.close()
+    assert (tmp_path / "out").read_bytes() == b"1title...."
+
+
+@pytest.mark.rule("EX-NO-BACKOUT")
+def test_a_backout_takes_nothing_back(make, tmp_path):
+    region = make(OUT, dd={"OUT": tmp_path / "out"})
+    with region.task() as task:
+        task.writeq_td("OUTQ", records("kept")[0])
+        task.syncpoint_rollback()
+    assert region.peek("OUTQ") == records("kept")
+
+
+@pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
+def test_a_failed_region_loses_only_the_block_it_had_not_written(make, tmp_path):
+    store = tmp_path / "store"
+    region = make(OUT, dd={"OUT": tmp_path / "out"}, store=store)
+    put_lines(region, "one", "two", "three")  # two a block
+    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
+
+
+# -- room ------------------------------------------------------------------------------------------------------------------
+
+
+def small(tmp_path: Path, size: int) -> dict:
+    return {"OUT": {"path": str(tmp_path / "out"), "space": str(size)}}
+
+
+@pytest.mark.rule("EX-NOSPACE", "EX-NOSPACE-FULL")
+def test_a_full_data_set(make, tmp_path):
+    region = make(OUT, "{name: CSMT, type: INTRA}", "{name: CSSL, type: INTRA}", dd=small(tmp_path, 40))
+    put_lines(region, "1", "2", "3", "4")
+    expect_rule("EX-NOSPACE", region.writeq_td, "OUTQ", records("5")[0])
+    assert region.inquire_tdqueue("OUTQ", "EMPTYSTATUS").emptystatus is Cvda.FULL
+    assert region.peek("OUTQ") == records("1", "2", "3", "4")
+    written = b"".join(region.peek("CSMT") + region.peek("CSSL")).decode("cp037")
+    assert rule("EX-NOSPACE-FULL").message in written
+
+
+@pytest.mark.rule("EX-CLOSE-X37", "EX-CLOSE-X37-SECOND")
+def test_no_room_at_close(make, tmp_path, monkeypatch):
+    region = make(OUT, dd={"OUT": tmp_path / "out"})
+    put_lines(region, "1")
+    limit_file_size(monkeypatch, region)
+    expect_rule("EX-CLOSE-X37", put_state, region, "OUTQ", "CLOSED")
+    assert region.inquire_tdqueue("OUTQ", "OPENSTATUS").openstatus is Cvda.OPEN
+    expect_rule("EX-CLOSE-X37-SECOND", put_state, region, "OUTQ", "CLOSED")
+    assert region.inquire_tdqueue("OUTQ", "OPENSTATUS").openstatus is Cvda.CLOSED
+
+
+def limit_file_size(monkeypatch, region: Region) -> None:
+    """The system refuses every further write of the queue's file for lack of room."""
+
+    class Full:
+        def __init__(self, file):
+            self._file = file
+
+        def write(self, _data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+    writer = region.tdqueues["OUTQ"].file._writer
+    monkeypatch.setattr(writer, "_file", Full(writer._file))
+
+
+# -- which data set --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("EX-OPEN-MISSING", "EX-INSTALL-MISSING")
+def test_a_missing_data_set_leaves_the_queue_installed_and_closed(make):
+    region = make(IN)
+    assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
+    condition = expect_rule("EX-OPEN-MISSING", put_state, region, "INQ", "OPEN")
+    assert "IN" in condition.detail
+    with pytest.raises(Condition, match="NOTOPEN"):
+        region.readq_td("INQ")
+
+
+@pytest.mark.rule("EX-FREE-CLOSE")
+def test_a_dd_that_is_freed_at_close_is_gone(make, data):
+    region = make(IN, dd={"IN": {"path": str(data), "free": "CLOSE"}})
+    put_state(region, "INQ", "CLOSED")
+    expect_rule("EX-FREE-CLOSE", put_state, region, "INQ", "OPEN")
+
+
+@pytest.mark.rule("EX-ONE-DD")
+def test_two_queues_on_one_dd_are_not_open_together(make, data):
+    region = make(IN, IN.replace("INQ", "INQ2").replace("{", "{opentime: DEFERRED, "), dd={"IN": data})
+    condition = expect_rule("EX-ONE-DD", put_state, region, "INQ2", "OPEN")
+    assert "INQ" in condition.detail
+    put_state(region, "INQ", "CLOSED")
+    put_state(region, "INQ2", "OPEN")
+    assert region.readq_td("INQ2") == records("one")[0]
+
+
+@pytest.mark.rule("EX-DUMMY-READ", "EX-DUMMY-WRITE")
+def test_dummy(make):
+    region = make(
+        f"{{name: DIN, type: EXTRA, typefile: INPUT, dsname: DUMMY, {FIXED}}}",
+        f"{{name: DOUT, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {FIXED}}}",
+    )
+    expect_rule("EX-DUMMY-READ", region.readq_td, "DIN")
+    expect_rule("EX-DUMMY-WRITE", region.writeq_td, "DOUT", records("x")[0])
+    assert region.peek("DOUT") == region.peek("DIN") == []
+    assert region.inquire_tdqueue("DOUT", "DSNAME").dsname == "DUMMY".ljust(44)
+
+
+@pytest.mark.rule("EX-DD-WINS")
+def test_the_dd_card_wins_over_dsname(make, data):
+    queue = IN.replace("typefile", "dsname: OTHER.DATA.SET, typefile")
+    region = make(queue, dd={"IN": data})
+    assert region.readq_td("INQ") == records("one")[0]
+
+
+@pytest.mark.rule("EX-MEMBER")
+def test_a_member_of_a_partitioned_data_set(make, tmp_path):
+    queue = f"{{name: LIBQ, type: EXTRA, typefile: OUTPUT, dsname: MY.LIB(MEMB), {FIXED}}}"
+    region = make(queue)
+    region.writeq_td("LIBQ", records("in")[0])
+    info = region.inquire_tdqueue("LIBQ", "DSNAME", "MEMBER")
+    assert (info.dsname.rstrip(), info.member) == ("MY.LIB", "MEMB    ")
+    region.close()
+    assert (tmp_path / "datasets" / "MY.LIB" / "MEMB").read_bytes() == records("in")[0]
+
+
+@pytest.mark.rule("EX-SPOOLED")
+def test_output_without_a_data_set_goes_to_the_spool(make):
+    region = make("{name: LOGQ, type: EXTRA, typefile: OUTPUT, ddname: LOGOUT}")
+    region.writeq_td("LOGQ", b"any length")
+    region.writeq_td("LOGQ", b"and another one")
+    assert region.peek("LOGQ") == [b"any length", b"and another one"]
+    assert region.inquire_tdqueue("LOGQ", "DSNAME").dsname == " " * 44
+
+
+@pytest.mark.rule("EX-INTRDR")
+def test_the_internal_reader_takes_jobs(make):
+    told = []
+    queue = f"{{name: JOBQ, type: EXTRA, typefile: OUTPUT, ddname: INTRDR, {FIXED.replace('10', '80').replace('20', '80')}}}"
+    region = make(queue, dd={"INTRDR": {"sysout": "A", "writer": "INTRDR"}})
+    region.jobs.on_submit = told.append
+
+    def cards(task, *texts):
+        for text in texts:
+            task.writeq_td("JOBQ", text.encode("cp037").ljust(80, b"\x40"))
+
+    with region.task(transid="SUBM") as task:
+        cards(task, "//FIRST JOB (1),'A'", "//S1 EXEC PGM=IEFBR14", "/*EOF", "//SECOND JOB (1)", "//THIRD JOB (1)")
+    assert [job.name for job in region.jobs] == ["FIRST", "SECOND"]
+    assert [job.name for job in told] == ["FIRST", "SECOND"]
+    assert region.jobs[0].submitter.startswith("SUBM ")
+    put_state(region, "JOBQ", "CLOSED")
+    assert [job.name for job in region.jobs] == ["FIRST", "SECOND", "THIRD"]
+
+
+# -- see and seed ----------------------------------------------------------------------------------------------------------
+
+
+def test_peek_shows_what_has_not_been_read_and_moves_nothing(make, data):
+    region = make(IN, dd={"IN": data})
+    region.readq_td("INQ")
+    assert region.peek("INQ") == records("two", "three", "four")
+    assert region.readq_td("INQ") == records("two")[0]
+
+
+def test_peek_of_a_closed_data_set(make, data):
+    region = make(IN, dd={"IN": data})
+    put_state(region, "INQ", "CLOSED")
+    assert region.peek("INQ") == records("one", "two", "three", "four")
+
+
+def test_seed_gives_an_input_queue_its_records(make, tmp_path):
+    region = make(IN, dd={"IN": tmp_path / "seeded"})
+    region.seed("INQ", records("s1", "s2"))
+    put_state(region, "INQ", "OPEN")
+    assert region.readq_td("INQ") == records("s1")[0]
+    with pytest.raises(Condition, match="INVREQ"):
+        region.seed("INQ", records("late"))
+
+
+def test_seed_refuses_a_record_that_does_not_fit(make, tmp_path):
+    region = make(IN, dd={"IN": tmp_path / "seeded"})
+    with pytest.raises(Condition, match="LENGERR"):
+        region.seed("INQ", [b"short"])
+
+
+# -- what INQUIRE shows ----------------------------------------------------------------------------------------------------
+
+
+def test_inquire_shows_what_is_true_of_the_open_data_set(make, data):
+    queue = "{name: INQ, type: EXTRA, typefile: INPUT, ddname: IN}"
+    region = make(queue, dd={"IN": {"path": str(data), "recfm": "FB", "lrecl": "10", "blksize": "20", "disp": "OLD"}})
+    info = region.inquire_tdqueue("INQ")
+    assert info.recordformat is Cvda.FIXED
+    assert info.blockformat is Cvda.BLOCKED
+    assert (info.recordlength, info.blocksize, info.databuffers) == (10, 20, 1)
+    assert info.disposition is Cvda.OLD
+    assert info.iotype is Cvda.INPUT
+    put_state(region, "INQ", "CLOSED")
+    closed = region.inquire_tdqueue("INQ")
+    assert closed.recordformat is closed.blockformat is closed.disposition is closed.iotype is Cvda.NOTAPPLIC
+
+
+def test_open_of_an_open_queue_and_close_of_a_closed_one_do_nothing(make, data):
+    region = make(IN, dd={"IN": data})
+    region.readq_td("INQ")
+    put_state(region, "INQ", "OPEN")
+    assert region.readq_td("INQ") == records("two")[0]
+    put_state(region, "INQ", "CLOSED")
+    put_state(region, "INQ", "CLOSED")
+    assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
