@@ -41,6 +41,7 @@ from tdqsim.ibmi._records import (
 )
 from tdqsim.ibmi._retrieve import parse_messages
 from tdqsim.ibmi._system import System
+from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries
 
 __all__ = [
     "AUTOMATIC_RECLAIM",
@@ -78,12 +79,14 @@ __all__ = [
     "ReceiveDataQueueRow",
     "RemoteLink",
     "RetrievedMessage",
+    "SeedEntry",
     "SenderId",
     "StartedJob",
     "System",
     "char",
     "datetime_to_dts",
     "dts_to_datetime",
+    "dump_entries",
     "export_journal",
     "formats",
     "layout",
@@ -91,6 +94,8 @@ __all__ = [
     "pack_binary",
     "pack_decimal",
     "parse_messages",
+    "parse_seed",
+    "seed_entries",
     "unpack_binary",
     "unpack_decimal",
 ]

@@ -1,0 +1,101 @@
+"""Entries in and out of data queues as JSON lines, for people and scripts.
+
+A line is an object with ``data`` (hexadecimal) or ``text`` (in the CCSID of the job), and ``key`` or ``key_text`` for a
+keyed queue. A dump writes what it knows beside that: the enqueue time and the sender.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from tdqsim.errors import ConversionError
+from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._job import Job
+from tdqsim.ibmi._records import sender_of
+
+__all__ = ["SeedEntry", "dump_entries", "parse_seed", "seed_entries"]
+
+_LONGEST_LINE = 400_000
+_KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
+
+
+class SeedEntry(NamedTuple):
+    """One entry to be sent."""
+
+    data: bytes
+    key: bytes | None
+
+
+def dump_entries(job: Job, name: str, library: str) -> Iterator[dict[str, Any]]:
+    """The entries of a queue in its order, none removed, each as the object of one line."""
+    job.begin("DATA_QUEUE_ENTRIES", name, library)
+    queue = job.open_queue("QMHRDQM", job.object_name(name), job.object_name(library, "library"))
+    if queue.ddm:
+        job.fail("CPF9511", queue.name)
+    job.await_lock("QMHRDQM", queue)
+    for entry in queue.stored.entries():
+        stamp = ns_to_dts(entry.time_ns, job.system.offset_at(entry.time_ns))
+        line: dict[str, Any] = {"data": entry.data.hex().upper(), "text": job.page.printable(entry.data)}
+        if queue.keyed:
+            line["key"] = entry.key.hex().upper()
+        line["time"] = dts_to_datetime(stamp).isoformat()
+        sender = sender_of(entry.sender, job.page)
+        if sender is not None:
+            line["sender"] = {"job": str(sender), "current_user": sender.current_user}
+        yield line
+
+
+def parse_seed(job: Job, lines: Iterable[str], *, file: str = "<seed>") -> list[SeedEntry]:
+    """The entries of JSON lines, or of plain lines of text (a line that does not begin with a brace).
+
+    Raises:
+        ParameterError: a line is not right; the message names file and line.
+    """
+    found = []
+    for number, line in enumerate(lines, 1):
+        text = line.rstrip("\r\n")
+        if text:
+            found.append(_seed_entry(job, text, f"{file}:{number}"))
+    return found
+
+
+def _seed_entry(job: Job, text: str, place: str) -> SeedEntry:
+    if len(text) > _LONGEST_LINE:
+        raise ParameterError(f"{place}: a line has at most {_LONGEST_LINE} characters, this one {len(text)}")
+    try:
+        if not text.startswith("{"):
+            return SeedEntry(job.page.encode(text), None)
+        return _from_object(job, json.loads(text))
+    except (ValueError, RecursionError, ConversionError) as error:
+        raise ParameterError(f"{place}: {error}") from None
+
+
+def _from_object(job: Job, values: dict[str, Any]) -> SeedEntry:
+    stray = sorted(set(values) - _KNOWN)
+    if stray:
+        raise ValueError(f"{stray[0]!r} is not known; allowed are {', '.join(sorted(_KNOWN))}")
+    data, key = _bytes(job, values, "data", "text"), _bytes(job, values, "key", "key_text")
+    if data is None:
+        raise ValueError("data (hexadecimal) or text is needed")
+    return SeedEntry(data, key)
+
+
+def _bytes(job: Job, values: dict[str, Any], as_hex: str, as_text: str) -> bytes | None:
+    for name, convert in ((as_hex, bytes.fromhex), (as_text, job.page.encode)):
+        if name in values:
+            if not isinstance(values[name], str):
+                raise ValueError(f"{name} must be text")
+            return convert(values[name])
+    return None
+
+
+def seed_entries(job: Job, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
+    """Send entries in order; returns how many."""
+    count = 0
+    for entry in entries:
+        job.qsnddtaq(name, library, entry.data, entry.key)
+        count += 1
+    return count

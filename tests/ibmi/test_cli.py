@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tdqsim.cli import main
+
+DEFINITIONS = """
+dtaq:
+  - dtaq: APPLIB/WORK
+    maxlen: 50
+    text: Work
+  - dtaq: APPLIB/KEYED
+    maxlen: 50
+    seq: KEYED
+    keylen: 2
+    senderid: "YES"
+  - dtaq: APPLIB/FAR
+    type: "*DDM"
+    rmtdtaq: Q
+    rmtlocname: LP1
+"""
+
+
+@pytest.fixture
+def tdq(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TDQ_STORE", str(tmp_path / "store"))
+    (tmp_path / "queues.yaml").write_text(DEFINITIONS)
+
+    def run(*arguments, code=0):
+        got = main(["dtaq", *arguments])
+        shown = capsys.readouterr()
+        assert got == code, shown.err
+        assert "Traceback" not in shown.err
+        return shown.out if code == 0 else shown.err
+
+    run("create", str(tmp_path / "queues.yaml"), "--libraries")
+    return run
+
+
+def test_send_peek_receive_clear(tdq):
+    tdq("send", "APPLIB/WORK", "first")
+    tdq("send", "applib/work", "C1C2", "--hex")
+    rows = json.loads(tdq("peek", "APPLIB/WORK", "--json"))
+    assert [(row["position"], row["text"]) for row in rows] == [(1, "first"), (2, "AB")]
+    assert "first" in tdq("peek", "APPLIB/WORK")
+    assert tdq("receive", "APPLIB/WORK") == "first\n"
+    assert tdq("receive", "APPLIB/WORK", "--hex", "-n", "5") == "C1C2\n"
+    assert tdq("receive", "APPLIB/WORK") == ""
+    for key in ("K1", "K2", "K2"):
+        tdq("send", "APPLIB/KEYED", "x", "--key", key)
+    assert len(json.loads(tdq("peek", "APPLIB/KEYED", "--key", "K1", "--order", "GT", "--json"))) == 2
+    (row,) = json.loads(tdq("receive", "APPLIB/KEYED", "--key", "K1", "--json"))
+    assert row["key"] == "D2F1"
+    assert row["sender"].endswith("/QSECOFR/TDQ")
+    assert tdq("clear", "APPLIB/KEYED", "--key", "K2") == "2 entries cleared\n"
+
+
+def test_list_and_describe(tdq):
+    assert [line.split()[1] for line in tdq("list").splitlines()] == ["QUEUE", "FAR", "KEYED", "WORK"]
+    assert json.loads(tdq("list", "APP*", "--json"))[1]["key_length"] == 2
+    assert tdq("list", "NO*").splitlines() == [tdq("list", "NO*").strip()]
+    described = tdq("describe", "APPLIB/WORK")
+    assert "RDQD0100" in described
+    assert "Maximum number of entries allowed" in described
+    both = json.loads(tdq("describe", "APPLIB/FAR", "--json"))
+    assert both["RDQD0200"]["remote_location_name"] == "LP1"
+
+
+def test_dump_and_seed(tdq, tmp_path):
+    for key in ("K2", "K1"):
+        tdq("send", "APPLIB/KEYED", f"data of {key}", "--key", key)
+    lines = tdq("dump", "APPLIB/KEYED")
+    assert [json.loads(line)["text"] for line in lines.splitlines()] == ["data of K1", "data of K2"]
+    tdq("clear", "APPLIB/KEYED")
+    (tmp_path / "dump.jsonl").write_text(lines)
+    assert tdq("seed", "APPLIB/KEYED", str(tmp_path / "dump.jsonl")) == "2 entries sent\n"
+    assert [json.loads(line)["data"] for line in tdq("dump", "APPLIB/KEYED").splitlines()] == [
+        json.loads(line)["data"] for line in lines.splitlines()
+    ]
+    (tmp_path / "plain.txt").write_text("one\ntwo\n")
+    tdq("seed", "APPLIB/WORK", str(tmp_path / "plain.txt"))
+    assert tdq("receive", "APPLIB/WORK", "-n", "9") == "one\ntwo\n"
+    tdq("delete", "APPLIB/WORK")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (("send", "APPLIB/NOWHERE", "x"), 1, "CPF9801 Object NOWHERE in library APPLIB not found"),
+        (("send", "APPLIB/WORK", "x" * 51), 1, "CPF2498"),
+        (("send", "APPLIB/WORK", "xyz", "--hex"), 2, "hexadecimal"),
+        (("receive", "APPLIB/KEYED"), 1, "CPF9501"),
+        (("receive", "APPLIB/KEYED", "--key", "K1", "--order", "XX"), 1, "CPF9504"),
+        (("delete", "APPLIB/NOWHERE"), 1, "CPF2105"),
+        (("seed", "APPLIB/WORK", "no-such-file"), 2, "no-such-file"),
+        (("dump", "APPLIB/FAR"), 1, "CPF9511"),
+        (("list", "--store", "nothing-here"), 3, "no store"),
+    ],
+)
+def test_what_goes_wrong(tdq, arguments, code, expected):
+    assert expected in tdq(*arguments, code=code)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"data": "XYZ"}', '{"key": "F1"}', '{"text": 5}', '{"more": 1, "text": "x"}', "{", '{"text": "\u20ac"}']
+)
+def test_a_bad_seed_names_its_line(tdq, tmp_path, line):
+    (tmp_path / "seed.jsonl").write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
+    assert "seed.jsonl:2:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "seed.jsonl"), code=1)
+    assert tdq("receive", "APPLIB/WORK") == ""  # nothing of it was sent
