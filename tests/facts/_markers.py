@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
+_RULE_ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 
 
 def marked_tests() -> dict[str, list[str]]:
@@ -15,9 +17,42 @@ def marked_tests() -> dict[str, list[str]]:
     for path in sorted(TESTS.rglob("*.py")):
         module = path.relative_to(TESTS.parent).as_posix()
         tree = ast.parse(path.read_text("utf-8"), str(path))
-        for rule_id, test in _markers(tree.body, module):
+        for rule_id, test in _markers(_spread(tree).body, module):
             found.setdefault(rule_id, []).append(test)
     return found
+
+
+class _Spread(ast.NodeTransformer):
+    """``rule(*EXPRESSION)`` becomes ``rule("ID", ...)``: every id in the module-level tables that the expression names."""
+
+    def __init__(self, tables: dict[str, list[ast.expr]]) -> None:
+        self.tables = tables
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        arguments: list[ast.expr] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred) and isinstance(node.func, ast.Attribute) and node.func.attr == "rule":
+                names = [inner.id for inner in ast.walk(argument) if isinstance(inner, ast.Name)]
+                arguments += dict.fromkeys(constant for name in names for constant in self.tables.get(name, ()))
+            else:
+                arguments.append(argument)
+        node.args = arguments
+        return node
+
+
+def _spread(tree: ast.Module) -> ast.Module:
+    tables: dict[str, list[ast.expr]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            strings = [
+                inner
+                for inner in ast.walk(node.value)
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+            ]
+            tables[node.targets[0].id] = [inner for inner in strings if _RULE_ID.fullmatch(inner.value)]
+    _Spread(tables).visit(tree)
+    return tree
 
 
 def _markers(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
