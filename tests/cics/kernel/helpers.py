@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Condition, Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import Resp
 
@@ -52,3 +52,13 @@ def fill(region: Region, queue: str, *records: bytes) -> None:
     """Write records with a task each."""
     for record in records:
         region.writeq_td(queue, record)
+
+
+def raising(task: Task, *conditions: str) -> Task:
+    """Have conditions raised that CICS ignores by default, so that a test can compare them with a rule."""
+
+    def label(condition: Condition) -> None:
+        raise condition
+
+    task.handle_condition(**dict.fromkeys(conditions, label))
+    return task

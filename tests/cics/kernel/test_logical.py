@@ -1,0 +1,386 @@
+"""LOGICAL queues: units of work, the two locks of a queue, waiting, DISABLING and two phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.definitions import define_tdqueue, define_transaction
+from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.facts import Cvda, Resp
+from tests.rules import expect_rule, rule
+
+from .helpers import fill, raising
+
+# -- commit and backout -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("UOW-LOGICAL-BACKOUT-HEAD")
+def test_backout_returns_records_to_the_head(region: Region) -> None:
+    fill(region, "LOGQ", b"a", b"b", b"c")
+    with region.task() as task:
+        assert [task.readq_td("LOGQ"), task.readq_td("LOGQ")] == [b"a", b"b"]
+        task.writeq_td("LOGQ", b"d")
+        task.syncpoint_rollback()
+        assert region.peek("LOGQ") == [b"a", b"b", b"c"]
+        assert task.readq_td("LOGQ") == b"a"
+    assert region.peek("LOGQ") == [b"b", b"c"]
+    assert rule("UOW-LOGICAL-BACKOUT-HEAD").confidence == "confirmed"
+
+
+@pytest.mark.rule("UOW-DIRECT-NO-BACKOUT")
+@pytest.mark.parametrize("queue", ["NOQ", "PHYQ"])
+def test_backout_changes_nothing_on_other_queues(region: Region, queue: str) -> None:
+    fill(region, queue, b"a", b"b")
+    with region.task() as task:
+        task.readq_td(queue)
+        task.writeq_td(queue, b"c")
+        assert region.peek(queue) == [b"b", b"c"]  # visible to all at once
+        task.syncpoint_rollback()
+    assert region.peek(queue) == [b"b", b"c"]
+    assert rule("UOW-DIRECT-NO-BACKOUT").command == "SYNCPOINT ROLLBACK"
+
+
+@pytest.mark.rule("UOW-OWN-RECORDS")
+def test_own_uncommitted_records_come_after_the_committed_ones(region: Region) -> None:
+    fill(region, "LOGQ", b"old")
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"new1")
+        task.writeq_td("LOGQ", b"new2")
+        assert [task.readq_td("LOGQ") for _ in range(2)] == [b"old", b"new1"]
+        assert region.peek("LOGQ", uncommitted=True) == [b"new2"]
+    assert region.peek("LOGQ") == [b"new2"]
+    assert rule("UOW-OWN-RECORDS").confidence == "choice"
+
+
+@pytest.mark.rule("UOW-DELETEQ")
+def test_deleteq_inside_a_unit_of_work(region: Region) -> None:
+    fill(region, "LOGQ", b"a", b"b")
+    with region.task() as task:
+        task.readq_td("LOGQ")
+        task.writeq_td("LOGQ", b"c")
+        task.deleteq_td("LOGQ")
+        expect_rule("TD-READQ-QZERO", task.readq_td, "LOGQ")
+        task.writeq_td("LOGQ", b"d")
+        assert region.peek("LOGQ") == [b"a", b"b"]
+        task.syncpoint_rollback()
+        assert region.peek("LOGQ") == [b"a", b"b"]
+        task.deleteq_td("LOGQ")
+        task.writeq_td("LOGQ", b"d")
+    assert region.peek("LOGQ") == [b"d"]
+    assert rule("UOW-DELETEQ").confidence == "unconfirmed"
+
+
+@pytest.mark.rule("INQ-NUMITEMS-COMMITTED-KERNEL")
+def test_numitems_counts_committed_records(region: Region) -> None:
+    fill(region, "LOGQ", b"a", b"b")
+    with region.task() as task:
+        task.readq_td("LOGQ")
+        task.writeq_td("LOGQ", b"c")
+        task.writeq_td("LOGQ", b"d")
+        assert region.tdqueues["LOGQ"].numitems == 2
+    assert region.tdqueues["LOGQ"].numitems == 3
+    assert rule("INQ-NUMITEMS-COMMITTED-KERNEL").confidence == "choice"
+
+
+def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
+    records = [b"%06d" % number for number in range(500)]
+    with region.task() as task:
+        for record in records:
+            task.writeq_td("LOGQ", record)
+        assert [task.readq_td("LOGQ") for _ in range(100)] == records[:100]
+    with region.task() as task:
+        assert [task.readq_td("LOGQ") for _ in range(200)] == records[100:300]
+        task.syncpoint_rollback()
+        assert [task.readq_td("LOGQ") for _ in range(400)] == records[100:]
+        assert task.readq_td("LOGQ", nohandle=True) == b""
+    assert region.intra.count() == 0
+
+
+# -- locks: what another unit of work has done, and what mine may do ---------------------------------------------------
+
+OPERATIONS: dict[str, Callable[[Task], Any]] = {
+    "READQ": lambda task: task.readq_td("LOGQ"),
+    "WRITEQ": lambda task: task.writeq_td("LOGQ", b"mine"),
+    "DELETEQ": lambda task: task.deleteq_td("LOGQ"),
+}
+CONFLICTS = {
+    ("READQ", "READQ"): True, ("READQ", "WRITEQ"): False, ("READQ", "DELETEQ"): True,
+    ("WRITEQ", "READQ"): False, ("WRITEQ", "WRITEQ"): True, ("WRITEQ", "DELETEQ"): True,
+    ("DELETEQ", "READQ"): True, ("DELETEQ", "WRITEQ"): True, ("DELETEQ", "DELETEQ"): True,
+}  # fmt: skip
+
+
+@pytest.mark.rule("LOCK-CONFLICTS")
+@pytest.mark.parametrize(("theirs", "mine"), list(CONFLICTS))
+def test_the_conflict_table(region: Region, theirs: str, mine: str) -> None:
+    assert rule("LOCK-CONFLICTS").confidence == "confirmed"
+    fill(region, "LOGQ", b"a", b"b", b"c")
+    with region.task() as holder:
+        OPERATIONS[theirs](holder)
+        handle = region.start(OPERATIONS[mine])
+        region.dispatcher.run_ready()
+        assert handle.done is not CONFLICTS[theirs, mine]
+        holder.syncpoint()
+        region.dispatcher.run_ready()
+        assert handle.done
+
+
+@pytest.mark.rule("LOCK-SYNCPOINT-FREES")
+@pytest.mark.parametrize("end", ["syncpoint", "syncpoint_rollback", "abend"])
+def test_locks_last_until_the_unit_of_work_ends(region: Region, end: str) -> None:
+    with region.task() as watcher:
+
+        def program(task: Task) -> None:
+            task.writeq_td("LOGQ", b"theirs")
+            task.delay(seconds=1)
+            task.abend("TEST") if end == "abend" else getattr(task, end)()
+            task.delay(seconds=60)
+
+        region.start(program)
+        region.dispatcher.run_ready()
+        begun = region.clock.time_ns()
+        watcher.writeq_td("LOGQ", b"mine")  # waits for the end of the other's unit of work
+        assert 10**9 <= region.clock.time_ns() - begun < 30 * 10**9
+    expected = [b"theirs", b"mine"] if end == "syncpoint" else [b"mine"]
+    assert region.peek("LOGQ") == expected
+    assert rule("LOCK-SYNCPOINT-FREES").command == "SYNCPOINT"
+
+
+@pytest.mark.rule("LOCK-TD-READ-WAITS", "LOCK-TD-READ-REEVALUATES")
+@pytest.mark.parametrize(("commits", "again", "expected"), [(True, False, b"theirs"), (False, False, "QZERO"), (False, True, b"later")])
+def test_a_reader_waits_past_the_committed_records(region: Region, commits: bool, again: bool, expected: Any) -> None:
+    fill(region, "LOGQ", b"committed")
+    with region.task() as writer:
+        writer.writeq_td("LOGQ", b"theirs")
+
+        def program(task: Task) -> Any:
+            assert task.readq_td("LOGQ") == b"committed"  # a reader runs beside a writer
+            record = task.readq_td("LOGQ", nohandle=True)
+            return record or task.eib.eibresp.name
+
+        handle = region.start(program)
+        region.dispatcher.run_ready()
+        assert not handle.done
+        waiting = next(task for task in region.tasks.values() if task.suspended)
+        assert waiting.suspended == ("TD_READ", "LOGQ")
+        assert waiting.uow.waitstate is Cvda.WAITING
+        if again:  # the writer writes again before the reader has its turn
+            writer.outside = False
+        writer.syncpoint() if commits else writer.syncpoint_rollback()
+        if again:
+            writer.writeq_td("LOGQ", b"later")
+            region.dispatcher.run_ready()
+            assert not handle.done
+            writer.syncpoint()
+        region.dispatcher.run_ready()
+        assert handle.done
+        assert handle.result() == expected
+    assert rule("LOCK-TD-READ-WAITS").confidence == rule("LOCK-TD-READ-REEVALUATES").confidence == "confirmed"
+
+
+@pytest.mark.rule("LOCK-QBUSY-NOSUSPEND", "LOCK-QBUSY-HANDLE", "LOCK-QBUSY-DEFAULT")
+def test_nosuspend_never_waits(region: Region) -> None:
+    with region.task() as writer, region.task() as reader:
+        writer.writeq_td("LOGQ", b"x")
+        writer.readq_td("LOG2", nohandle=True)
+        assert reader.readq_td("LOGQ", nosuspend=True) == b""  # QBUSY has no abend: it is ignored
+        assert reader.eib.eibresp.name == rule("LOCK-QBUSY-DEFAULT").resp
+        assert not reader.uow.locks  # what was refused keeps nothing
+        raising(reader, "QBUSY")
+        expect_rule("LOCK-QBUSY-NOSUSPEND", reader.readq_td, "LOGQ", nosuspend=True)
+        expect_rule("LOCK-QBUSY-NOSUSPEND", reader.readq_td, "LOG2", nosuspend=True)  # a reader's lock as well
+        expect_rule("LOCK-QBUSY-HANDLE", reader.readq_td, "LOGQ")
+        with pytest.raises(WouldWaitForever):
+            reader.readq_td("LOGQ", nohandle=True)  # NOHANDLE negates the HANDLE
+
+
+@pytest.mark.rule("LOCK-FIFO")
+@pytest.mark.parametrize("seed", [0, 7])
+def test_waiters_are_served_in_order_of_arrival(make_region: Callable[..., Region], seed: int) -> None:
+    region = make_region(seed=seed)
+    order: list[int] = []
+
+    def program(task: Task, number: int) -> None:
+        task.writeq_td("LOGQ", b"%d" % number)
+        order.append(number)
+
+    with region.task() as holder:
+        holder.writeq_td("LOGQ", b"first")
+        for number in range(5):
+            region.start(program, number)
+            region.dispatcher.run_ready()
+    region.run()
+    assert order == list(range(5))
+    assert rule("LOCK-FIFO").confidence == "unconfirmed"
+
+
+@pytest.mark.rule("LOCK-DEADLOCK")
+def test_a_deadlock_lasts_until_dtimout(make_region: Callable[..., Region]) -> None:
+    queues = [define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("Q1", "Q2")]
+    region = make_region(*queues, define_transaction(name="ONE", dtimout="5"), define_transaction(name="TWO"))
+
+    def program(first: str, second: str) -> Callable[[Task], None]:
+        def run(task: Task) -> None:
+            task.writeq_td(first, task.transid.encode())
+            task.suspend()
+            task.writeq_td(second, task.transid.encode())
+
+        return run
+
+    region.register("ONE", program("Q1", "Q2"))
+    region.register("TWO", program("Q2", "Q1"))
+    one, two = region.start("ONE"), region.start("TWO")
+    region.run()
+    assert rule("LOCK-DEADLOCK").message == one.exception.code  # type: ignore[union-attr]
+    assert two.exception is None
+    assert (region.peek("Q1"), region.peek("Q2")) == ([b"TWO"], [b"TWO"])
+
+
+# -- DISABLING -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DISABLE-PENDING-OWNER", "DISABLE-PENDING-NEWCOMER", "DISABLE-COMPLETES")
+def test_a_disable_waits_for_its_users(region: Region) -> None:
+    queue = region.tdqueues["LOGQ"]
+    with region.task() as owner, region.task() as other:
+        owner.writeq_td("LOGQ", b"a")
+        waiting = region.start(lambda task: task.writeq_td("LOGQ", b"b"))
+        region.dispatcher.run_ready()
+        region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+        assert queue.enablestatus is Cvda.DISABLING
+        expect_rule("DISABLE-PENDING-OWNER", owner.writeq_td, "LOGQ", b"c")
+        expect_rule("DISABLE-PENDING-NEWCOMER", other.readq_td, "LOGQ")
+        owner.syncpoint()  # the one that waited is a user too
+        region.dispatcher.run_ready()
+        assert waiting.done
+        assert queue.enablestatus is Cvda[rule("DISABLE-COMPLETES").message]
+        expect_rule("TD-DISABLED", owner.readq_td, "LOGQ")
+    assert region.peek("LOGQ") == [b"a", b"c", b"b"]
+
+
+@pytest.mark.rule("DISABLE-DIRECT-AT-ONCE")
+@pytest.mark.parametrize("name", ["NOQ", "PHYQ", "LOGQ"])
+def test_an_idle_queue_is_disabled_at_once(region: Region, name: str) -> None:
+    with region.task() as task:
+        if name != "LOGQ":
+            task.writeq_td(name, b"x")  # no lock is kept beyond the request
+        region.set_tdqueue(name, enablestatus="DISABLED")
+        assert region.tdqueues[name].enablestatus is Cvda[rule("DISABLE-DIRECT-AT-ONCE").message]
+
+
+# -- two phases -----------------------------------------------------------------------------------------------------------
+
+
+def prepared(region: Region, queue: str = "LOGQ") -> Any:
+    """A unit of work that has read and written a queue and is indoubt."""
+    task = region.task()
+    task.readq_td(queue, nohandle=True)
+    task.writeq_td(queue, b"doubt")
+    uow = task.uow
+    uow.prepare()
+    return task, uow
+
+
+@pytest.mark.rule("UOW-PREPARE")
+@pytest.mark.parametrize("commit", [True, False])
+def test_prepare_then_either(region: Region, commit: bool) -> None:
+    fill(region, "LOGQ", b"a")
+    task, uow = prepared(region)
+    assert uow.state is Cvda[rule("UOW-PREPARE").message]
+    with pytest.raises(TdqError, match="INFLIGHT"):
+        uow.prepare()
+    task.detach_uow()
+    task.end(normal=True)
+    uow.decide(commit=commit)
+    assert uow.ended
+    assert region.peek("LOGQ") == ([b"doubt"] if commit else [b"a"])
+    with pytest.raises(TdqError, match="INDOUBT"):
+        uow.decide(commit=True)
+
+
+@pytest.mark.rule("LOCK-RETAINED-LOCKED", "LOCK-RETAINED-READ-PAST", "LOCK-ACTIVE-WAITS")
+@pytest.mark.parametrize("waitaction", ["REJECT", "QUEUE"])
+def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], waitaction: str) -> None:
+    region = make_region(define_tdqueue(name="SHQ", type="INTRA", recovstatus="LOGICAL", waitaction=waitaction))
+    fill(region, "SHQ", b"a", b"b")
+    holder = region.task()
+    holder.writeq_td("SHQ", b"doubt")
+    uow = holder.uow
+    early = region.start(lambda task: task.writeq_td("SHQ", b"early"))
+    region.dispatcher.run_ready()
+    uow.prepare()
+    uow.shunt(link="CICB")
+    holder.detach_uow()
+    holder.end(normal=False)
+    assert (uow.state, uow.waitstate, uow.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
+    region.dispatcher.run_ready()
+    assert early.done is (waitaction == "REJECT")
+    with region.task() as task:
+        assert [task.readq_td("SHQ"), task.readq_td("SHQ")] == [b"a", b"b"]  # the read end is free
+        if waitaction == "REJECT":
+            expect_rule("LOCK-RETAINED-LOCKED", task.writeq_td, "SHQ", b"x")
+            expect_rule("LOCK-RETAINED-LOCKED", task.deleteq_td, "SHQ")
+            expect_rule("LOCK-RETAINED-READ-PAST", task.readq_td, "SHQ")
+        else:
+            assert rule("LOCK-ACTIVE-WAITS").confidence == "confirmed"
+            with pytest.raises(WouldWaitForever, match="unit of work"):
+                task.writeq_td("SHQ", b"x")
+            with pytest.raises(WouldWaitForever):
+                task.readq_td("SHQ")
+    region.set_tdqueue("SHQ", enablestatus="DISABLED")
+    assert region.tdqueues["SHQ"].enablestatus is Cvda.DISABLING
+    uow.decide(commit=True)
+    region.run()
+    assert region.tdqueues["SHQ"].enablestatus is Cvda.DISABLED
+    assert region.peek("SHQ") == ([b"doubt"] if waitaction == "REJECT" else [b"doubt", b"early"])
+    assert region.shunted == {}
+
+
+def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
+    region.seed("LOGQ", [b"x"] * 2000)
+    commits = region.hardening.commits
+    with region.task() as task:
+        for _ in range(10):
+            task.readq_td("LOGQ")
+        task.syncpoint_rollback()
+    assert region.hardening.commits == commits  # nothing was ever written
+    assert len(region.peek("LOGQ")) == 2000
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+def test_tasks_that_end_together_share_a_commit(region: Region) -> None:
+    queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
+    region.install(queues)
+    commits = region.hardening.commits
+    handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), queue.name) for queue in queues]
+    region.run()
+    assert all(handle.exception is None for handle in handles)
+    assert region.hardening.commits - commits == 1
+    assert all(region.peek(queue.name) == [b"x"] for queue in queues)
+    assert rule("UOW-GROUP-COMMIT").confidence == "choice"
+
+
+def test_a_commit_that_fails_is_backed_out_for_all_that_share_it(region: Region) -> None:
+    from tdqsim.errors import StoreFull
+
+    fill(region, "LOGQ", b"a")
+
+    def fault(point: str) -> None:
+        if point == "before_commit":
+            region.store.durable.fault = None
+            region.store.durable.abort()
+            raise StoreFull("the disk is full")
+
+    handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), name) for name in ("LOGQ", "LOG2")]
+    region.store.durable.fault = fault
+    region.run()
+    for handle in handles:
+        assert isinstance(handle.exception.cause, Condition)  # type: ignore[union-attr]
+        assert handle.exception.cause.resp is Resp.ROLLEDBACK  # type: ignore[union-attr]
+    assert (region.peek("LOGQ"), region.peek("LOG2")) == ([b"a"], [])
+    fill(region, "LOG2", b"goes on")
+    assert region.readq_td("LOG2") == b"goes on"

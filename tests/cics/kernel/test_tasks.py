@@ -1,0 +1,519 @@
+"""Tasks: conditions and their handling, abends, the EIB, syncpoints, ENQ, START and DELAY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics.uow import UnitOfWork
+from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
+from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp
+from tests.rules import expect_rule, rule
+
+from .helpers import drain, raising
+
+
+def outcome(region: Region, program: Callable[[Task], Any]) -> Any:
+    """What a started program gives: its result, or its Abend."""
+    handle = region.start(program)
+    region.run()
+    try:
+        return handle.result()
+    except Abend as abend:
+        return abend
+
+
+# -- conditions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("TASK-UNHANDLED-CONDITION")
+@pytest.mark.parametrize(
+    ("call", "resp"),
+    [
+        (lambda task: task.readq_td("NOQ"), Resp.QZERO),
+        (lambda task: task.readq_td("NONE"), Resp.QIDERR),
+        (lambda task: task.readq_td("NOQ", -1), Resp.LENGERR),
+        (lambda task: task.readq_td("REMQ"), Resp.SYSIDERR),
+    ],
+)
+def test_an_unhandled_condition_is_its_abend(region: Region, call: Any, resp: Resp) -> None:
+    abend = outcome(region, call)
+    assert abend.code == ABEND_CODES[resp]
+    assert isinstance(abend.cause, Condition)
+    assert rule("TASK-UNHANDLED-CONDITION").confidence == "confirmed"
+
+
+@pytest.mark.rule("TASK-NOHANDLE")
+def test_nohandle_leaves_the_response_in_the_eib(region: Region) -> None:
+    def program(task: Task) -> Any:
+        task.handle_condition(QZERO=lambda _condition: pytest.fail("NOHANDLE wins over HANDLE"))
+        record = task.readq_td("NOQ", nohandle=True)
+        return record, task.eib.eibresp.name, task.eib.eibresp2
+
+    assert outcome(region, program) == (b"", rule("TASK-NOHANDLE").resp, 0)
+
+
+def test_nohandle_gives_the_truncated_record(region: Region) -> None:
+    region.writeq_td("NOQ", b"0123456789")
+    with region.task() as task:
+        assert task.readq_td("NOQ", 4, nohandle=True) == b"0123"
+        assert task.eib.eibresp is Resp.LENGERR
+        assert task.condition is not None
+        assert task.condition.length == 10
+
+
+@pytest.mark.rule("TASK-HANDLE-ORDER")
+def test_the_order_of_decision(region: Region) -> None:
+    def program(task: Task) -> list[Any]:
+        task.handle_condition(ERROR=lambda condition: f"ERROR for {condition.name}")
+        seen: list[Any] = [task.readq_td("NOQ")]
+        task.handle_condition(QZERO=lambda condition: f"own {condition.name}")
+        seen.append(task.readq_td("NOQ"))
+        task.ignore_condition("QZERO")
+        seen.append(task.readq_td("NOQ"))
+        task.push_handle()
+        with pytest.raises(Condition):
+            task.readq_td("NOQ")
+        task.pop_handle()
+        seen.append(task.readq_td("NOQ"))
+        task.handle_condition(QZERO=None, ERROR=None)
+        with pytest.raises(Condition):
+            task.readq_td("NOQ")
+        return seen
+
+    assert outcome(region, program) == ["ERROR for QZERO", "own QZERO", b"", b""]
+    assert rule("TASK-HANDLE-ORDER").confidence == "unconfirmed"
+
+
+@pytest.mark.rule("TASK-POP-HANDLE")
+def test_pop_handle_needs_a_push(region: Region) -> None:
+    with region.task() as task:
+        expect_rule("TASK-POP-HANDLE", task.pop_handle)
+
+
+@pytest.mark.rule("TASK-HANDLE-SIXTEEN")
+def test_bad_handles_are_refused(region: Region) -> None:
+    with region.task() as task:
+        many = {name: None for name in list(Resp.__members__)[:17]}
+        expect_rule("TASK-HANDLE-SIXTEEN", task.handle_condition, **many)
+        expect_rule("TASK-HANDLE-SIXTEEN", task.ignore_condition, *many)
+        with pytest.raises(TdqError, match="is no condition"):
+            task.handle_condition(NOSUCH=None)
+        with pytest.raises(TdqError, match="cannot be called"):
+            task.handle_condition(QZERO=7)  # type: ignore[arg-type]
+        with pytest.raises(TdqError, match="one of"):
+            task.handle_abend()
+
+
+# -- abends -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("TASK-ASRA", "TASK-ABEND-MESSAGE")
+def test_an_exception_is_asra_and_the_region_lives(make_region: Callable[..., Region]) -> None:
+    region = make_region(supplied_queues=True)
+
+    def program(task: Task) -> None:
+        task.writeq_td("LOGQ", b"undone")
+        task.writeq_td("NOQ", b"stays")
+        raise KeyError("oops")
+
+    abend = outcome(region, program)
+    assert abend.code == "ASRA"
+    assert rule("TASK-ASRA").message in str(abend)
+    assert isinstance(abend.__cause__, KeyError)
+    assert (region.peek("LOGQ"), region.peek("NOQ")) == ([], [b"stays"])
+    line = b"".join(region.peek("CSMT")).decode("cp037")
+    assert line.startswith(rule("TASK-ABEND-MESSAGE").message)
+    assert "PROG" in line
+    assert "abend ASRA" in line
+    assert region.abends == {"ASRA": 1}
+
+
+@pytest.mark.rule("TASK-ABEND")
+def test_the_abend_command(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.writeq_td("LOGQ", b"undone")
+        task.abend("MINE")
+
+    abend = outcome(region, program)
+    assert (abend.code, abend.cause) == ("MINE", None)
+    assert rule("TASK-ABEND").command == "ABEND"
+    assert region.peek("LOGQ") == []
+    with pytest.raises(TdqError, match="1 to 4 characters"), region.task() as task:
+        task.abend("TOOLONG")
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND")
+def test_a_handled_abend_commits(region: Region) -> None:
+    seen = []
+
+    def program(task: Task) -> None:
+        task.handle_abend(lambda abend: seen.append((abend.code, task.assign("ABCODE"))) or "saved")
+        task.writeq_td("LOGQ", b"kept")
+        task.readq_td("NOQ")
+
+    assert outcome(region, program) == "saved"
+    assert seen == [("AEIW", "AEIW")]
+    assert region.peek("LOGQ") == [b"kept"]
+    assert rule("TASK-HANDLE-ABEND").command == "HANDLE ABEND"
+
+
+def test_an_abend_exit_may_abend_roll_back_or_be_cancelled(region: Region) -> None:
+    def again(task: Task) -> None:
+        task.handle_abend(lambda _abend: task.abend("TWO"))
+        task.abend("ONE")
+
+    def rolls_back(task: Task) -> None:
+        task.handle_abend(lambda _abend: task.syncpoint_rollback())
+        task.writeq_td("LOGQ", b"undone")
+        task.abend("ONE")
+
+    def cancelled(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("the exit was cancelled"))
+        task.handle_abend(cancel=True)
+        task.abend("ONE")
+
+    def skipped(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("CANCEL skips exits"))
+        task.abend("ONE", cancel=True)
+
+    def restored(task: Task) -> None:
+        task.handle_abend(lambda _abend: "exit")
+        task.handle_abend(cancel=True)
+        task.handle_abend(reset=True)
+        task.abend("ONE")
+
+    assert outcome(region, again).code == "TWO"
+    assert outcome(region, rolls_back) is None
+    assert region.peek("LOGQ") == []
+    assert outcome(region, cancelled).code == "ONE"
+    assert outcome(region, skipped).code == "ONE"
+    assert outcome(region, restored) == "exit"
+
+
+@pytest.mark.rule("TASK-RETURN")
+def test_return_commits(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.writeq_td("LOGQ", b"kept")
+        try:
+            task.return_(42)
+        except Exception:  # noqa: BLE001
+            pytest.fail("RETURN is no exception of the program")
+
+    assert outcome(region, program) == 42
+    assert region.peek("LOGQ") == [b"kept"]
+    assert rule("TASK-RETURN").command == "RETURN"
+
+
+def test_a_block_is_a_task(region: Region) -> None:
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"kept")
+        assert region.peek("LOGQ") == []
+        task.return_()
+    assert region.peek("LOGQ") == [b"kept"]
+    with pytest.raises(ZeroDivisionError), region.task() as task:
+        task.writeq_td("LOGQ", b"undone")
+        raise ZeroDivisionError
+    assert region.peek("LOGQ") == [b"kept"]
+    with region.task() as task:
+        task.handle_abend(lambda _abend: None)
+        task.writeq_td("LOGQ", b"handled")
+        raise ZeroDivisionError
+    assert region.peek("LOGQ") == [b"kept", b"handled"]
+    assert region.tasks == {}
+
+
+# -- the EIB ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("EIB-TD")
+def test_the_eib_after_each_command(region: Region) -> None:
+    with region.task() as task:
+        task.writeq_td("NOQ", b"x")
+        assert (task.eib.eibfn, task.eib.eibrsrce, task.eib.eibresp) == (b"\x08\x02", "NOQ     ", Resp.NORMAL)
+        task.readq_td("NOQ")
+        assert (task.eib.eibfn, task.eib.eibrcode) == (b"\x08\x04", bytes(6))
+        for queue, resp in (("NOQ", Resp.QZERO), ("NONE", Resp.QIDERR), ("REMQ", Resp.SYSIDERR)):
+            task.readq_td(queue, nohandle=True)
+            assert (task.eib.eibresp, task.eib.eibresp2, task.eib.eibrsrce) == (resp, 0, queue.ljust(8))
+            assert task.eib.eibrcode == bytes([EIBRCODE[resp]]) + bytes(5)
+        task.deleteq_td("NOQ")
+        assert task.eib.eibfn == b"\x08\x06"
+        task.inquire_tdqueue("NONE", nohandle=True)
+        assert task.eib.eibrcode == int(Resp.QIDERR).to_bytes(4, "big") + bytes(2)
+    assert rule("EIB-TD").confidence == "unconfirmed"
+
+
+@pytest.mark.rule("EIB-IMAGE")
+@freeze_time("2026-11-21 13:45:07")
+def test_the_eib_as_85_bytes(make_region: Callable[..., Region]) -> None:
+    region = make_region(timezone="Europe/Berlin")
+    with region.task(transid="ABCD") as task:
+        task.readq_td("NOQ", nohandle=True)
+        image = task.eib.image()
+    assert len(image) == 85
+    assert rule("EIB-IMAGE").command == "EIB"
+    assert image[0:4].hex() == "0144507c"  # 14:45:07 local
+    assert image[4:8].hex() == "0126325c"
+    assert image[8:12].decode("cp037") == "ABCD"
+    assert image[12:16].hex() == f"{task.number:07d}c"
+    assert image[27:29] == b"\x08\x04"
+    assert image[29:35] == bytes([EIBRCODE[Resp.QZERO]]) + bytes(5)
+    assert image[51:59].decode("cp037") == "NOQ     "
+    assert image[76:84] == int(Resp.QZERO).to_bytes(4, "big") + bytes(4)
+
+
+@pytest.mark.rule("EIB-ASKTIME")
+def test_time_in_the_eib_moves_with_asktime(region: Region) -> None:
+    with freeze_time("2026-01-01 00:00:00"), region.task() as task:
+        region.clock.advance(3600)
+        before = task.eib.eibtime
+        assert task.asktime() == (126 * 365 + 31) * 86_400_000 + 3_600_000
+        assert (before, task.eib.eibtime, task.eib.eibdate) == (0, 10000, 126001)
+    assert rule("EIB-ASKTIME").command == "ASKTIME"
+
+
+@pytest.mark.rule("TASK-ASSIGN-QNAME", "TASK-ASSIGN-FACILITY")
+def test_assign(region: Region) -> None:
+    with region.task(userid="PAYUSER") as task:
+        assert task.assign("APPLID") == "TDQREGN"
+        assert task.assign("SYSID", "USERID", "STARTCODE") == ("TDQ1", "PAYUSER", "U")
+        expect_rule("TASK-ASSIGN-QNAME", task.assign, "QNAME")
+        expect_rule("TASK-ASSIGN-FACILITY", task.assign, "FACILITY")
+        with pytest.raises(TdqError, match="allowed are"):
+            task.assign("NOSUCH")
+
+
+# -- interval control and enqueues --------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("IC-START", "IC-RETRIEVE-ENDDATA")
+def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
+    seen: list[Any] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        seen.append((task.retrieve(), task.startcode, region.clock.time_ns()))
+        expect_rule("IC-RETRIEVE-ENDDATA", task.retrieve)
+
+    with freeze_time("2026-01-01"):
+        begun = region.clock.time_ns()
+        with region.task() as task:
+            task.start("LATE", b"second", interval=130)
+            task.start("LATE", b"first", seconds=5)
+            assert seen == []
+        region.run()
+    assert rule("IC-START").command == "START"
+    assert [(data, code, (moment - begun) // 10**9) for data, code, moment in seen] == [
+        (b"first", "SD", 5),
+        (b"second", "SD", 90),
+    ]
+
+
+@pytest.mark.rule("IC-START-TRANSIDERR", "IC-START-TERMIDERR", "IC-CANCEL-NOTFND", "IC-INTERVAL-INVREQ")
+def test_start_and_cancel_conditions(region: Region) -> None:
+    region.register("LATE", drain("NOQ"))
+    with region.task() as task:
+        expect_rule("IC-START-TRANSIDERR", task.start, "NONE")
+        expect_rule("IC-START-TERMIDERR", task.start, "LATE", termid="T999")
+        expect_rule("IC-INTERVAL-INVREQ", task.start, "LATE", interval=70)
+        expect_rule("IC-INTERVAL-INVREQ", task.delay, interval=9999)
+        name = task.start("LATE", hours=1)
+        assert task.eib.eibreqid == name
+        task.cancel(name)
+        expect_rule("IC-CANCEL-NOTFND", task.cancel, name)
+
+
+@pytest.mark.rule("IC-START-PROTECT")
+def test_start_protect_waits_for_the_commit(region: Region) -> None:
+    seen: list[str] = []
+    region.register("LATE", lambda task: seen.append(task.startcode))
+    with region.task() as task:
+        task.start("LATE", protect=True)
+        task.syncpoint_rollback()
+        task.start("LATE", protect=True)
+        region.run()
+        assert seen == []
+    region.run()
+    assert seen == ["S"]
+    assert rule("IC-START-PROTECT").command == "START"
+
+
+def test_delay_lets_others_run(region: Region) -> None:
+    order: list[str] = []
+
+    def slow(task: Task) -> None:
+        task.delay(interval=1)
+        order.append("slow")
+
+    region.start(slow)
+    region.start(lambda _task: order.append("quick"))
+    region.run()
+    assert order == ["quick", "slow"]
+    region.delay(seconds=3)  # outside a task too
+
+
+@pytest.mark.rule("ENQ-WAITS", "ENQ-ENQBUSY", "ENQ-LENGERR")
+def test_enq_serialises(region: Region) -> None:
+    order: list[str] = []
+
+    def user(name: str) -> Callable[[Task], None]:
+        def program(task: Task) -> None:
+            task.enq("NOQ")
+            task.enq("NOQ")
+            order.append(f"{name} in")
+            task.delay(seconds=1)
+            task.deq("NOQ")
+            order.append(f"{name} out")
+            task.deq("NOQ")
+
+        return program
+
+    region.start(user("one"))
+    region.start(user("two"))
+    region.run()
+    assert order == ["one in", "one out", "two in", "two out"]
+    with region.task() as first, region.task() as second:
+        raising(first, "ENQBUSY")
+        raising(second, "ENQBUSY")
+        first.enq(b"RES")
+        expect_rule("ENQ-ENQBUSY", second.enq, b"RES", nosuspend=True)
+        first.syncpoint()  # the end of the unit of work gives it up
+        second.enq(b"RES", task=True)
+        second.syncpoint()
+        expect_rule("ENQ-ENQBUSY", first.enq, b"RES", nosuspend=True)
+        expect_rule("ENQ-LENGERR", first.enq, b"")
+    assert region.enqueues == {}
+    assert rule("ENQ-WAITS").command == "ENQ"
+
+
+@pytest.mark.rule("TASK-AKCS")
+def test_dtimout_ends_a_wait(region: Region) -> None:
+    region.register("WAIT", lambda task: task.readq_td("LOGQ"))
+
+    def holder(task: Task) -> None:
+        task.writeq_td("LOGQ", b"x")
+        task.delay(hours=1)
+
+    holding = region.start(holder)
+    waiting = region.start("WAIT")
+    begun = region.clock.time_ns()
+    region.run()
+    with pytest.raises(Abend) as caught:
+        waiting.result()
+    assert rule("TASK-AKCS").message == caught.value.code
+    assert holding.exception is None
+    assert region.clock.time_ns() - begun >= 3600 * 10**9
+    assert region.peek("LOGQ") == [b"x"]
+
+
+@pytest.mark.rule("TASK-PURGE")
+def test_purge_ends_a_waiting_task(region: Region) -> None:
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"x")
+        waiting = region.start(lambda other: other.readq_td("LOGQ"))
+        region.dispatcher.run_ready()
+        assert region.purge(waiting)
+        region.dispatcher.run_ready()
+        assert isinstance(waiting.exception, Abend)
+        assert waiting.exception.code == rule("TASK-PURGE").message
+        assert not region.purge(waiting)
+
+
+# -- the end of a region ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REGION-CLOSE")
+def test_close_ends_suspended_tasks_in_order(make_region: Callable[..., Region]) -> None:
+    region = make_region()
+    ended: list[str] = []
+
+    def waits(name: str) -> Callable[[Task], None]:
+        def program(task: Task) -> None:
+            task.writeq_td("LOG2" if name == "one" else "NOQ", b"undone?")
+            try:
+                task.readq_td("LOGQ")
+            finally:
+                ended.append(name)
+                with pytest.raises(RegionClosed):
+                    task.writeq_td("NOQ", b"x")
+
+        return program
+
+    def holds(task: Task) -> None:
+        task.writeq_td("LOGQ", b"x")
+        task.delay(hours=1)
+
+    handles = [region.start(holds), region.start(waits("one")), region.start(waits("two"))]
+    region.dispatcher.run_ready()
+    assert region.close() == tuple(handles)
+    assert ended == ["one", "two"]
+    assert all(isinstance(handle.exception, RegionClosed) for handle in handles)
+    assert region.close() == ()
+    for call in (lambda: region.readq_td("NOQ"), lambda: region.task(), lambda: region.start("X"), lambda: region.peek("NOQ")):
+        with pytest.raises(RegionClosed):
+            call()
+    assert rule("REGION-CLOSE").command == "shutdown"
+
+
+def test_a_wait_that_nothing_can_end_is_named(region: Region) -> None:
+    with region.task() as first, region.task() as second:
+        first.writeq_td("LOGQ", b"x")
+        with pytest.raises(WouldWaitForever, match=f"task {first.number} TEST"):
+            second.writeq_td("LOGQ", b"y")
+
+
+def test_no_greenlet_is_left_behind(make_region: Callable[..., Region]) -> None:
+    import gc
+
+    from greenlet import greenlet
+
+    def alive() -> int:
+        gc.collect()
+        return sum(isinstance(each, greenlet) and not each.dead and each.parent is not None for each in gc.get_objects())
+
+    before = alive()
+    for _ in range(3):
+        region = make_region()
+        region.start(lambda task: task.delay(hours=1))
+        region.start(lambda task: task.enq("X") or task.delay(hours=1))
+        region.start(lambda task: task.enq("X"))
+        region.dispatcher.run_ready()
+        region.close()
+    assert alive() == before
+
+
+def test_two_seeds_two_orders_one_seed_one_order(make_region: Callable[..., Region]) -> None:
+    def order(seed: int) -> list[int]:
+        region, seen = make_region(seed=seed), []
+        for number in range(8):
+            region.start(lambda task, number: (task.suspend(), seen.append(number)), number)
+        region.run()
+        return seen
+
+    assert order(0) == list(range(8))
+    assert order(5) == order(5) != order(0)
+    assert sorted(order(6)) == list(range(8))
+
+
+def test_a_command_alone_has_a_number_of_its_own(region: Region) -> None:
+    first = region.task().number
+    region.writeq_td("NOQ", b"x")
+    region.readq_td("NOQ")
+    assert region.task().number == first + 3
+
+
+def test_units_of_work_have_ids_and_titles(region: Region) -> None:
+    with region.task() as one, region.task() as two:
+        one.writeq_td("LOGQ", b"x")
+        two.readq_td("LOG2", nohandle=True)
+        units = region.units_of_work()
+        assert [unit.taskid for unit in units] == [one.number, two.number]
+        assert all(isinstance(unit, UnitOfWork) and len(unit.id) == 8 for unit in units)
+        assert units[0].id != units[1].id
+        one.syncpoint()
+        assert region.units_of_work() == units[1:]
