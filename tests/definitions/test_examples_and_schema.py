@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.definitions import json_schema, load_definitions
+from tdqsim.definitions import json_schema, load_definitions, region_json_schema
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))
 
@@ -45,3 +45,12 @@ def test_the_schema_knows_the_other_kinds():
     assert group_schema("transaction")["properties"]["twasize"] == {"description": "accepted without effect"}
     assert group_schema("dtaq")["required"] == ["dtaq"]
     assert group_schema("program")["required"] == ["name"]
+
+
+def test_the_schema_of_region_files():
+    schema = region_json_schema()
+    assert json.loads(json.dumps(schema)) == schema
+    assert {"applid", "sysid", "definitions", "dd", "dfhintra", "start"} <= schema["properties"].keys()
+    assert "directory" not in schema["properties"]
+    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["DdCard"]["properties"]["disp"]["enum"] == ["SHR", "OLD", "MOD", "NEW"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.dump import dump_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
-    from tdqsim.definitions.schema import json_schema
+    from tdqsim.definitions.schema import json_schema, region_json_schema
 
 __all__ = [
     "Connection",
@@ -72,6 +72,7 @@ __all__ = [
     "parse_csd_listing",
     "parse_dct",
     "parse_definitions",
+    "region_json_schema",
     "supplied_definitions",
 ]
 
@@ -90,6 +91,7 @@ _LATER = {
     "parse_csd": "csdup",
     "parse_csd_listing": "csdlist",
     "parse_dct": "dfhdct",
+    "region_json_schema": "schema",
 }
 
 

@@ -1,4 +1,4 @@
-"""The JSON schema of definition files, so that editors complete and check them while people type."""
+"""The JSON schemas of definition files and region files, so that editors complete and check them while people type."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Any
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
 from tdqsim.definitions._resource import Resource
+from tdqsim.definitions.regionfile import RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["json_schema"]
+__all__ = ["json_schema", "region_json_schema"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
@@ -25,7 +28,7 @@ def json_schema() -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": "tdqsim resource definitions",
         "anyOf": [
             {"$ref": "#/$defs/group"},
@@ -38,6 +41,17 @@ def json_schema() -> dict[str, Any]:
         ],
         "$defs": {"group": group},
     }
+
+
+def region_json_schema() -> dict[str, Any]:
+    """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
+    schema = RegionFile.model_json_schema()
+    schema["properties"].pop("directory")
+    for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
+        many = schema["properties"][name]
+        schema["properties"][name] = {"anyOf": [many, many["items"]]}
+    schema["title"] = "tdqsim region file"
+    return {"$schema": _DIALECT, **schema}
 
 
 def _section(kind: str) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""Limits that keep hostile files from costing much."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import imports as imports_module
+from tdqsim.definitions import parse_csd, parse_definitions
+from tdqsim.errors import DefinitionError
+from tdqsim.facts import LIMITS
+
+
+def test_reports_are_limited():
+    text = "WIBBLE(\n" * (LIMITS["import_reports"] + 100)
+    assert len(parse_csd(text).reports) == LIMITS["import_reports"]
+
+
+@pytest.mark.parametrize("depth", [LIMITS["definition_nesting"] + 1, 100_000])
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_nesting_is_limited(opening, depth):
+    with pytest.raises(DefinitionError) as caught:
+        parse_definitions(opening * depth)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_value_as_long_as_allowed_is_read():
+    with pytest.raises(DefinitionError, match="at most 58 printable"):
+        parse_definitions(
+            f"group: G\ntdqueue:\n- {{name: Q, type: INTRA, description: {'x' * LIMITS['definition_value_length']}}}\n"
+        )
+
+
+def test_messages_do_not_repeat_long_values():
+    with pytest.raises(DefinitionError) as caught:
+        parse_definitions(f"group: G\ntdqueue:\n- {{name: {'Q' * 30_000}, type: INTRA}}\n")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("TRIG", "TRIGGERLEVEL"), ("TR", None), ("TYPE", "TYPE"), ("TYPEF", "TYPEFILE"), ("", None), ("X", None)],
+)
+def test_unique_beginnings(word, found):
+    assert imports_module.expand(word, ["TYPE", "TYPEFILE", "TRANSID", "TRIGGERLEVEL"]) == found
