@@ -47,12 +47,17 @@ def cemt_text(name: str) -> str:
     return _texts()[name]
 
 
+def _is_nothing(value: Any) -> bool:
+    """Whether a value says that there is none; a number 1 is something, though it equals NOTAPPLIC."""
+    return value is Cvda.NOTAPPLIC or (value == -1 if isinstance(value, int) else not value.strip())
+
+
 def _shown(field: _Field, value: Any) -> str:
     """The field as it appears; empty when its value is none."""
-    if value in (Cvda.NOTAPPLIC, -1) or (isinstance(value, str) and not value.strip()):
+    if _is_nothing(value):
         return ""
     if field.format == "status":
-        return str(value.name[:_STATUS_LENGTH].capitalize())
+        return _texts().get(f"status_{value.name}") or str(value.name[:_STATUS_LENGTH].capitalize())
     width = int(field.format[-1])
     text = f"{value:0{width}d}" if field.format.startswith("number") else f"{value:<{width}}"
     return f"{field.label}({text})"
@@ -90,7 +95,7 @@ def expanded_panel(values: Mapping[str, Any]) -> list[str]:
     lines = [f"  Tdqueue({values['TDQUEUE']})"]
     for option in ("TYPE", *(name for name in INQUIRE_TDQUEUE_OPTIONS if name != "TYPE")):
         value = values[option]
-        if value in (Cvda.NOTAPPLIC, -1) or (isinstance(value, str) and not value.strip()):
+        if _is_nothing(value):
             continue
         shown = _panel_value(option, value)
         lines.append(f"  {option.capitalize()}({f' {shown} ' if option in _SETTABLE else shown})")

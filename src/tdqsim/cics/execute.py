@@ -104,7 +104,8 @@ def _arguments(call: Call) -> list[Any]:
     if names is None or call.arguments:
         return call.arguments
     before = [call.keywords.pop(name) for name in names]
-    wanted = [declared.word for declared, _option in call.resolved.receives if declared.word != "TDQUEUE"]
+    own = call.resolved.command.name.split()  # the name that a browse gives back is always there
+    wanted = [declared.word for declared, _option in call.resolved.receives if declared.word not in own]
     return before + wanted
 
 

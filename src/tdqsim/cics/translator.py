@@ -100,10 +100,10 @@ def _command(source: ExecText) -> Command:
     rows = _by_verb(len(COMMANDS)).get(verb.word)
     if rows is None or verb.argument is not None:
         raise source.error(f"{verb.word} is no command", verb.offset)
-    words = {option.word for option in source.options[1:]}
-    for others, command in rows:
-        if others <= words:
-            return command
+    words = [option.word for option in source.options[1:]]
+    fitting = [row for row in rows if row[0] <= set(words)]
+    if fitting:  # most words of the name first; among equals the one whose word comes first
+        return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():
         return only[1]  # ASKTIME without its ABSTIME
@@ -358,7 +358,7 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     host = HostVariables(variables, page)
     received: dict[str, Any] = {}
     for declared, option in call.resolved.receives:
-        value = _returned(declared, result, call)
+        value = _returned(declared, result, call, page)
         if value is _MISSING:
             continue
         received[declared.word] = value
@@ -371,9 +371,11 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     return received
 
 
-def _returned(declared: CommandOption, result: Any, call: Call) -> Any:
+def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) -> Any:
     if result is None:
         return _MISSING
+    if declared.kind == "pointer" and hasattr(result, "image"):
+        return result.image(page)
     if isinstance(result, (bytes, bytearray)):
         return len(result) if declared.word == "LENGTH" else bytes(result)
     if hasattr(result, "as_dict"):

@@ -119,43 +119,10 @@ def test_text_beyond_all_bounds_is_refused(text):
 
 
 PIECES = st.sampled_from(
-    [
-        "EXEC",
-        "CICS",
-        "END-EXEC",
-        "READQ",
-        "TD",
-        "QUEUE",
-        "(",
-        ")",
-        "'",
-        '"',
-        "X'",
-        "LENGTH",
-        " OF ",
-        "IN",
-        ":",
-        ".",
-        "\n",
-    ]
-    + [
-        "DFHRESP",
-        "QZERO",
-        "DFHVALUE",
-        "-",
-        "+",
-        "12",
-        "*>",
-        "/*",
-        "*/",
-        " ",
-        "&A",
-        "ADDRESS",
-        ",",
-        "      *",
-        "\t",
-        "é",
-    ]
+    """EXEC CICS END-EXEC READQ TD QUEUE ( ) ' " X' LENGTH IN : . DFHRESP QZERO DFHVALUE - + 12 *> /* */ &A ADDRESS , é""".split(
+        " "
+    )
+    + [" ", "\n", "\t", " OF ", "      *"]
 )
 
 

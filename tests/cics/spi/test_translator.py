@@ -90,9 +90,7 @@ def test_lengerr_under_resp_gives_the_truncated_record_and_the_true_length(task)
 
 def test_inquire_into_values_and_areas(task):
     host = {"T": bytearray(4), "D": bytearray(8), "W": bytearray(b"??????????"), "Q": "PAYQ"}
-    task.execute(
-        "INQUIRE TDQUEUE(Q) TYPE(T) NUMITEMS(N) ATITRANID(W) DEFINETIME(D) ENABLESTATUS(E) ATIUSERID(U)", host
-    )
+    task.execute("INQUIRE TDQUEUE(Q) TYPE(T) NUMITEMS(N) ATITRANID(W) DEFINETIME(D) ENABLESTATUS(E) ATIUSERID(U)", host)
     info = task.inquire_tdqueue("PAYQ")
     assert int.from_bytes(host["T"], "big") == Cvda.INTRA == 222
     assert (host["N"], host["E"], host["U"]) == (0, Cvda.ENABLED, "CICSUSER")
@@ -114,7 +112,9 @@ def test_browse_as_text(task):
 
 
 @pytest.mark.rule("EXEC-CVDA-KEYWORD")
-@pytest.mark.parametrize("option", ["DISABLED", "ENABLESTATUS(DFHVALUE(DISABLED))", "ENABLESTATUS(CV)", "ENABLESTATUS(24)"])
+@pytest.mark.parametrize(
+    "option", ["DISABLED", "ENABLESTATUS(DFHVALUE(DISABLED))", "ENABLESTATUS(CV)", "ENABLESTATUS(24)"]
+)
 def test_the_ways_of_giving_a_cvda(task, option):
     task.execute(f"SET TDQUEUE('PAYQ') {option}", {"CV": Cvda.DISABLED})
     assert task.inquire_tdqueue("PAYQ", "ENABLESTATUS").enablestatus is Cvda.DISABLED
@@ -128,7 +128,11 @@ def test_create_and_discard_as_text(task):
 
 
 def test_groups_tables_and_parts(task):
-    host = {"CARD": {"NUMBER": b"4711", "LINES": [b"one", bytearray(b"xxxxx")]}, "I": 2, "AREA": bytearray(b"..........")}
+    host = {
+        "CARD": {"NUMBER": b"4711", "LINES": [b"one", bytearray(b"xxxxx")]},
+        "I": 2,
+        "AREA": bytearray(b".........."),
+    }
     task.execute("WRITEQ TD QUEUE('PAYQ') FROM(NUMBER OF CARD)", host)
     task.execute("WRITEQ TD QUEUE('PAYQ') FROM(LINES IN CARD(1))", host)
     task.execute("WRITEQ TD QUEUE('PAYQ') FROM(NUMBER OF CARD(2:2))", host)
@@ -187,7 +191,10 @@ def test_the_region_executes_text_as_a_task_of_its_own(reg):
         ("READQ TD QUEUE('PAYQ') INTO(A) SET(B)", "either INTO or SET"),
         ("READQ TD INTO(A)", "needs QUEUE"),
         ("WRITEQ TD QUEUE('PAYQ')", "needs FROM"),
-        ("WRITEQ TD QUEUE('PAYQ') FROM(A) INTO(B)", "INTO is no option of WRITEQ TD; allowed are FROM, LENGTH, QUEUE, SYSID"),
+        (
+            "WRITEQ TD QUEUE('PAYQ') FROM(A) INTO(B)",
+            "INTO is no option of WRITEQ TD; allowed are FROM, LENGTH, QUEUE, SYSID",
+        ),
         ("WRITEQ TD QUEUE('PAYQ') FROM(NOWHERE)", "no host variable NOWHERE"),
         ("WRITEQ TD QUEUE(PAYQ) FROM('A')", "no host variable PAYQ"),
         ("WRITEQ TD QUEUE('PAYQ') QUEUE('PAYQ') FROM('A')", "given twice"),
@@ -242,10 +249,55 @@ def test_every_declared_command_can_be_found_by_its_words(reg):
             )  # fmt: skip
 
 
-WORDS = ["READQ", "WRITEQ", "DELETEQ", "INQUIRE", "SET", "TD", "TDQUEUE", "QUEUE('PAYQ')", "QUEUE(Q)", "INTO(R)", "FROM(R)"]
-WORDS += ["LENGTH(L)", "LENGTH(LENGTH OF R)", "NOSUSPEND", "RESP(X)", "RESP2(Y)", "NOHANDLE", "NUMITEMS(N)", "TYPE(T)", "START"]
-WORDS += ["NEXT", "END", "DISABLED", "ENABLED", "TRIGGERLEVEL(5)", "SYSID('CICB')", "SYNCPOINT", "ROLLBACK", "SET(P)", "(", ")", "'"]
-WORDS += ["ASSIGN", "EXTRACT", "STATISTICS", "RESID('PAYQ')", "OPENSTATUS(L)", "ATITRANID(Q)", "CREATE", "ATTRIBUTES(Q)", "ENQ"]
+WORDS = [
+    "READQ",
+    "WRITEQ",
+    "DELETEQ",
+    "INQUIRE",
+    "SET",
+    "TD",
+    "TDQUEUE",
+    "QUEUE('PAYQ')",
+    "QUEUE(Q)",
+    "INTO(R)",
+    "FROM(R)",
+]
+WORDS += [
+    "LENGTH(L)",
+    "LENGTH(LENGTH OF R)",
+    "NOSUSPEND",
+    "RESP(X)",
+    "RESP2(Y)",
+    "NOHANDLE",
+    "NUMITEMS(N)",
+    "TYPE(T)",
+    "START",
+]
+WORDS += [
+    "NEXT",
+    "END",
+    "DISABLED",
+    "ENABLED",
+    "TRIGGERLEVEL(5)",
+    "SYSID('CICB')",
+    "SYNCPOINT",
+    "ROLLBACK",
+    "SET(P)",
+    "(",
+    ")",
+    "'",
+]
+WORDS += [
+    "ASSIGN",
+    "EXTRACT",
+    "STATISTICS",
+    "RESID('PAYQ')",
+    "OPENSTATUS(L)",
+    "ATITRANID(Q)",
+    "CREATE",
+    "ATTRIBUTES(Q)",
+    "ENQ",
+]
 
 
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim.cics import ceci
+from tdqsim.cics.cemt import cemt
+from tdqsim.cics.cemt_request import CemtError
+from tdqsim.cics.exec_text import TranslationError
+from tdqsim.cics.security import Access, AccessList
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+from tests.cics.spi.helpers import region
+
+SAMPLE = """
+group: G
+tdqueue:
+  - {name: CADL, type: INDIRECT, indirectname: CSSL}
+  - {name: CCSO, type: EXTRA, typefile: OUTPUT, ddname: COUT, disposition: MOD}
+  - {name: CESE, type: EXTRA, typefile: OUTPUT, ddname: CEEMSG}
+  - {name: MYQ1, type: INTRA, transid: XYZ1, facilityid: T001, triggerlevel: 5}
+  - {name: FARQ, remotesystem: CICB}
+"""
+
+
+@pytest.fixture
+def reg(tmp_path):
+    with region(tmp_path, text=SAMPLE) as made:
+        made.writeq_td("MYQ1", b"one")
+        made.writeq_td("MYQ1", b"two")
+        yield made
+
+
+@pytest.mark.rule("CEMT-LINES", "CEMT-ALL-DEFAULT", "CEMT-SCREEN")
+def test_the_screen_of_all_queues(tmp_path):
+    with freeze_time("2024-05-31 12:34:56"), region(tmp_path, text=SAMPLE) as reg:
+        reg.writeq_td("MYQ1", b"one")
+        reg.writeq_td("MYQ1", b"two")
+        assert cemt(reg, "CEMT I TD").text.splitlines() == [
+            " CEMT I TD",
+            " STATUS:  RESULTS - OVERTYPE TO MODIFY",
+            "  Tdq(CADL)              Ind Nam(CSSL)",
+            "  Tdq(CCSO)              Ext           Ena Ope",
+            "                             Mod Out Dat(001) Ddn(COUT    )",
+            "  Tdq(CESE)              Ext           Ena Ope",
+            "                             Shr Out Dat(001) Ddn(CEEMSG  )",
+            "  Tdq(MYQ1) Tri(00005) Ite(00002) Int Ter Ena Atit(T001) Tra(XYZ1) Use(CICSUSER)",
+            "  Tdq(FARQ)              Rem           Ena Rna(FARQ) Rsy(CICB)",
+            " " * 50 + "SYSID=TDQ1 APPLID=TDQREGN",
+            " RESPONSE: NORMAL                                TIME:  12.34.56  DATE: 05.31.24",
+        ]
+
+
+@pytest.mark.rule("CEMT-NOT-APPLICABLE")
+def test_what_does_not_apply_is_not_shown(reg):
+    reg.set_tdqueue("CCSO", openstatus="CLOSED")
+    lines = cemt(reg, "CEMT- I TD(CCSO)").text.splitlines()
+    assert lines[2:4] == ["  Tdq(CCSO)              Ext           Ena Clo", " " * 37 + "Dat(001) Ddn(COUT    )"]
+
+
+@pytest.mark.rule("CEMT-PANEL")
+def test_one_queue_is_shown_as_a_panel(reg):
+    text = cemt(reg, "I TD(MYQ1)").text
+    for line in ["  Tdqueue(MYQ1)", "  Type(Intra)", "  Enablestatus( Enabled )", "  Triggerlevel( 00005 )", "  Numitems(00002)",
+                 "  Installagent(Grplist)"]:  # fmt: skip
+        assert line in text.splitlines()
+    assert "Ddname" not in text
+    assert "Tdq(MYQ1)" in cemt(reg, "CEMT-I TD(MYQ1)").text
+
+
+@pytest.mark.rule("CEMT-GENERIC", "CEMT-FILTER")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I TD", ["CADL", "CCSO", "CESE", "MYQ1", "FARQ"]),
+        ("I TD(C*)", ["CADL", "CCSO", "CESE"]),
+        ("I TD(*)", ["CADL", "CCSO", "CESE", "MYQ1", "FARQ"]),
+        ("I TD(C+S+)", ["CCSO", "CESE"]),
+        ("I TD(C+S)", []),
+        ("I TD(*Q*)", ["MYQ1", "FARQ"]),
+        ("I TD(MYQ1 CADL)", ["MYQ1", "CADL"]),
+        ("I TD IND", ["CADL"]),
+        ("I TD EXT EN MO", ["CCSO"]),
+        ("I TD TRI(5)", ["MYQ1"]),
+        ("I TD(C*) DD(CEEMSG)", ["CESE"]),
+        ("I TD DI", []),
+    ],
+)
+def test_which_queues_are_meant(reg, text, names):
+    assert [row.name for row in cemt(reg, text).rows] == names
+
+
+@pytest.mark.rule("CEMT-SET")
+def test_set_changes_and_shows_what_became_of_it(reg):
+    result = cemt(reg, "S TD(MYQ1 FARQ) DI")
+    assert [row.outcome for row in result.rows] == ["NORMAL", "NORMAL"]
+    assert reg.inquire_tdqueue("MYQ1", "ENABLESTATUS").enablestatus is Cvda.DISABLED
+    assert all(line.endswith("NORMAL") for line in result.text.splitlines() if line.startswith("  Tdq"))
+    assert "RESPONSE: NORMAL" in result.text
+    cemt(reg, "S TD(MYQ1) TRI(9) ATITR(XYZ2) EN")
+    assert reg.inquire_tdqueue("MYQ1", "TRIGGERLEVEL").triggerlevel == 5  # XYZ2 is not defined: nothing was changed
+
+
+@pytest.mark.rule("CEMT-SET-ERRORS")
+def test_each_queue_that_could_not_be_changed_says_why(reg):
+    result = cemt(reg, "S TD(C*) DI")
+    assert {row.name: row.outcome for row in result.rows} == {
+        "CADL": "INVREQ RESP2(904)", "CCSO": "INVREQ RESP2(11)", "CESE": "INVREQ RESP2(11)",
+    }  # fmt: skip
+    assert result.errors == 3
+    assert "RESPONSE: 3 ERRORS" in result.text
+    bad = cemt(reg, "S TD(MYQ1) TRI(99999)")
+    assert bad.rows[0].condition.resp is Resp.INVREQ
+
+
+@pytest.mark.rule("CEMT-NOT-FOUND", "CEMT-NOT-AUTHORIZED")
+def test_queues_that_are_not_there_or_not_to_be_seen(reg):
+    result = cemt(reg, "I TD(NONE)")
+    assert (result.rows[0].outcome, result.errors) == ("NOT FOUND", 1)
+    assert "NOT FOUND" in result.text
+    reg.security = AccessList(queues={"CICSUSER": {"MYQ1": Access.NONE, "*": Access.READ}})
+    assert cemt(reg, "I TD(MYQ1)").rows[0].outcome == "NOT AUTHORIZED"
+    assert "MYQ1" not in [row.name for row in cemt(reg, "I TD").rows]
+
+
+def test_discard(reg):
+    assert cemt(reg, "DI TD(MYQ1)").rows[0].outcome == "INVREQ RESP2(31)"
+    cemt(reg, "S TD(MYQ1) DI")
+    assert cemt(reg, "DI TD(MYQ1)").rows[0].outcome == "NORMAL"
+    assert cemt(reg, "I TD(MYQ1)").rows[0].outcome == "NOT FOUND"
+
+
+@pytest.mark.rule("CEMT-QUESTION-MARK")
+def test_a_question_mark_does_nothing(reg):
+    assert cemt(reg, "? S TD(MYQ1) DI").rows == ()
+    assert reg.inquire_tdqueue("MYQ1", "ENABLESTATUS").enablestatus is Cvda.ENABLED
+
+
+def test_an_error_does_nothing(reg):
+    with pytest.raises(CemtError):
+        cemt(reg, "S TD(MYQ1) DI NONSENSE")
+    assert reg.inquire_tdqueue("MYQ1", "ENABLESTATUS").enablestatus is Cvda.ENABLED
+
+
+def test_the_result_is_json(reg):
+    plain = cemt(reg, "I TD").as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["tdqueues"][3]["NUMITEMS"] == 2
+    failed = cemt(reg, "S TD(CCSO) DI").as_dict()["tdqueues"][0]
+    assert (failed["outcome"], failed["resp"], failed["resp2"]) == ("INVREQ RESP2(11)", "INVREQ", 11)
+
+
+# -- CECI ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("CECI-BARE", "CECI-SCREEN")
+def test_values_need_no_quotes_and_results_are_shown(reg):
+    with ceci.session(reg) as session:
+        written = session.execute("WRITEQ TD QUEUE(MYQ1) FROM(HELLO WORLD)")
+        assert (written.name, written.response) == ("WRITEQ TD", Resp.NORMAL)
+        assert "STATUS:  COMMAND EXECUTION COMPLETE" in written.text
+        assert "RESPONSE: NORMAL        EIBRESP=+0000000000 EIBRESP2=+0000000000" in written.text
+        asked = session.execute("INQUIRE TDQUEUE(MYQ1) NUMITEMS TYPE ATITRANID")
+        assert asked.received == {"NUMITEMS": 3, "TYPE": Cvda.INTRA, "ATITRANID": "XYZ1"}
+        assert "Type( +0000000222 )" in asked.text
+        assert "Atitranid( 'XYZ1' )" in asked.text
+    assert reg.peek("MYQ1")[-1] == "HELLO WORLD".encode("cp037")
+
+
+@pytest.mark.rule("CECI-RESPONSE")
+def test_a_condition_is_shown_not_raised(reg):
+    with ceci.session(reg) as session:
+        result = session.execute("INQUIRE TDQUEUE(NONE) NUMITEMS")
+        assert (result.response, result.resp2, result.received) == (Resp.QIDERR, 1, {})
+        assert "RESPONSE: QIDERR        EIBRESP=+0000000044 EIBRESP2=+0000000001" in result.text
+
+
+@pytest.mark.rule("CECI-VARIABLES")
+def test_variables_begin_with_an_ampersand(reg):
+    with ceci.session(reg, {"&REC": b"from a variable"}) as session:
+        session.execute("WRITEQ TD QUEUE(MYQ1) FROM(&REC)")
+        for _ in range(3):
+            result = session.execute("READQ TD QUEUE(MYQ1) INTO(&BACK)")
+        assert session.variables["&BACK"] == b"from a variable" == result.received["INTO"]
+        assert json.loads(json.dumps(result.as_dict()))["received"]["INTO"] == b"from a variable".hex().upper()
+
+
+def write_and_fail(reg):
+    with ceci.session(reg) as session:
+        session.execute("WRITEQ TD QUEUE(TERQ) FROM(THREE)")
+        raise ZeroDivisionError
+
+
+@pytest.mark.rule("CECI-ONE-UNIT-OF-WORK")
+def test_a_session_is_one_unit_of_work(tmp_path):
+    with region(tmp_path) as reg:
+        session = ceci.session(reg)
+        session.execute("WRITEQ TD QUEUE(TERQ) FROM(ONE)")
+        assert reg.peek("TERQ") == []
+        session.end()
+        assert len(reg.peek("TERQ")) == 1
+        with pytest.raises(TdqError, match="is over"):
+            session.execute("SYNCPOINT")
+        with ceci.session(reg) as session:
+            session.execute("WRITEQ TD QUEUE(TERQ) FROM(TWO)")
+            session.execute("SYNCPOINT ROLLBACK")
+        assert len(reg.peek("TERQ")) == 1
+        with pytest.raises(ZeroDivisionError):
+            write_and_fail(reg)
+        assert len(reg.peek("TERQ")) == 1
+
+
+@pytest.mark.rule("CECS-CHECK")
+def test_a_syntax_check_executes_nothing(reg):
+    with ceci.session(reg) as session:
+        assert "COMMAND SYNTAX CHECK" in session.check("DELETEQ TD QUEUE(MYQ1)")
+        with pytest.raises(TranslationError):
+            session.check("DELETEQ TD QUEUE")
+        with pytest.raises(TranslationError):
+            session.execute("DELETEQ QUEUE(MYQ1)")
+    assert len(reg.peek("MYQ1")) == 2
+
+
+def test_numbers_and_names_without_quotes(reg):
+    reg.create_tdqueue("0010", "TYPE(INTRA)")
+    with ceci.session(reg) as session:
+        session.execute("WRITEQ TD QUEUE(0010) FROM(4711) LENGTH(2)")
+        assert session.execute("SET TDQUEUE(0010) TRIGGERLEVEL(7)").response is Resp.NORMAL
+        assert session.execute("SET TDQUEUE(0010) ENABLESTATUS(DISABLED)").response is Resp.NORMAL
+    assert reg.peek("0010") == ["47".encode("cp037")]
+    assert reg.inquire_tdqueue("0010", "TRIGGERLEVEL", "ENABLESTATUS").as_dict() == {
+        "TRIGGERLEVEL": 7, "ENABLESTATUS": Cvda.DISABLED,
+    }  # fmt: skip

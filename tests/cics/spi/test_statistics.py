@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tdqsim.cics.security import Access, AccessList
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+from tests.cics.spi.helpers import condition, region
+from tests.rules import expect_rule
+
+
+@pytest.fixture
+def reg(tmp_path):
+    with region(tmp_path, dfhintra={"ci_size": 512, "control_intervals": 4}) as made:
+        yield made
+
+
+def counts(reg, name):
+    record = reg.extract_statistics(name)
+    return tuple(record[field] for field in ("writes", "reads", "deletes", "items", "peak_items", "triggers"))
+
+
+@pytest.mark.rule("STATS-COUNTS", "STATS-PEAKS", "STATS-RESET")
+def test_counts_and_peaks_and_their_reset(reg):
+    for _ in range(5):
+        reg.writeq_td("PAYQ", b"x" * 200)
+    for _ in range(3):
+        reg.readq_td("PAYQ")
+    assert counts(reg, "PAYQ") == (5, 3, 0, 2, 5, 0)
+    record = reg.extract_statistics("PAYQ")
+    assert (record["cis_in_use"], record["peak_cis"]) == (2, 3)
+    reg.perform_statistics(resetnow=True)
+    assert counts(reg, "PAYQ") == (0, 0, 0, 2, 2, 0)
+    assert reg.extract_statistics("PAYQ")["peak_cis"] == 2
+    reg.deleteq_td("PAYQ")
+    assert counts(reg, "PAYQ") == (0, 0, 1, 0, 2, 0)
+
+
+@pytest.mark.rule("STATS-FAILED-REQUESTS")
+def test_requests_that_failed_are_not_counted(reg):
+    assert condition(reg.readq_td, "PAYQ")[0] is Resp.QZERO
+    assert condition(reg.writeq_td, "PAYQ", b"x" * 481)[0] is Resp.LENGERR
+    assert counts(reg, "PAYQ") == (0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.rule("STATS-TRIGGERS")
+def test_trigger_tasks_are_counted(reg):
+    reg.register("PAYP", lambda task: [task.readq_td("PAYQ", nohandle=True) for _ in range(3)])
+    reg.set_tdqueue("PAYQ", triggerlevel=2)
+    for _ in range(4):
+        reg.writeq_td("PAYQ", b"x")
+        reg.run()
+    assert counts(reg, "PAYQ") == (4, 4, 0, 0, 2, 2)
+
+
+@pytest.mark.rule("STATS-NOSPACE", "STATS-GLOBAL")
+def test_nospace_and_the_global_record(reg):
+    for _ in range(3):
+        reg.writeq_td("PAYQ", b"x" * 480)
+    for _ in range(2):
+        assert condition(reg.writeq_td, "PHYQ", b"x" * 480)[0] is Resp.NOSPACE
+    total = reg.extract_statistics()
+    assert (total["nospace"], total["TQGANOSP"]) == (2, 2)
+    assert (total["ci_size"], total["control_intervals"], total["cis_in_use"], total["peak_cis"]) == (512, 4, 3, 3)
+    assert (total["buffers"], total["strings"]) == (3, 3)
+    reg.deleteq_td("PAYQ")
+    reg.perform_statistics(resetnow=True)
+    total = reg.extract_statistics()
+    assert (total["nospace"], total["cis_in_use"], total["peak_cis"]) == (0, 0, 0)
+
+
+@pytest.mark.rule("STATS-ALIAS")
+def test_an_alias_counts_its_own_requests(reg):
+    reg.writeq_td("ALIA", b"x")
+    assert counts(reg, "ALIA")[:1] == (1,)
+    assert counts(reg, "PAYQ")[:1] == (1,)
+
+
+@pytest.mark.rule("STATS-QUEUE-IMAGE")
+def test_the_bytes_of_a_queue_s_record(reg):
+    for _ in range(2):
+        reg.writeq_td("TERQ", b"x")
+    reg.readq_td("TERQ")
+    image = reg.extract_statistics("TERQ").image(reg.codepage)
+    assert int.from_bytes(image[0:2], "big") == len(image)
+    assert int.from_bytes(image[2:4], "big") == 42
+    assert image[8:12] == "TERQ".encode("cp037")
+    assert image[0x0C] == 2
+    assert [int.from_bytes(image[at : at + 4], "big") for at in (0x10, 0x14, 0x18)] == [2, 1, 0]
+    assert int.from_bytes(image[0x1C:0x1E], "big") == 20
+    assert image[0x20:0x24] == "T001".encode("cp037")
+    assert image[0x28:0x2C] == "PAYP".encode("cp037")
+    assert int.from_bytes(image[0x38:0x3C], "big") == 1
+    assert int.from_bytes(image[-4:], "big") == 2  # TQRPNITM, the last field
+
+
+@pytest.mark.parametrize("name", ["PAYQ", "TERQ", "PHYQ", "EXTO", "SYSO", "ALIA", "REMQ"])
+def test_every_type_has_a_record_with_its_definition(reg, name):
+    record = reg.extract_statistics(name)
+    types = {"PAYQ": "INTRA", "EXTO": "EXTRA", "SYSO": "EXTRA", "ALIA": "INDIRECT", "REMQ": "REMOTE"}
+    assert record["type"] == types.get(name, "INTRA")
+    assert record["installagent"] is Cvda.GRPLIST
+    fields = dict(record.fields())
+    assert fields["TQRQID"] == name
+    assert len(record.image(reg.codepage)) == fields["TQRLEN"]
+    assert (record["indirectname"], record["remotename"], record["dsname"], record["member"]) == (
+        "PAYQ" if name == "ALIA" else "",
+        "FARQ" if name == "REMQ" else "",
+        "PAY.OUT" if name == "EXTO" else "",
+        "MEMB" if name == "EXTO" else "",
+    )
+    with pytest.raises(KeyError):
+        _ = record["nothing"]
+
+
+def test_the_bytes_of_the_global_record(reg):
+    image = reg.extract_statistics().image(reg.codepage)
+    assert int.from_bytes(image[0:2], "big") == len(image)
+
+
+@pytest.mark.rule("STATS-NOTFND")
+def test_an_unknown_queue(reg):
+    expect_rule("STATS-NOTFND", reg.extract_statistics, "NOQ")
+    with pytest.raises(TdqError):
+        reg.extract_statistics("PAYQ", tdqueue=False)
+    with pytest.raises(TdqError):
+        reg.perform_statistics(record=False)
+
+
+def test_security():
+    policy = AccessList(
+        queues={"CICSUSER": {"PAYQ": Access.READ}},
+        commands={"CICSUSER": {"STATISTICS": Access.READ, "*": Access.ALTER}},
+    )
+    with region(security=policy) as reg:
+        assert reg.extract_statistics("PAYQ")["writes"] == 0
+        assert condition(reg.extract_statistics, "PHYQ") == (Resp.NOTAUTH, 101)
+        assert condition(reg.perform_statistics) == (Resp.NOTAUTH, 100)
+
+
+@pytest.mark.rule("STATS-AS-TEXT")
+def test_extract_statistics_as_text(reg):
+    host = {}
+    reg.execute("EXTRACT STATISTICS TDQUEUE RESID('PAYQ') SET(P)", host)
+    assert host["P"] == reg.extract_statistics("PAYQ").image(reg.codepage)
+    reg.execute("EXTRACT STATISTICS TDQUEUE SET(P)", host)
+    assert host["P"] == reg.extract_statistics().image(reg.codepage)
+    reg.execute("PERFORM STATISTICS RECORD TDQUEUE RESETNOW")
+    assert len(reg.statistics.collections) == 1
+
+
+@pytest.mark.rule("STATS-INTERVAL")
+def test_an_interval_writes_and_resets(reg):
+    reg.statistics.every(3600)
+    reg.writeq_td("PAYQ", b"x")
+    reg.clock.advance(3599)
+    reg.run()
+    assert not reg.statistics.collections
+    reg.clock.advance(2)
+    reg.run()
+    (collection,) = reg.statistics.collections
+    assert collection.reason == "INTERVAL"
+    assert {record["name"]: record["writes"] for record in collection.queues}["PAYQ"] == 1
+    assert counts(reg, "PAYQ") == (0, 0, 0, 1, 1, 0)
+    reg.clock.advance(100 * 3600)
+    reg.run()
+    assert len(reg.statistics.collections) == 2  # a jump over many intervals ends one
+    reg.statistics.every(0)
+    reg.clock.advance(100 * 3600)
+    reg.run()
+    assert len(reg.statistics.collections) == 2
+    with pytest.raises(TdqError):
+        reg.statistics.every(-1)
+
+
+@pytest.mark.rule("STATS-DISCARD")
+def test_a_discarded_queue_leaves_its_counts(reg):
+    reg.writeq_td("PAYQ", b"x")
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    reg.discard_tdqueue("PAYQ")
+    (collection,) = reg.statistics.collections
+    assert (collection.reason, collection.total) == ("UNSOLICITED", None)
+    assert [(record["name"], record["writes"]) for record in collection.queues] == [("PAYQ", 1)]
+
+
+def test_collections_are_json(reg):
+    plain = reg.statistics.now().as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert len(plain["queues"]) == len(reg.tdqueues)
+    assert not reg.statistics.collections
