@@ -66,6 +66,20 @@ def test_nothing_given(tmp_path, text):
     assert found.dfhintra.ci_size == int(REGION_DEFAULTS["ci_size"])
 
 
+@pytest.mark.parametrize(
+    ("card", "dcb"),
+    [
+        ("recfm: VBS, lrecl: X", "RECFM=VBS,LRECL=X"),
+        ("recfm: RDW, rdwpos: 2, rdwincl: NO", "RECFM=RDW,RDWPOS=2,RDWINCL=NO"),
+        ("recfm: fba, lrecl: 133, bufno: 5", "RECFM=FBA,LRECL=133,BUFNO=5"),
+        ("disp: NEW", ""),
+    ],
+)
+def test_dcb_of_a_card(tmp_path, card, dcb):
+    found = load_region_file(write(tmp_path, f"dd:\n  A: {{path: x, {card}}}\n"))
+    assert found.dd["A"].dcb == dcb
+
+
 def test_its_definitions(tmp_path):
     (tmp_path / "card.yaml").write_text("group: G\ntdqueue:\n- {name: Q1, type: INTRA}\n")
     found = load_region_file(write(tmp_path, "definitions: card.yaml\n"))
@@ -87,6 +101,8 @@ def test_the_file_itself_can_be_named(tmp_path):
             [(2, "dd.A.lrecl"), (3, "DD B"), (4, "DD 1C")],
         ),
         ("dd:\n  A: {path: x, recfm: FX}\n", [(2, "dd.A.recfm")]),
+        ("dd:\n  A: {path: x, lrecl: [80]}\n", [(2, "dd.A.lrecl")]),
+        ("applid: [A]\nseed: {a: b}\nsupplied: []\n", [(1, "applid"), (2, "seed"), (3, "supplied")]),
         ("dd:\n  A: {recfm: FB}\n", [(2, "DD A")]),
         ("dd: [A]\n", [(1, "dd")]),
         ("dd:\n  A: x\n", [(2, "dd.A")]),

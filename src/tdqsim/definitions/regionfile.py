@@ -32,7 +32,7 @@ from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.definitions.group import Definitions, load_definitions, read_text
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
 __all__ = ["DdCard", "Dfhintra", "RegionFile", "load_region_file"]
 
@@ -40,7 +40,10 @@ REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
 _RECFM = re.compile(r"(F|FB|FS|FBS|V|VB|VS|VBS|U)[AM]?|RDW|RDWLE|LF|CRLF|NL", re.ASCII)
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_LARGEST_SIZE = 16_777_215
+_SIZES = {row["name"]: int(row["value"]) for row in table("datasets")}
+_LARGEST_LRECL = _SIZES["rdw_record_maximum"]
+_LARGEST_BLKSIZE = _SIZES["block_maximum"]
+_LRECL_X = _SIZES["lrecl_x"]
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -84,6 +87,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+class _Lrecl(Number):
+    """A record length, or ``X`` for spanned records of any length."""
+
+    def check(self, value: object) -> int:
+        return Number.check(self, _LRECL_X if isinstance(value, str) and value.upper() == "X" else value)
+
+
 class DdCard(_Strict):
     """One DD statement: which file a DD name stands for, and its record format where no definition says it.
 
@@ -93,6 +103,9 @@ class DdCard(_Strict):
         sysout: a SYSOUT class; writer and form of INTRDR as ``A,INTRDR``.
         dummy: YES for no data set at all.
         disp: OLD, SHR, MOD or NEW.
+        lrecl: 0 when it is not given; ``X`` in the file is 32768.
+        rdwpos: where the length stands in the descriptor of a file of RECFM RDW or RDWLE.
+        rdwincl: whether that length includes the descriptor.
         space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
     """
 
@@ -102,15 +115,25 @@ class DdCard(_Strict):
     dummy: YesNo = "NO"
     disp: Annotated[Literal["SHR", "OLD", "MOD", "NEW"], Keyword()] = "SHR"
     recfm: Annotated[str, Text(8), AfterValidator(_check_recfm)] = ""
-    lrecl: Annotated[int, Number(0, _LARGEST_SIZE)] = 0
-    blksize: Annotated[int, Number(0, _LARGEST_SIZE)] = 0
+    lrecl: Annotated[int, _Lrecl(0, _LARGEST_LRECL)] = 0
+    blksize: Annotated[int, Number(0, _LARGEST_BLKSIZE)] = 0
     bufno: Annotated[int, Number(0, 255)] = 0
+    rdwpos: Annotated[Literal["", "0", "2"], Keyword()] = ""
+    rdwincl: Annotated[Literal["", "YES", "NO"], Keyword()] = ""
     space: Annotated[str, Text(64)] = ""
 
     @property
     def dcb(self) -> str:
         """The DCB parameters as JCL writes them, ``RECFM=FB,LRECL=80``; only those that were given."""
-        parts = {"RECFM": self.recfm, "LRECL": self.lrecl, "BLKSIZE": self.blksize, "BUFNO": self.bufno}
+        parts: dict[str, str | int] = {
+            "RECFM": self.recfm,
+            "LRECL": self.lrecl,
+            "BLKSIZE": self.blksize,
+            "BUFNO": self.bufno,
+        }
+        parts |= {"RDWPOS": self.rdwpos, "RDWINCL": self.rdwincl}
+        if self.lrecl == _LRECL_X:
+            parts["LRECL"] = "X"
         return ",".join(f"{name}={value}" for name, value in parts.items() if value)
 
 
