@@ -102,6 +102,8 @@ class TdQueue:
         enablestatus: ENABLED, DISABLING or DISABLED; of an indirect queue always ENABLED, shown as NOTAPPLIC.
         plain: whether the short way of READQ and WRITEQ may be taken: an enabled non-recoverable intrapartition queue
             in a region without security and without a hook. Kept by :meth:`tdqsim.cics.region.Region.refresh`.
+        trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds); None
+            costs one test. Kept with ``plain``; requests on the long way are recorded there.
         writes, reads, deletes: requests since the last reset of statistics.
         read_ok, write_ok, delete_ok: what the EIB shows after a request that went well.
     """
@@ -116,6 +118,7 @@ class TdQueue:
         "read_ok",
         "reads",
         "signature",
+        "trace",
         "write_ok",
         "writes",
     )
@@ -126,6 +129,7 @@ class TdQueue:
         self.signature = signature
         self.enablestatus = Cvda.ENABLED
         self.plain = False
+        self.trace: Callable[[tuple[Any, ...]], object] | None = None
         self.writes = self.reads = self.deletes = 0
         self.read_ok: Completion = completion("READQ TD", name)
         self.write_ok: Completion = completion("WRITEQ TD", name)

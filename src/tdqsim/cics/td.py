@@ -80,6 +80,8 @@ class TdCommands(CommandGroup):
                     q.ci_left -= size
                     q.writes += 1
                     self.eib.last = q.write_ok
+                    if q.trace is not None:
+                        q.trace(("WRITEQ TD", self.number, q.name, from_, self.region.clock.time_ns()))  # type: ignore[attr-defined]
                     if q.stored.count >= q.fire_at:
                         self.region.ati.written(q)
                     if self.outside:
@@ -140,6 +142,8 @@ class TdCommands(CommandGroup):
                     if count == 1 or stored._head >> SLOT_BITS != q.head_ci:  # noqa: SLF001  (first_seq costs a search)
                         self.region.intra.taken(q)
                     self.eib.last = q.read_ok
+                    if q.trace is not None:
+                        q.trace(("READQ TD", self.number, q.name, data, self.region.clock.time_ns()))  # type: ignore[attr-defined]
                     if self.outside:
                         self.let_others_run()
                     return data

@@ -1,0 +1,354 @@
+"""Automatic transaction initiation: the trigger cycle for every recovery setting, facility and ending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tdqsim.cics import Abend, Region, SecurityPolicy, Task
+from tdqsim.cics.ati import AFTER_TASK
+from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
+from tdqsim.facts import Resp
+from tests.rules import expect_rule, rule
+
+from .helpers import drain, fill, trigger
+
+Make = Callable[..., Region]
+RECOVERY = ["NO", "PHYSICAL", "LOGICAL"]
+
+
+def counting(program: Callable[[Task], Any] | None = None) -> tuple[list[int], Callable[[Task], Any]]:
+    """A program that notes how many records its queue held when it began, and then goes on as another."""
+    starts: list[int] = []
+
+    def run(task: Task) -> Any:
+        starts.append(task.region.tdqueues[task.assign("QNAME")].numitems)  # type: ignore[attr-defined]
+        return program(task) if program is not None else None
+
+    return starts, run
+
+
+@pytest.mark.rule("ATI-LEVEL", "ATI-QD")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    seen: list[Any] = []
+    facts: list[Any] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        eib = task.eib
+        facts.append((task.startcode, task.assign("QNAME", "USERID"), eib.eibtrnid, eib.eibtrmid, eib.eibcalen, eib.eibaid))
+        expect_rule("TASK-ASSIGN-FACILITY", task.assign, "FACILITY")
+        expect_rule("IC-RETRIEVE-ENDDATA", task.retrieve)
+        drain("TRGQ", seen)(task)
+
+    fill(region, "TRGQ", b"1", b"2")
+    assert seen == []
+    fill(region, "TRGQ", b"3", b"4")
+    assert seen == [b"1", b"2", b"3"]
+    assert facts == [(rule("ATI-QD").message, ("TRGQ", "CICSUSER"), "PAYP", "", 0, b"\0")]
+    assert region.peek("TRGQ") == [b"4"]
+    fill(region, "TRGQ", b"5", b"6")
+    assert len(facts) == 2
+    assert region.tdqueues["TRGQ"].triggers == 2  # type: ignore[attr-defined]
+    assert rule("ATI-LEVEL").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-DIRECT-INSIDE-WRITEQ", "ATI-LOGICAL-AT-COMMIT", "ATI-ROLLBACK-NEVER")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    with region.task() as task:
+        for record in (b"1", b"2", b"3", b"4"):
+            task.writeq_td("TRGQ", record)
+        assert starts == ([] if recovstatus == "LOGICAL" else [3])
+        task.syncpoint_rollback()
+        assert starts == ([] if recovstatus == "LOGICAL" else [3])
+        for record in (b"1", b"2", b"3", b"4"):
+            task.writeq_td("TRGQ", record)
+    assert starts == ([4] if recovstatus == "LOGICAL" else [3, 3])
+    assert rule("ATI-DIRECT-INSIDE-WRITEQ").confidence == "unconfirmed"
+    assert rule("ATI-LOGICAL-AT-COMMIT").confidence == "confirmed"
+    assert rule("ATI-ROLLBACK-NEVER").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-NO-RECURSION")
+def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1))
+    depth: list[str] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        depth.append("begin")
+        record = task.readq_td("TRGQ")
+        if record != b"0":
+            task.writeq_td("TRGQ", b"%d" % (int(record) - 1))
+        drain("TRGQ")(task) if record == b"0" else None
+        depth.append("end")
+
+    region.writeq_td("TRGQ", b"5")
+    region.run()
+    assert depth == ["begin", "end"] * (len(depth) // 2)
+    assert rule("ATI-NO-RECURSION").confidence == "choice"
+
+
+@pytest.mark.rule("ATI-LATCH")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", *[b"x"] * 9)
+    assert starts == [3]
+    assert rule("ATI-LATCH").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_qzero_by_anybody_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
+    """A direct queue's at once, also while the task runs; a logical one's when the task that saw it ends."""
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    with region.task() as operator:
+        drain("TRGQ")(operator)
+        operator.syncpoint()
+        fill(region, "TRGQ", b"4", b"5", b"6")
+        assert starts == ([3] if recovstatus == "LOGICAL" else [3, 3])
+    fill(region, "TRGQ", b"7")
+    assert starts == ([3, 4] if recovstatus == "LOGICAL" else [3, 3])
+    assert rule("ATI-QZERO-DIRECT").confidence == rule("ATI-QZERO-LOGICAL").confidence == "confirmed"
+
+
+def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
+    region = make_region(*trigger(recovstatus="LOGICAL"))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    with pytest.raises(ZeroDivisionError), region.task() as operator:
+        drain("TRGQ")(operator)
+        raise ZeroDivisionError
+    fill(region, "TRGQ", b"4")
+    assert starts == [3]
+
+
+@pytest.mark.rule("ATI-DELETEQ")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_deleteq_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    region.deleteq_td("TRGQ")
+    fill(region, "TRGQ", b"4", b"5", b"6")
+    assert starts == [3, 3]
+    assert rule("ATI-DELETEQ").confidence == "choice"
+
+
+def endings(abends: bool) -> Callable[[Task], None]:
+    def program(task: Task) -> None:
+        task.readq_td("TRGQ", nohandle=True)
+        if abends:
+            task.abend("OOPS")
+
+    return program
+
+
+@pytest.mark.rule("ATI-FILE-END", "ATI-TERMINAL-AGAIN", "ATI-TERMINAL-ABEND")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+@pytest.mark.parametrize("facility", ["FILE", "TERMINAL", "SYSTEM"])
+@pytest.mark.parametrize("abends", [False, True])
+def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str, abends: bool) -> None:
+    """A task that reads one record of three and ends without QZERO."""
+    attributes = {"facilityid": "T001"} if facility != "FILE" else {}
+    connection = define_connection(name="T001")
+    region = make_region(*trigger(recovstatus=recovstatus, atifacility=facility, **attributes), connection)
+    starts, program = counting(endings(abends))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    region.run()
+    queue: Any = region.tdqueues["TRGQ"]
+    outcome = AFTER_TASK[facility, not abends]
+    backed_out = abends and recovstatus == "LOGICAL"
+    left = 3 if backed_out else 2
+    if outcome == "over":  # the end opens the way and starts nothing; the next write at the level does
+        assert (starts, queue.latch, queue.numitems) == ([3], False, left)
+        region.writeq_td("TRGQ", b"4")
+        region.run()
+        assert starts == [3, left + 1]
+        assert rule("ATI-FILE-END").confidence == "unconfirmed"
+    elif outcome == "started again":  # until QZERO
+        assert (starts, queue.latch, queue.numitems) == ([3, 2, 1, 0], False, 0)
+        assert rule("ATI-TERMINAL-AGAIN").confidence == "confirmed"
+    else:  # stuck, until somebody reads to QZERO
+        region.writeq_td("TRGQ", b"4")
+        region.run()
+        assert (starts, queue.latch) == ([3], True)
+        region.start(drain("TRGQ")).result()
+        assert queue.latch is False
+        fill(region, "TRGQ", b"5", b"6", b"7")
+        assert starts == [3, 3]
+        assert rule("ATI-TERMINAL-ABEND").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-RESTART-BOUND")
+def test_a_terminal_task_that_never_reads_is_not_started_for_ever(make_region: Make) -> None:
+    region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting()
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    region.run()
+    assert len(starts) == int(rule("ATI-RESTART-BOUND").message)
+    assert region.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+
+
+@pytest.mark.rule("ATI-TERMINAL-FACILITY", "ATI-TERMINAL-WAITS")
+def test_a_task_for_a_terminal(make_region: Make) -> None:
+    region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"), security=SecurityPolicy())
+    facts: list[Any] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        facts.append((task.assign("FACILITY", "USERID"), task.eib.eibtrmid))
+        drain("TRGQ")(task)
+
+    busy = region.start(lambda task: task.delay(seconds=10), terminal="T001")
+    region.dispatcher.run_ready()
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    assert facts == []  # the terminal has another task
+    busy.result()
+    region.set_terminal("T001", inservice=False)
+    region.run()
+    assert facts == [(("T001", "TERMUSER"), "T001")]
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    assert len(facts) == 1  # out of service
+    region.set_terminal("T001", inservice=True)
+    region.run()
+    assert len(facts) == 2
+    assert rule("ATI-TERMINAL-FACILITY").confidence == rule("ATI-TERMINAL-WAITS").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-FACILITYID-DEFAULT")
+def test_facilityid_is_the_queue_name_and_may_be_defined_later(make_region: Make) -> None:
+    region = make_region(define_tdqueue(name="T002", type="INTRA", transid="PAYP", triggerlevel=1))
+    starts, program = counting(drain("T002"))
+    region.register("PAYP", program)
+    region.writeq_td("T002", b"x")
+    assert starts == []  # no such terminal yet: the request waits
+    region.install([define_terminal(name="T002")])
+    region.run()
+    assert starts == [1]
+    assert rule("ATI-FACILITYID-DEFAULT").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-USERID")
+def test_the_user_of_a_triggered_task(make_region: Make) -> None:
+    users: list[str] = []
+    for security, expected in ((None, "CICSUSER"), (SecurityPolicy(), "PAYUSER")):
+        region = make_region(*trigger(userid="PAYUSER", triggerlevel=1), security=security)
+        region.register("PAYP", lambda task: users.append(task.userid))
+        region.writeq_td("TRGQ", b"x")
+        assert users.pop() == expected
+    assert rule("ATI-USERID").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-LEVEL-ZERO", "ATI-LEVEL-WITHOUT-TRANSID")
+def test_queues_that_start_nothing(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=0), define_tdqueue(name="NOTR", type="INTRA", triggerlevel=1))
+    region.register("PAYP", lambda _task: pytest.fail("nothing is to be started"))
+    fill(region, "TRGQ", *[b"x"] * 5)
+    fill(region, "NOTR", *[b"x"] * 5)
+    region.run()
+    assert rule("ATI-LEVEL-ZERO").confidence == rule("ATI-LEVEL-WITHOUT-TRANSID").confidence == "confirmed"
+
+
+@pytest.mark.rule("ATI-UNKNOWN-TRANSACTION")
+def test_an_initiation_that_fails_is_tried_by_every_later_write(make_region: Make) -> None:
+    region = make_region(define_tdqueue(name="TRGQ", type="INTRA", transid="PAYP", triggerlevel=2, atifacility="FILE"), supplied_queues=True)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    lines = [record.decode("cp037") for record in region.peek("CSMT")]
+    assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in lines) == 1
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    region.writeq_td("TRGQ", b"4")
+    assert starts == [4]
+
+
+@pytest.mark.rule("ATI-REMOTE-TRANSACTION", "ATI-DISABLED-TRANSACTION", "ATI-NO-PROGRAM")
+@pytest.mark.parametrize(
+    ("attributes", "row", "latched"),
+    [
+        ({"remotesystem": "CICB"}, "ATI-REMOTE-TRANSACTION", False),
+        ({"status": "DISABLED"}, "ATI-DISABLED-TRANSACTION", True),
+        ({}, "ATI-NO-PROGRAM", True),
+    ],
+)
+def test_transactions_that_cannot_be_attached(make_region: Make, attributes: Any, row: str, latched: bool) -> None:
+    queue = define_tdqueue(name="TRGQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+    region = make_region(queue, define_transaction(name="PAYP", **attributes), supplied_queues=True)
+    region.writeq_td("TRGQ", b"x")
+    region.writeq_td("TRGQ", b"y")
+    lines = [record.decode("cp037") for record in region.peek("CSMT")]
+    assert sum(line.startswith(rule(row).message) for line in lines) == 1
+    assert region.tdqueues["TRGQ"].latch is latched  # type: ignore[attr-defined]
+
+
+@pytest.mark.rule("ATI-SET-LEVEL")
+def test_a_lowered_level_fires_at_the_next_write(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=10))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2", b"3")
+    region.set_tdqueue("TRGQ", triggerlevel=2)
+    assert starts == []
+    region.writeq_td("TRGQ", b"4")
+    assert starts == [4]
+    assert rule("ATI-SET-LEVEL").confidence == "choice"
+
+
+@pytest.mark.rule("ATI-DISABLED-QUEUE")
+def test_a_scheduled_task_meets_disabled(make_region: Make) -> None:
+    region = make_region(*trigger())
+    seen: list[Resp] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        task.readq_td("TRGQ", nohandle=True)
+        seen.append(task.eib.eibresp)
+
+    with region.task() as task:
+        task.outside = False  # nobody has a turn before the queue is disabled
+        for record in (b"1", b"2", b"3"):
+            task.writeq_td("TRGQ", record)
+        task.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.run()
+    assert [resp.name for resp in seen] == [rule("ATI-DISABLED-QUEUE").resp]
+
+
+def test_an_alias_and_a_message_trigger_too(make_region: Make) -> None:
+    region = make_region(*trigger("CSMT", triggerlevel=1), define_tdqueue(name="ALIA", type="INDIRECT", indirectname="CSMT"))
+    seen: list[bytes] = []
+    region.register("PAYP", drain("CSMT", seen))
+    region.writeq_td("ALIA", b"x")
+    assert seen == [b"x"]
+    region.start(lambda task: task.abend("OOPS"))
+    region.run()
+    assert b"".join(seen[1:]).decode("cp037").startswith("DFHAC2236")
+
+
+def test_a_failing_handler_leaves_the_region_and_the_writer_alone(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1))
+    region.register("PAYP", lambda task: task.nosuch)
+    for number in range(5):
+        region.writeq_td("TRGQ", b"%d" % number)
+    assert region.abends == {"ASRA": 5}
+    assert len(region.peek("TRGQ")) == 5
+    handle = region.start("PAYP")
+    with pytest.raises(Abend, match="AttributeError"):
+        handle.result()
