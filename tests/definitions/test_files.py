@@ -144,7 +144,7 @@ def test_what_has_no_effect_is_noted():
         ("group: G\nwibble: []", 2, "not known here"),
         ("group: G\ntdqueue: {name: X}", 2, "must be a list"),
         ("group: G\ntdqueue: [X]", 2, "must be a mapping of attributes"),
-        ("group: G\ntdqueue:\n- name: X\n  type: [INTRA]", 4, "must be EXTRA"),
+        ("group: G\ntdqueue:\n- name: X\n  type: [INTRA]", 4, "must be text, not a list"),
         ("group: G\ntdqueue:\n- name: X\n  type: INTRA\n  transid: {a: b}", 5, "must be text"),
         ("group: G\ntdqueue:\n- name: X\n  type: INTRA\n  group: H", 5, "written once"),
         ("groups: []\ntdqueue: []", 2, "beside groups"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.definitions import parse_cl, parse_csd, parse_csd_listing, parse_dct, parse_definitions
+from tdqsim.definitions import load_region_file, parse_cl, parse_csd, parse_csd_listing, parse_dct, parse_definitions
 from tdqsim.errors import DefinitionError
 
 PIECES = [
@@ -45,6 +49,33 @@ def test_bytes_of_any_kind(data):
     text = data.decode("latin-1")
     for parse in (parse_csd, parse_csd_listing, parse_dct, parse_cl):
         parse(text)
+
+
+KEYS = [
+    "group", "groups", "tdqueue", "transaction", "terminal", "connection", "program", "dtaq", "name", "type", "INTRA", "EXTRA", "Q1",
+    "applid", "dd", "path", "lrecl", "recfm", "dfhintra", "ci_size", "definitions", "start", "seed", "size", "handler", "waittime",
+    "twasize", "definetime", "remotesystem", "dsname", "indirectname", "maxlen", "", "NO", "5", "X", "time_zone", "code_page",
+]  # fmt: skip
+values = st.recursive(
+    st.sampled_from(KEYS) | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@given(values)
+def test_anything_in_any_place(value):
+    """JSON is YAML: every key with every kind of value, in definition files and region files."""
+    text = json.dumps(value)
+    problems, found = read_or_refused(text)
+    assert bool(problems) != (found is not None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "region.yaml"
+        path.write_text(text, "utf-8")
+        try:
+            load_region_file(path)
+        except DefinitionError as error:
+            assert all(problem.message for problem in error.problems)  # noqa: PT017 - either outcome is right
 
 
 REPEATED = [

@@ -331,7 +331,11 @@ class _FileReader:
         for name, value in node.items.items():
             if isinstance(value, ScalarNode):
                 values[name] = value.value
-            elif isinstance(value, ListNode) and all(isinstance(item, ScalarNode) for item in value.items):
+            elif (
+                kind == "DTAQ"
+                and isinstance(value, ListNode)
+                and all(isinstance(item, ScalarNode) for item in value.items)
+            ):
                 values[name] = [item.value for item in value.items if isinstance(item, ScalarNode)]
             else:
                 right = False
