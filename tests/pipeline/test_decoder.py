@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - what the extra brings is imported after asking for it
 """The vectorised decoder against the plain one."""
 
 from __future__ import annotations

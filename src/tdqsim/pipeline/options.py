@@ -1,6 +1,7 @@
 """The options of ``format("qsam")``: the table in ``facts/qsam_options.tsv``, and what a dict of them says.
 
-Names and meanings follow Cobrix where they can; the table tells which are the same, which differ, and which there are not.
+Names and meanings follow Cobrix where they can; the table tells which are the same, which differ, and which there are
+not.
 """
 
 from __future__ import annotations
@@ -182,7 +183,9 @@ class _Options:
             value = json.loads(self.given[name])
             return {str(key): int(size) for key, size in value.items()}
         except (ValueError, AttributeError, TypeError):
-            raise DatasetError(f"option {name} is {self.given[name][:60]!r}; must be JSON such as {{\"A\": 100}}") from None
+            raise DatasetError(
+                f'option {name} is {self.given[name][:60]!r}; must be JSON such as {{"A": 100}}'
+            ) from None
 
     # parts ------------------------------------------------------------------------------------------------------------
 
@@ -253,7 +256,9 @@ class _Options:
             raise DatasetError(f"options {' and '.join(sources)} exclude each other")
         if not sources:
             return None, 0, 0
-        occurs: Any = self.choice("variable_size_occurs", ("max_size", "shift_record", "pad_record")).replace("pad_", "shift_")
+        occurs: Any = self.choice("variable_size_occurs", ("max_size", "shift_record", "pad_record")).replace(
+            "pad_", "shift_"
+        )
         header = trailer = 0
         if sources == ["layout"]:
             layout = load_layout_yaml(_local(self.given["layout"]))
@@ -264,7 +269,10 @@ class _Options:
         return self._field_pages(layout), header, trailer
 
     def _copybook(self) -> tuple[Layout, int, int]:
-        options: dict[str, Any] = {"rules": self._rules(), "columns": (self.number("comments_lbound"), self.number("comments_ubound"))}
+        options: dict[str, Any] = {
+            "rules": self._rules(),
+            "columns": (self.number("comments_lbound"), self.number("comments_ubound")),
+        }
         if not self.flag("truncate_comments"):
             options["source_format"] = "free"
         elif "comments_lbound" in self.given or "comments_ubound" in self.given:
@@ -277,7 +285,9 @@ class _Options:
         sizes = [book.record(name).length if name else 0 for name in aside]
         if self.text("record_name"):
             return book.record(self.text("record_name")), sizes[0], sizes[1]
-        left = [record for record in book.records if record.name.upper() not in {name.upper() for name in aside if name}]
+        left = [
+            record for record in book.records if record.name.upper() not in {name.upper() for name in aside if name}
+        ]
         if len(left) == 1:
             return left[0], sizes[0], sizes[1]
         if any(aside):

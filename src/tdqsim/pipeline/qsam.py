@@ -91,7 +91,9 @@ class QsamReader(DataSourceReader):
         made = SplitReader(options, self.columns).schema
         for mine, theirs in zip(made, to_arrow_schema(schema), strict=True):
             if mine.type != theirs.type:
-                raise DatasetError(f"column {mine.name} is {theirs.type} in the schema given, and {mine.type} by its layout")
+                raise DatasetError(
+                    f"column {mine.name} is {theirs.type} in the schema given, and {mine.type} by its layout"
+                )
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition for each part of each file."""
@@ -104,16 +106,17 @@ class QsamReader(DataSourceReader):
 
 
 class QsamFilteringReader(QsamReader):
-    """A reader that leaves records out early. Only on demand (``push_filters``): Spark up to 4.3 refuses a reader with
-    ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off, and where it is on keeps the filters of a DataFrame's
-    first query for its later ones, which then miss records.
+    """A reader that leaves records out early, only on demand (``push_filters``).
+
+    Spark up to 4.3 refuses a reader with ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off. Where
+    it is on, it keeps the filters of a DataFrame's first query for its later ones, which then miss records.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Comparisons of a column with values leave records out early; Spark checks all of them again."""
         for item in filters:
             operation = _OPERATIONS.get(type(item))
-            attribute = getattr(item, "attribute", ())
+            attribute: Sequence[str] = getattr(item, "attribute", ())
             if operation is not None and len(attribute) == 1:
                 self.filters.append((attribute[0], operation, getattr(item, "value", None)))
         return filters
@@ -166,7 +169,9 @@ class QsamWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[Any]) -> None:
         """Make the data set of the parts, in partition order."""
-        commit_parts(self.options, [message.part for message in messages if message is not None], overwrite=self.overwrite)
+        commit_parts(
+            self.options, [message.part for message in messages if message is not None], overwrite=self.overwrite
+        )
 
     def abort(self, messages: list[Any]) -> None:
         """Remove the parts; the data set is as it was."""

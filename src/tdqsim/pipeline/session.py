@@ -1,7 +1,8 @@
 """A Spark session: a quiet local one with sane defaults, or any that there is already.
 
-``session()`` takes, in this order: the session handed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), a master
-(``master=``, spark-submit's), else a local one. Only for the local one the defaults of ``facts/spark.tsv`` are set; what
+``session()`` takes, in this order: the session handed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), a
+master
+(``master=``, spark-submit's), else a local one. Only the local one gets the defaults of ``facts/spark.tsv``; what
 the caller sets wins always.
 """
 
@@ -11,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +78,7 @@ def session(
 def _new(name: str, remote: str | None, master: str | None, config: dict[str, str]) -> SparkSession:
     builder = _spark().builder.appName(name)
     remote = remote or os.environ.get("SPARK_REMOTE")
-    if remote:
+    if remote and not remote.startswith("local"):
         return _configured(builder.remote(remote), config).getOrCreate()  # type: ignore[no-any-return]
     submitted = os.environ.get("PYSPARK_GATEWAY_PORT") or os.environ.get("SPARK_ENV_LOADED")
     chosen = master or os.environ.get("MASTER")
@@ -90,9 +92,18 @@ def _new(name: str, remote: str | None, master: str | None, config: dict[str, st
         return _configured(builder.master(chosen), config).getOrCreate()  # type: ignore[no-any-return]
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = local_settings(java) | config
+    if remote:  # a Connect server of our own
+        return _own_server(builder.remote(remote), settings)
     spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
     spark.sparkContext.setLogLevel(settings["spark.log.level"])
     return spark  # type: ignore[no-any-return]
+
+
+def _own_server(builder: Any, settings: Mapping[str, str]) -> SparkSession:
+    """A Connect server of our own; it warns of each setting that it can only be told at its start."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Failed to set spark")
+        return _configured(builder, settings).getOrCreate()  # type: ignore[no-any-return]
 
 
 def _configured(builder: Any, config: Mapping[str, str]) -> Any:
@@ -106,7 +117,8 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
 
     Args:
         java: the Java it will run on; its class data archive is used when :func:`warm` has made one.
-        quick_start: compile little: halves the start and suits work that is done in Python; DataFrame-heavy work wants False.
+        quick_start: compile little: halves the start and suits work that is done in Python; DataFrame-heavy work
+        wants False.
     """
     settings = {row["key"]: row["value"] for row in table("spark") if row["name"] == "local"}
     kinds = ("jvm_option", "warm_option") if quick_start else ("jvm_option",)
@@ -114,7 +126,10 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
     archive = archive_path(java)
     if archive.is_file():
         options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
-    return settings | {"spark.driver.extraJavaOptions": " ".join(options), "spark.driver.memory": f"{_heap_megabytes()}m"}
+    return settings | {
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.driver.memory": f"{_heap_megabytes()}m",
+    }
 
 
 def _cores() -> int:
@@ -163,7 +178,11 @@ def warm(*, force: bool = False) -> Path:
         subprocess.run([str(java.command), "-Xshare:dump"], capture_output=True, check=False)  # noqa: S603
     fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
     done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", WARM_UP, str(fresh)], capture_output=True, text=True, check=False, env={**os.environ, "TDQ_WARMING": "1"}
+        [sys.executable, "-c", WARM_UP, str(fresh)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TDQ_WARMING": "1"},
     )
     if not fresh.is_file():
         said = (done.stderr or done.stdout).strip().splitlines()
@@ -197,7 +216,9 @@ gateway.proc.wait(300)
 # tasks ----------------------------------------------------------------------------------------------------------------
 
 
-def run_tasks(spark: SparkSession, items: Iterable[Any], task: Callable[[Any], Iterable[dict[str, Any]]], schema: Any) -> list[dict[str, Any]]:
+def run_tasks(
+    spark: SparkSession, items: Iterable[Any], task: Callable[[Any], Iterable[dict[str, Any]]], schema: Any
+) -> list[dict[str, Any]]:
     """Run a function once for each item, a Spark task each, and collect its rows in the order of the items.
 
     Bulk data does not pass through here: a task reads and writes files itself and gives a manifest row or two. Works on
@@ -209,9 +230,8 @@ def run_tasks(spark: SparkSession, items: Iterable[Any], task: Callable[[Any], I
         task: called in a worker; gives rows as dicts.
         schema: Arrow schema of the rows.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
-
     import pyarrow as pa  # noqa: PLC0415
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
     work = list(items)
     if not work:
@@ -230,8 +250,10 @@ def run_tasks(spark: SparkSession, items: Iterable[Any], task: Callable[[Any], I
 
 
 @contextmanager
-def progress(spark: SparkSession, description: str = "", *, show: bool | None = None, interval: float = 0.5) -> Iterator[None]:
-    """A progress bar of tasks done while a Spark job runs; nothing where the session tells no progress (Connect) or on no terminal."""
+def progress(
+    spark: SparkSession, description: str = "", *, show: bool | None = None, interval: float = 0.5
+) -> Iterator[None]:
+    """A progress bar of tasks done while a job runs; nothing on Connect, which tells no progress, or off a terminal."""
     context = getattr(spark, "_sc", None)
     if context is None or not (sys.stderr.isatty() if show is None else show):
         yield
@@ -248,7 +270,9 @@ def progress(spark: SparkSession, description: str = "", *, show: bool | None = 
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
                 known = [stage for stage in stages if stage is not None]
                 if known:
-                    bar.update(task, total=sum(s.numTasks for s in known), completed=sum(s.numCompletedTasks for s in known))
+                    bar.update(
+                        task, total=sum(s.numTasks for s in known), completed=sum(s.numCompletedTasks for s in known)
+                    )
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()

@@ -80,7 +80,11 @@ class SplitReader:
         options = self.options
         fields = []
         if options.generate_record_id:
-            fields += [pa.field("File_Id", pa.int32()), pa.field("Record_Id", pa.int64()), pa.field("Record_Byte_Length", pa.int32())]
+            fields += [
+                pa.field("File_Id", pa.int32()),
+                pa.field("Record_Id", pa.int64()),
+                pa.field("Record_Byte_Length", pa.int32()),
+            ]
         if options.generate_record_bytes or options.layout is None:
             fields.append(pa.field("Record_Bytes", pa.binary()))
         if options.file_name_col:
@@ -95,7 +99,9 @@ class SplitReader:
         names = [field.name.lower() for field in fields]
         doubles = sorted({name for name in names if names.count(name) > 1})
         if doubles:
-            raise DatasetError(f"two columns are called {doubles[0]}; rename one of them or leave the generated one out")
+            raise DatasetError(
+                f"two columns are called {doubles[0]}; rename one of them or leave the generated one out"
+            )
         return pa.schema(fields)
 
     def _plan(self, names: list[str], predicates: list[tuple[str, Callable[[pa.Array], Any]]]) -> None:
@@ -111,7 +117,7 @@ class SplitReader:
         if options.segment_field:
             self._segment = _field_decoder(layout, options.segment_field)
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        mapped = {name: ids for name, ids in options.segment_map.items()}
+        mapped = dict(options.segment_map)
         for name in mapped:
             if name not in {field.lower() for field in self.full.names}:
                 raise DatasetError(f"redefine_segment_id_map: there is no column {name}")
@@ -120,13 +126,23 @@ class SplitReader:
             common = wanted = []
         collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
         if common or options.shape.flat:
-            decoder = RecordDecoder(layout, options.shape, columns=None if options.shape.flat else common, corrupt=collect)
+            decoder = RecordDecoder(
+                layout, options.shape, columns=None if options.shape.flat else common, corrupt=collect
+            )
             self._parts.append((decoder, None))
         for name in wanted:
             if name.lower() in mapped:
-                self._parts.append((RecordDecoder(layout, options.shape, columns=[name], corrupt=collect), mapped[name.lower()]))
+                self._parts.append(
+                    (RecordDecoder(layout, options.shape, columns=[name], corrupt=collect), mapped[name.lower()])
+                )
         for name, test in predicates:
-            if name in self.full.names and name not in self._generated and name != CORRUPT_COLUMN and name.lower() not in mapped and not options.shape.flat:
+            if (
+                name in self.full.names
+                and name not in self._generated
+                and name != CORRUPT_COLUMN
+                and name.lower() not in mapped
+                and not options.shape.flat
+            ):
                 self._predicates.append((RecordDecoder(layout, options.shape, columns=[name]), test))
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
@@ -139,7 +155,7 @@ class SplitReader:
         opened = open_file(split.path)
         first = max(split.first_record, 0)
         try:
-            for base, frames in walk_part(opened, split.start, split.end, self.options, final=split.last):
+            for base, frames in walk_part(opened, split.start, split.end, self.options):
                 for rows in self._slices(frames):
                     batch = _Batch(frames, base, first, rows, self.options)
                     made = self._batch(batch, split)
@@ -163,7 +179,9 @@ class SplitReader:
         options = self.options
         if (batch.lengths < 0).any():
             index = int((batch.lengths < 0).argmax())
-            raise DatasetError(f"{split.path}: at offset {batch.places[index]}: the record is shorter than the bytes to be skipped in it")
+            raise DatasetError(
+                f"{split.path}: at offset {batch.places[index]}: the record is shorter than what is to be skipped"
+            )
         if options.minimum_record_length or options.maximum_record_length:
             most = options.maximum_record_length or np.iinfo(np.int64).max
             batch.keep((batch.lengths >= options.minimum_record_length) & (batch.lengths <= most))
@@ -190,7 +208,7 @@ class SplitReader:
         arrays: dict[str, pa.Array] = {}
         corrupt: list[pa.Array] = []
         for decoder, ids in self._parts:
-            self._decode_part(decoder, ids, batch, segments, arrays, corrupt)
+            self._decode_part(decoder, ids, batch, segments, arrays=arrays, corrupt=corrupt)
         entries = _merged(corrupt, len(batch)) if corrupt else None
         mask = self._checked(entries, batch, split) if entries is not None else None
         self._generate(batch, split, arrays)
@@ -207,6 +225,7 @@ class SplitReader:
         ids: tuple[str, ...] | None,
         batch: _Batch,
         segments: npt.NDArray[np.object_] | None,
+        *,
         arrays: dict[str, pa.Array],
         corrupt: list[pa.Array],
     ) -> None:
@@ -247,7 +266,9 @@ class SplitReader:
         if options.generate_record_id:
             arrays["File_Id"] = pa.array(np.full(rows, split.file_id, np.int32))
             arrays["Record_Id"] = pa.array(batch.numbers)
-            arrays["Record_Byte_Length"] = pa.array((batch.lengths + options.record_start_offset + options.record_end_offset).astype(np.int32))
+            arrays["Record_Byte_Length"] = pa.array(
+                (batch.lengths + options.record_start_offset + options.record_end_offset).astype(np.int32)
+            )
         if "Record_Bytes" in wanted and "Record_Bytes" in self._generated:
             arrays["Record_Bytes"] = _raw(batch, options)
         if options.file_name_col:

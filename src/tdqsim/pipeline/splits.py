@@ -1,6 +1,7 @@
 """Cutting files into parts that tasks can read on their own, each beginning at a record.
 
-Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each; lines at the
+Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each;
+lines at the
 next separator; and those whose records are only known one after another (record descriptors without blocks, length
 fields) by one pass over the file. Files are looked at side by side.
 """
@@ -40,14 +41,16 @@ class Split:
     start: int
     end: int
     first_record: int
-    last: bool
 
 
 class Opened(Protocol):
     """A file that can be read at any place."""
 
-    def read_at(self, size: int, offset: int) -> bytes: ...
-    def close(self) -> None: ...
+    def read_at(self, size: int, offset: int) -> bytes:
+        """Some bytes from a place in the file; fewer at its end."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 class _Local:
@@ -144,11 +147,12 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
     walk_for(options)  # what the format needs and was not given shows here, not in a task
     wanted = options.generate_record_id if count is None else count
     with ThreadPoolExecutor(min(len(files), os.cpu_count() or 1)) as pool:
-        parts = pool.map(lambda item: _file_splits(item[0], *item[1], options, wanted), enumerate(files))
+        parts = pool.map(lambda item: _file_splits(item[0], item[1], options, wanted), enumerate(files))
         return [split for part in parts for split in part]
 
 
-def _file_splits(file_id: int, path: str, size: int, options: QsamOptions, wanted: bool) -> list[Split]:
+def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, wanted: bool) -> list[Split]:
+    path, size = file
     start, end = options.file_start_offset, size - options.file_end_offset
     if start > end:
         raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
@@ -162,13 +166,19 @@ def _file_splits(file_id: int, path: str, size: int, options: QsamOptions, wante
     finally:
         opened.close()
     bounds = list(zip(cuts, [*cuts[1:], end], strict=True))
-    return [Split(file_id, path, low, high, counts[i], high == end) for i, (low, high) in enumerate(bounds)]
+    return [Split(file_id, path, low, high, counts[i]) for i, (low, high) in enumerate(bounds)]
 
 
 def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
     """Where parts begin, and the number of the first record of each (-1: not counted)."""
     recfm = options.recfm
-    unit = options.block_length if recfm.value == "U" else options.length if recfm.fixed and not options.record_length_field else 0
+    unit = (
+        options.block_length
+        if recfm.value == "U"
+        else options.length
+        if recfm.fixed and not options.record_length_field
+        else 0
+    )
     if unit:
         step = max(options.split_bytes // unit, 1) * unit if options.splittable else max(end - start, 1)
         cuts = list(range(start, end, step)) or [start]
@@ -185,7 +195,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
 
 
 def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> list[int]:
-    """A cut at the first block behind each multiple of the part size that begins with a whole record or a first segment."""
+    """Cuts at blocks that begin with a whole record or a first segment, about a part size apart."""
     cuts, position, target = [start], start, start + options.split_bytes
     read, head = opened.read_at, 8 if options.recfm.spanned else 4
     while position < end:
@@ -193,7 +203,10 @@ def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> l
         size = block_length_of(word, options) if len(word) >= 4 else 0
         if not size or position + size > end:
             said = f"X'{word[:4].hex().upper()}'"
-            raise FramingError(f"{said} is no block descriptor word, or its block is cut short; is the file really blocked (VB)?", position)
+            raise FramingError(
+                f"{said} is no block descriptor word, or its block is cut short; is the file really blocked (VB)?",
+                position,
+            )
         if position >= target and (head == 4 or len(word) < 8 or not word[6] & 2):
             cuts.append(position)
             target = position + options.split_bytes
@@ -221,7 +234,7 @@ def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separ
 def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
     """One pass over the file: where every record is, so the records are counted too."""
     cuts, counts, seen, target = [start], [0], 0, start + options.split_bytes
-    for base, frames in walk_part(opened, start, end, options, final=True):
+    for base, frames in walk_part(opened, start, end, options):
         places = frames.places + base - (0 if options.record_length_field else 4)
         while len(places) and target <= places[-1]:
             index = int(np.searchsorted(places, target))
@@ -236,11 +249,11 @@ def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) ->
     counts, seen = [], 0
     for low, high in zip(cuts, [*cuts[1:], end], strict=True):
         counts.append(seen)
-        seen += sum(len(frames.starts) for _, frames in walk_part(opened, low, high, options, final=high == end))
+        seen += sum(len(frames.starts) for _, frames in walk_part(opened, low, high, options))
     return counts
 
 
-def walk_part(opened: Opened, start: int, end: int, options: QsamOptions, *, final: bool) -> Iterator[tuple[int, Frames]]:
+def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Iterator[tuple[int, Frames]]:
     """The records of a part, some megabytes at a time, each with the file offset its bytes begin at.
 
     Raises:

@@ -1,7 +1,7 @@
 """Rows to data sets: each task writes a part beside the target, and the commit joins the parts in partition order.
 
-Joining whole blocks and records keeps every format valid: a part ends with a block that may be short, as a data set written
-with DISP=MOD has them too. The target changes in one rename, so that a failed job leaves it as it was.
+Joining whole blocks and records keeps every format valid: a part ends with a block that may be short, as a data set
+written with DISP=MOD has them too. The target changes in one rename, so that a failed job leaves it as it was.
 """
 
 from __future__ import annotations
@@ -133,7 +133,10 @@ class _RowEncoder:
         return out
 
     def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
-        return {column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name))) for column in columns}
+        return {
+            column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name)))
+            for column in columns
+        }
 
     def _value(self, column: Column, value: Any) -> Any:
         if column.field.occurs is not None:
@@ -199,8 +202,9 @@ def _dcb(options: QsamOptions) -> Dcb:
         block = options.block_length if recfm is RecordFormat.FB else 0
         return Dcb(recfm=recfm, lrecl=options.length, blksize=block)
     if recfm is RecordFormat.RDW:
-        return Dcb(recfm=recfm if options.rdw_big_endian else RecordFormat.RDWLE, rdw_inclusive=options.rdw_adjustment == -4,
-                   rdw_position=None if options.rdw_big_endian else 2)  # fmt: skip
+        inclusive, big = options.rdw_adjustment == -4, options.rdw_big_endian
+        form = recfm if big else RecordFormat.RDWLE
+        return Dcb(recfm=form, rdw_inclusive=inclusive, rdw_position=None if big else 2)
     return Dcb(recfm=recfm, lrecl=0 if recfm.separator else options.record_length, blksize=options.block_length)
 
 
