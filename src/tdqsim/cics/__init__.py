@@ -6,7 +6,7 @@ from tdqsim.cics.conditions import Abend, Condition
 from tdqsim.cics.inquire import TdqueueInfo
 from tdqsim.cics.inspecting import QueueSnapshot
 from tdqsim.cics.install import InstallRefused
-from tdqsim.cics.region import Hook, Region
+from tdqsim.cics.region import Hook, Recorder, Region
 from tdqsim.cics.security import Access, AccessList, SecurityPolicy
 from tdqsim.cics.task import Task
 from tdqsim.cics.uow import UnitOfWork
@@ -19,6 +19,7 @@ __all__ = [
     "Hook",
     "InstallRefused",
     "QueueSnapshot",
+    "Recorder",
     "Region",
     "SecurityPolicy",
     "Task",

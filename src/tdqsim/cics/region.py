@@ -40,7 +40,7 @@ from tdqsim.datasets import JobLog
 from tdqsim.errors import DefinitionError, Problem, RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp, table
 
-__all__ = ["Hook", "Region", "StartType"]
+__all__ = ["Hook", "Recorder", "Region", "StartType"]
 
 StartType = Literal["AUTO", "COLD", "INITIAL"]
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -60,6 +60,31 @@ class Hook(Protocol):
         """Called after it, with what it returned or the Condition it ended with."""
 
 
+class Recorder(Protocol):
+    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way.
+
+    Attributes:
+        trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds).
+    """
+
+    trace: Callable[[tuple[Any, ...]], object]
+
+    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """A command on the long way has ended: what it returned, or its Condition."""
+
+    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """A unit of work was committed or backed out; its locks are still held."""
+
+    def task_started(self, task: Task) -> None:
+        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
+
+    def task_ended(self, task: Task, *, normal: bool) -> None:
+        """A task has ended; its unit of work is settled."""
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """Records were put on a queue outside any task."""
+
+
 class Region(Commands):
     """A CICS region.
 
@@ -69,7 +94,8 @@ class Region(Commands):
         definitions: what to install, as the group list of a cold start; files' definitions may be added with ``+``.
         applid: APPLID.
         sysid: SYSIDNT.
-        store: the directory of the store; None for a temporary one.
+        store: the directory of the store; None for a temporary one; or a Store that is open, which a cold start
+            empties.
         dispatcher: to be shared with other regions and systems; one of its own by default.
         clock: the clock of the dispatcher that is made when none is given.
         seed: the order of ready tasks; 0 is CICS order.
@@ -109,13 +135,15 @@ class Region(Commands):
         closed: whether it has been closed.
     """
 
+    _recorder: Recorder | None = None
+
     def __init__(
         self,
         definitions: defs.Definitions | Iterable[defs.Resource] = (),
         *,
         applid: str = REGION_DEFAULTS["applid"],
         sysid: str = REGION_DEFAULTS["sysid"],
-        store: Path | str | None = None,
+        store: Path | str | Store | None = None,
         dispatcher: Dispatcher | None = None,
         clock: Clock | None = None,
         seed: int = 0,
@@ -174,17 +202,21 @@ class Region(Commands):
         self.ati = Ati(self)
         self.messages = Messages(self)
         self.statistics = Statistics(self)
-        self.store = Store(
-            Path(store) if store is not None else None,
-            durability=durability,
-            limit_bytes=limit_bytes,
-            readonly=readonly and store is not None,
+        self.store = (
+            store
+            if isinstance(store, Store)
+            else Store(
+                Path(store) if store is not None else None,
+                durability=durability,
+                limit_bytes=limit_bytes,
+                readonly=readonly and store is not None,
+            )
         )
         try:
             self.hardening = Hardening(self.dispatcher, self.store.durable)
             self.dispatcher.on_idle.append(self.hardening.idle)
             self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = Catalogue(self, kept=store is not None)
+            self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
             self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             if handlers:
                 self.load_handlers(*handlers)
@@ -418,6 +450,16 @@ class Region(Commands):
         self._hook = hook
         self.refresh_all()
 
+    @property
+    def recorder(self) -> Recorder | None:
+        """What writes down what happens; None costs nothing."""
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        self.refresh_all()
+
     def refresh_all(self) -> None:
         """Work out anew which queues may take the short way."""
         self.unguarded = self._security is None and self._hook is None and not self.closed
@@ -432,6 +474,7 @@ class Region(Commands):
             and queue.recovstatus == "NO"
             and queue.enablestatus is Cvda.ENABLED
         )
+        queue.trace = self._recorder.trace if self._recorder is not None else None
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
@@ -501,6 +544,8 @@ class Region(Commands):
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Count its QZEROs, start what waited for its commit, free its ENQs."""
         self.units.pop(uow.id, None)
+        if self._recorder is not None:
+            self._recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
             if uow.task is not None and not uow.task.ended:
                 uow.task.qzero.update(uow.qzero)
@@ -618,11 +663,15 @@ class Region(Commands):
         )
         strand.local = task
         task.strand = strand
+        if self._recorder is not None:
+            self._recorder.task_started(task)
         return strand
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """Settle what a task leaves: QZEROs, its queue's cycle, its facility, its ENQs."""
         self.tasks.pop(task.number, None)
+        if self._recorder is not None:
+            self._recorder.task_ended(task, normal=normal)
         for queue in task.qzero:
             self.ati.emptied(queue)
         if self.enqueues:
@@ -726,7 +775,11 @@ class Region(Commands):
             Condition: QIDERR, LENGERR, NOSPACE; nothing was added.
         """
         self._check_open("seed")
-        return inspecting.seed(self, name, records)
+        found = list(records)
+        count = inspecting.seed(self, name, found)
+        if self._recorder is not None:
+            self._recorder.seeded(name, found)
+        return count
 
     def snapshot(self, *, records: bool = True) -> dict[str, QueueSnapshot]:
         """Every queue as it is now, by name."""

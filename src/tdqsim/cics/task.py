@@ -200,10 +200,14 @@ class Task(Commands):
         except Condition as condition:
             if hook is not None:
                 hook.after(self, name, arguments or {}, condition)
+            if self.region.recorder is not None:
+                self.region.recorder.command(self, name, arguments or {}, condition)
             return self.respond(condition, name, resource, nohandle=nohandle, otherwise=otherwise)
         self.eib.last = _done(name, resource)
         if hook is not None:
             hook.after(self, name, arguments or {}, value)
+        if self.region.recorder is not None:
+            self.region.recorder.command(self, name, arguments or {}, value)
         if self.outside:
             self.let_others_run()
         return value

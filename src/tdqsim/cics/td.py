@@ -38,6 +38,7 @@ class TdCommands(CommandGroup):
 
     if TYPE_CHECKING:
         _queues: dict[str, Any]
+        number: int
         outside: bool
 
         def let_others_run(self) -> None:
@@ -81,7 +82,7 @@ class TdCommands(CommandGroup):
                     q.writes += 1
                     self.eib.last = q.write_ok
                     if q.trace is not None:
-                        q.trace(("WRITEQ TD", self.number, q.name, from_, self.region.clock.time_ns()))  # type: ignore[attr-defined]
+                        q.trace(("WRITEQ TD", self.number, q.name, from_, self.region.clock.time_ns()))
                     if q.stored.count >= q.fire_at:
                         self.region.ati.written(q)
                     if self.outside:
@@ -143,7 +144,7 @@ class TdCommands(CommandGroup):
                         self.region.intra.taken(q)
                     self.eib.last = q.read_ok
                     if q.trace is not None:
-                        q.trace(("READQ TD", self.number, q.name, data, self.region.clock.time_ns()))  # type: ignore[attr-defined]
+                        q.trace(("READQ TD", self.number, q.name, data, self.region.clock.time_ns()))
                     if self.outside:
                         self.let_others_run()
                     return data
