@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["ASSIGN_OPTIONS", "ControlCommands"]
 
 
+_ASSIGN_RECEIVERS: Final = {
+    "ABCODE": Opt("name", 4),
+    "APPLID": Opt("name", 8),
+    "FACILITY": Opt("name", 4),
+    "FCI": Opt("data", 1),
+    "NETNAME": Opt("name", 8),
+    "PROGRAM": Opt("name", 8),
+    "QNAME": Opt("name", 4),
+    "STARTCODE": Opt("name", 2),
+    "SYSID": Opt("name", 4),
+    "USERID": Opt("name", 8),
+}
+
+
 class ControlCommands(CommandGroup):
     """Task control, syncpoints and what a program may know of itself."""
 
@@ -152,7 +166,7 @@ class ControlCommands(CommandGroup):
 
         return self.issue("ASKTIME ABSTIME", ask, otherwise=0)
 
-    @command("ASSIGN", "INVREQ")
+    @command("ASSIGN", "INVREQ", _ASSIGN_RECEIVERS)
     def assign(self, *options: str, nohandle: Flag = False) -> Any:
         """What the task may know of itself.
 

@@ -357,6 +357,9 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     """
     host = HostVariables(variables, page)
     received: dict[str, Any] = {}
+    if isinstance(result, tuple) and not isinstance(result, Mapping):
+        words = [declared.word for declared, _option in call.resolved.receives]
+        result = dict(zip(words, result, strict=True))
     for declared, option in call.resolved.receives:
         value = _returned(declared, result, call, page)
         if value is _MISSING:
@@ -376,13 +379,13 @@ def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) 
         return _MISSING
     if declared.kind == "pointer" and hasattr(result, "image"):
         return result.image(page)
-    if isinstance(result, (bytes, bytearray)):
+    if isinstance(result, (bytes, bytearray)):  # a record, and its length
         return len(result) if declared.word == "LENGTH" else bytes(result)
     if hasattr(result, "as_dict"):
         result = result.as_dict()
     if isinstance(result, Mapping):
         return result.get(declared.word, _MISSING)
-    return result if len(call.resolved.command.receives) == 1 else _MISSING
+    return result if len(call.resolved.receives) == 1 else _MISSING
 
 
 def brought(condition: Condition) -> Mapping[str, Any] | None:

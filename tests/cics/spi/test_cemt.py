@@ -13,6 +13,7 @@ from tdqsim.cics.security import Access, AccessList
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region
+from tests.rules import rule
 
 SAMPLE = """
 group: G
@@ -118,10 +119,10 @@ def test_each_queue_that_could_not_be_changed_says_why(reg):
 @pytest.mark.rule("CEMT-NOT-FOUND", "CEMT-NOT-AUTHORIZED")
 def test_queues_that_are_not_there_or_not_to_be_seen(reg):
     result = cemt(reg, "I TD(NONE)")
-    assert (result.rows[0].outcome, result.errors) == ("NOT FOUND", 1)
-    assert "NOT FOUND" in result.text
+    assert (result.rows[0].outcome, result.errors) == (rule("CEMT-NOT-FOUND").message, 1)
+    assert rule("CEMT-NOT-FOUND").message in result.text
     reg.security = AccessList(queues={"CICSUSER": {"MYQ1": Access.NONE, "*": Access.READ}})
-    assert cemt(reg, "I TD(MYQ1)").rows[0].outcome == "NOT AUTHORIZED"
+    assert cemt(reg, "I TD(MYQ1)").rows[0].outcome == rule("CEMT-NOT-AUTHORIZED").message
     assert "MYQ1" not in [row.name for row in cemt(reg, "I TD").rows]
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tdqsim.cics.cemt_request import CemtError, CemtRequest, parse_cemt
 from tdqsim.facts import Cvda
+from tests.rules import expect_rule
 
 
 def understood(text):
@@ -50,6 +51,14 @@ def test_the_minus_of_the_console_and_the_question_mark_are_seen():
 
 
 @pytest.mark.rule("CEMT-T-AMBIGUOUS", "CEMT-NO-GENERIC-IN-LIST", "CEMT-SET-NEEDS-NAME")
+@pytest.mark.parametrize(
+    ("rule_id", "text"),
+    [("CEMT-T-AMBIGUOUS", "I T"), ("CEMT-NO-GENERIC-IN-LIST", "S TD(A B*) DI"), ("CEMT-SET-NEEDS-NAME", "S TD DI")],
+)
+def test_what_the_rules_refuse(rule_id, text):
+    expect_rule(rule_id, parse_cemt, text)
+
+
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [

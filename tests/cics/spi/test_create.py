@@ -6,6 +6,7 @@ from tdqsim.cics.abstime import abstime
 from tdqsim.cics.security import Access, AccessList
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
+from tests.cics.spi.test_attribute_text import FAULTS
 from tests.rules import expect_rule, rule
 
 NUMBER = {name: number for number, name in enumerate(TDQUEUE_ATTRIBUTES, 1)}
@@ -75,6 +76,14 @@ def test_resp2_holds_two_halfwords_and_the_message_goes_to_csmt(reg):
     assert rule("CREATE-401").message in written
     assert rule("CREATE-410").message in written
     assert condition(reg.inquire_tdqueue, "NEWQ")[0] is Resp.QIDERR
+
+
+@pytest.mark.rule(*dict.fromkeys(fault[0] for fault in FAULTS))
+def test_every_fault_is_an_invreq_and_installs_nothing(reg):
+    for rule_id, text, high in FAULTS:
+        row = rule(rule_id)
+        assert condition(reg.create_tdqueue, "NEWQ", text) == (Resp[row.resp], high * 65536 + int(row.resp2)), text
+        assert condition(reg.inquire_tdqueue, "NEWQ") == (Resp.QIDERR, 1)
 
 
 @pytest.mark.rule("CREATE-LENGERR", "CREATE-LOGMESSAGE")

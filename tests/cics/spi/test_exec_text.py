@@ -119,10 +119,28 @@ def test_text_beyond_all_bounds_is_refused(text):
 
 
 PIECES = st.sampled_from(
-    """EXEC CICS END-EXEC READQ TD QUEUE ( ) ' " X' LENGTH IN : . DFHRESP QZERO DFHVALUE - + 12 *> /* */ &A ADDRESS , é""".split(
-        " "
-    )
-    + [" ", "\n", "\t", " OF ", "      *"]
+    [
+        *(
+            "EXEC",
+            "CICS",
+            "END-EXEC",
+            "READQ",
+            "TD",
+            "QUEUE",
+            "(",
+            ")",
+            "'",
+            '"',
+            "X'",
+            "LENGTH",
+            " OF ",
+            "IN",
+            ":",
+            ".",
+        ),
+        *("DFHRESP", "QZERO", "DFHVALUE", "-", "+", "12", "*>", "/*", "*/", "&A", "ADDRESS", ",", "é", "      *"),
+        *(" ", "\n", "\t"),
+    ]
 )
 
 

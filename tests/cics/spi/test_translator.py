@@ -174,6 +174,16 @@ def test_the_task_s_own_commands_as_text(reg):
     assert reg.peek("TERQ") == ["B".encode("cp037")]
 
 
+def test_assign_as_text(task):
+    host = {"S": bytearray(4)}
+    task.execute("ASSIGN USERID(U) SYSID(S) STARTCODE(C)", host)
+    assert (host["U"].rstrip(), host["S"], host["C"].rstrip()) == ("CICSUSER", "TDQ1".encode("cp037"), "U")
+    task.execute("ASSIGN APPLID(A)", host)
+    assert host["A"].rstrip() == "TDQREGN"
+    task.execute("ASSIGN QNAME(Q) RESP(R)", host)
+    assert (host["R"], "Q" in host) == (int(Resp.INVREQ), False)
+
+
 def test_the_region_executes_text_as_a_task_of_its_own(reg):
     host = {}
     reg.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")
