@@ -144,5 +144,7 @@ def test_a_pasted_command_works_in_a_fresh_clone(command: str, tmp_path: Path) -
     ignore = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "tdq-out")
     shutil.copytree(ROOT, clone, ignore=ignore)
     environment = {name: os.environ[name] for name in ("HOME", "PATH", "LANG") if name in os.environ}
-    done = subprocess.run(["bash", "-c", command], cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=clone, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -18,6 +18,8 @@ from card_records import (
     REJECT_LENGTH,
     TRANSACTION,
     TRANSACTION_LENGTH,
+    XREF_LENGTH,
+    RecordError,
     cents_text,
     zoned,
 )
@@ -27,7 +29,7 @@ from tdqsim.job import Check, JobRequest, JobResult
 
 __all__ = ["CardPosting"]
 
-_INPUTS: Final = ("DALYTRAN", "CARDXREF", "ACCTDATA")
+_INPUTS: Final = {"DALYTRAN": TRANSACTION_LENGTH, "CARDXREF": XREF_LENGTH, "ACCTDATA": ACCOUNT_LENGTH}
 _OUTPUTS: Final = ("POSTED", "DALYREJS", "ACCTOUT")
 _RECORDS: Final = 10_000  # generated when the user does not say how many
 _READ_AT_ONCE: Final = 1_000
@@ -50,12 +52,22 @@ class CardPosting:
             raise DatasetError(f"the inputs belong together: with --dd for {', '.join(given)}, also give {missing}")
         if given and self.request.records is not None:
             raise DatasetError("--records is for generated input; the input given by --dd is read whole")
-        if not given:
+        if given:
+            self._check_inputs()
+        else:
             self.dd |= self._generate()
         for name in _OUTPUTS:
             self.dd.setdefault(name, self.request.output / f"{name}.PS")
-        self._records = _count(self.dd["DALYTRAN"], TRANSACTION_LENGTH)
+        self._records = self.dd["DALYTRAN"].stat().st_size // TRANSACTION_LENGTH
         return self.dd
+
+    def _check_inputs(self) -> None:
+        for name, length in _INPUTS.items():
+            path = self.dd[name]
+            if not path.is_file():
+                raise DatasetError(f"DD {name}: {path} is no file")
+            if path.stat().st_size % length:
+                raise DatasetError(f"DD {name}: {path}: its {path.stat().st_size} bytes are no multiple of {length}")
 
     def _generate(self) -> dict[str, Path]:
         records = _RECORDS if self.request.records is None else self.request.records
@@ -101,10 +113,6 @@ def _equal(name: str, left: int, right: int, text: Any = str) -> Check:
     return Check(name, left == right, f"{text(left)} {'=' if left == right else 'is not'} {text(right)}")
 
 
-def _count(path: Path, length: int) -> int:
-    return path.stat().st_size // length if path.is_file() else 0
-
-
 def _records(path: Path, length: int) -> Iterator[bytes]:
     """The fixed-length records of a file, in constant memory."""
     with path.open("rb") as file:
@@ -119,9 +127,11 @@ def _sum(path: Path, length: int) -> tuple[int, int]:
     """How many records, and the sum of their amounts in cents."""
     count = cents = 0
     amount = TRANSACTION.AMOUNT
-    for record in _records(path, length):
-        count += 1
-        cents += zoned(record[amount])
+    for count, record in enumerate(_records(path, length), 1):
+        try:
+            cents += zoned(record[amount])
+        except RecordError as error:
+            raise RecordError(f"{path}: record {count}: the amount at offset {amount.start}: {error}") from None
     return count, cents
 
 
@@ -136,7 +146,6 @@ def _compare_masters(old: Path, new: Path) -> tuple[int, str, int, int]:
     """Accounts changed, the first fault, and the cents by which balances and cycle figures moved."""
     changed = moved = cycled = 0
     both = zip(_records(old, ACCOUNT_LENGTH), _records(new, ACCOUNT_LENGTH), strict=True)
-    number = 0
     try:
         for number, (before, after) in enumerate(both, 1):
             if before == after:
@@ -147,8 +156,8 @@ def _compare_masters(old: Path, new: Path) -> tuple[int, str, int, int]:
             balance, *cycle = (zoned(after[field]) - zoned(before[field]) for field in _CHANGING)
             moved += balance
             cycled += sum(cycle)
-    except ValueError as error:
-        return changed, f"after record {number}: {error}", moved, cycled
+    except ValueError:  # of zip
+        return changed, "the new master has another number of records", moved, cycled
     return changed, "", moved, cycled
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tdqsim.errors import DatasetError
+
 __all__ = [
     "ACCOUNT", "ACCOUNT_LENGTH", "CODE_PAGE", "REJECT_LENGTH", "TRANSACTION", "TRANSACTION_LENGTH", "XREF",
     "XREF_LENGTH", "RecordError", "cents_text", "encode_zoned", "zoned",
@@ -47,7 +49,7 @@ class ACCOUNT:
     CYCLE_DEBIT = slice(90, 102)
 
 
-class RecordError(ValueError):
+class RecordError(DatasetError):
     """A field does not hold what its layout says."""
 
 

@@ -79,7 +79,7 @@ def test_help_and_version_are_for_the_asking(tdq: Tdq) -> None:
     assert tdq("--version").out.startswith("tdqsim 0.")
     listed = tdq("--help")
     assert listed.code == 0
-    for command in ("run", "inquire", "write", "check", "import", "guide", "store", "dtaq"):
+    for command in ("run", "inquire", "write", "check", "import", "guide", "store"):
         assert command in listed.out
     assert tdq("inquire", "--help").code == 0
 

@@ -95,6 +95,8 @@ def _failed(error: Exception) -> int:
     if code is Exit.INTERNAL:
         text = f"{type(error).__name__}: {error}"
         return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
+    if isinstance(error, OSError):
+        return _told(code, f"{error.filename}: {error.strerror}" if error.strerror else str(error))
     return _told(code, str(error) or type(error).__name__)
 
 

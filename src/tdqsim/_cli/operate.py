@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tdqsim._cli.errors import Exit, warn
+from tdqsim._cli import statistics_file
+from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, emit_table
 from tdqsim._cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, looking, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.datasets.jobs import Job
 
 __all__ = ["app"]
 
@@ -56,10 +59,9 @@ def cemt(
 ) -> None:
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics.cemt import cemt as operate  # noqa: PLC0415
-    from tdqsim.cics.cemt_request import parse_cemt  # noqa: PLC0415
 
     place = Place(region, definitions or [], store, dd or [])
-    only_looks = text is not None and parse_cemt(text).verb == "INQUIRE"
+    only_looks = text is not None and _only_looks(text)
     if not only_looks:
         place.require_store()
 
@@ -77,6 +79,15 @@ def cemt(
         raise typer.Exit(Exit.CONDITION)
 
 
+def _only_looks(text: str) -> bool:
+    from tdqsim.cics.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
+
+    try:
+        return parse_cemt(text).verb == "INQUIRE"
+    except CemtError as error:
+        raise InputError(str(error)) from error
+
+
 @app.command("ceci")
 def ceci(
     text: Text = None,
@@ -88,6 +99,7 @@ def ceci(
 ) -> None:
     """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
     from tdqsim.cics.ceci import session as ceci_session  # noqa: PLC0415
+    from tdqsim.cics.exec_text import TranslationError  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
     place = Place(region, definitions or [], store, dd or [])
@@ -95,7 +107,10 @@ def ceci(
     with using(place) as found, ceci_session(found) as session:
 
         def act(request: str) -> bool:
-            result = session.execute(request)
+            try:
+                result = session.execute(request)
+            except TranslationError as error:
+                raise InputError(str(error)) from error
             if as_json:
                 emit_json(result.as_dict())
             else:
@@ -107,38 +122,72 @@ def ceci(
         raise typer.Exit(Exit.CONDITION)
 
 
+# -- statistics -------------------------------------------------------------------------------------------------------
+
+
 @app.command("stats")
 def stats(
     region: RegionOption = None,
     definitions: DefinitionsOption = None,
     store: StoreOption = None,
     dd: DdOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also queues that nothing was counted of.")] = False,
     as_json: Json = False,
 ) -> None:
-    """The statistics of the queues and of transient data as a whole."""
-    with looking(Place(region, definitions or [], store, dd or [])) as found:
-        whole, queues = _statistics(found)
+    """The statistics that the last `tdq run` over the store wrote at its end; else those of this moment."""
+    place = Place(region, definitions or [], store, dd or [])
+    found = statistics_file.read(place.store) if place.store is not None else None
+    if found is None:
+        with looking(place) as looked:
+            found = looked.statistics.now().as_dict()
+    queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
-        emit_json({"global": whole, "tdqueues": queues})
+        emit_json({**found, "queues": queues})
         return
-    emit_table(("field", "value"), whole.items())
-    if queues:
-        columns = list(dict.fromkeys(name for row in queues for name in row))
-        emit_table(columns, ([row.get(name) for name in columns] for row in queues))
+    emit_table(("field", "value"), found["total"].items())
+    emit_table(("name", "type", *_COUNTED), ([queue[name] for name in ("name", "type", *_COUNTED)] for queue in queues))
 
 
-def _statistics(region: Region) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    collected = region.statistics.now().as_dict()
-    return collected["total"], collected["queues"]
+_COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_items", "cis_in_use", "peak_cis")
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
 
 
 @app.command("jobs")
 def jobs(
+    job: Annotated[
+        str, typer.Argument(metavar="[JOB]", help="Show the cards of this job: JOB00001, or a job name.")
+    ] = "",
     region: RegionOption = None,
     definitions: DefinitionsOption = None,
     store: StoreOption = None,
-    dd: DdOption = None,
     as_json: Json = False,
 ) -> None:
-    """The jobs that were submitted through the internal reader."""
-    raise NotImplementedError
+    """The jobs that were submitted through the internal reader, and their cards."""
+    place = Place(region, definitions or [], store)
+    place.require_store()
+    with looking(place) as found:
+        listed = [each for each in found.data_sets.jobs if job.upper() in ("", each.id, each.name)]
+        rows = [_job_row(each, found.zone) for each in listed]
+    if job and not listed:
+        raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
+    if as_json:
+        emit_json([{**row, "lines": each.text()} for row, each in zip(rows, listed, strict=True)])
+    elif job:
+        for each in listed:
+            emit("\n".join(each.text()))
+    else:
+        emit_table(("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row in rows))
+
+
+def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
+    taken = datetime.fromtimestamp(job.time_ns / 1e9, zone)
+    return {
+        "id": job.id,
+        "name": job.name,
+        "cards": len(job.cards),
+        "taken": f"{taken:%Y-%m-%d %H:%M:%S}",
+        "submitter": job.submitter,
+        "scan": "SCAN" if job.scan_only else "",
+    }

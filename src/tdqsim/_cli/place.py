@@ -1,8 +1,8 @@
 """Which region a command is about: a region directory, or definitions and a store.
 
 A command that only looks opens the store read-only: it may be in use by another process, and what is shown is that
-process's last commit. A command that changes something needs the store for itself. Without a store there is nothing that
-could last from one command to the next, so such commands ask for one.
+process's last commit. A command that changes something needs the store for itself. Without a store there is nothing
+that could last from one command to the next, so such commands ask for one.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region]:
 
 @contextmanager
 def module_path(directory: Path | None) -> Iterator[None]:
-    """Let Python find the modules of a region directory, and forget them afterwards: the next has its own of that name."""
+    """Let Python find the modules of a region directory, and forget them at the end: others may have such names."""
     if directory is None:
         yield
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -24,7 +24,7 @@ class Bar:
         self._tasks: dict[str, TaskID] = {}
         self._wanted = wanted and sys.stderr.isatty()
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if self._wanted:
             from rich.console import Console  # noqa: PLC0415  (only where a person looks)
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415

@@ -39,8 +39,8 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[DIR] [QUEUE...]", help="Queues; * and + stand for any letters and for one; default: all."),
 ]
-_SUMMARY: Final = ("TYPE", "ENABLESTATUS", "NUMITEMS", "TRIGGERLEVEL", "ATITRANID", "RECOVSTATUS", "OPENSTATUS", "DDNAME",
-                   "INDIRECTNAME", "REMOTESYSTEM")  # fmt: skip
+_SUMMARY: Final = ("TYPE", "ENABLESTATUS", "NUMITEMS", "TRIGGERLEVEL", "ATITRANID", "RECOVSTATUS", "OPENSTATUS",
+                   "DDNAME", "INDIRECTNAME", "REMOTESYSTEM")  # fmt: skip
 
 
 def is_generic(name: str) -> bool:

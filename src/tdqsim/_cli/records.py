@@ -57,7 +57,7 @@ def read(
     """READQ TD: take records off a queue. Exit code 1 with QZERO when there are fewer."""
     from tdqsim.cics import Condition  # noqa: PLC0415  (a command imports what it uses)
     from tdqsim.core.codepage import codepage  # noqa: PLC0415
-    from tdqsim.facts import Resp  # noqa: PLC0415
+    from tdqsim.facts import Cvda, Resp  # noqa: PLC0415
 
     place = Place(region, definitions or [], store, dd or [])
     place.require_store()
@@ -65,6 +65,8 @@ def read(
     taken = 0
     with using(place) as found, _target(output) as file:
         table = codepage(page or found.codepage)
+        if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
+            found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are
         values = []
         while everything or taken < count:
             try:
@@ -120,7 +122,7 @@ def write(
     """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run."""
     place = Place(region, definitions or [], store, dd or [])
     place.require_store()
-    with using(place) as found:
+    with using(place, start=True) as found:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
         written = 0
         with found.task() as task:
@@ -190,14 +192,8 @@ def _lines(source: Path, table: Any, *, as_hex: bool) -> Iterator[bytes]:
 
 
 def _from_data_set(source: Path, recfm: str, lrecl: int) -> Iterator[bytes]:
-    from tdqsim.datasets import open_reader, parse_dcb  # noqa: PLC0415
+    from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
 
     if str(source) == "-":
         raise InputError("the standard input can be read as lines of text only; name a file")
-    dcb = parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format")
-    reader = open_reader(source, dcb)
-    try:
-        while (record := reader.read()) is not None:
-            yield record
-    finally:
-        reader.close()
+    return read_records(source, parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format"))

@@ -164,9 +164,8 @@ def _inquired(queue: dict[str, Any]) -> tuple[Any, ...]:
         word for word in (queue["ENABLESTATUS"], queue["OPENSTATUS"], queue["EMPTYSTATUS"]) if _applies(word)
     )
     target = next((queue[name] for name in ("DDNAME", "INDIRECTNAME", "REMOTESYSTEM") if queue[name].strip()), "")
-    return (
-        queue["TDQUEUE"], queue["TYPE"], state, *(_number(queue[name]) for name in ("NUMITEMS", "TRIGGERLEVEL")), target,
-    )  # fmt: skip
+    numbers = (_number(queue[name]) for name in ("NUMITEMS", "TRIGGERLEVEL"))
+    return (queue["TDQUEUE"], queue["TYPE"], state, *numbers, target)
 
 
 def _applies(word: str) -> bool:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tdqsim._cli import statistics_file
 from tdqsim._cli.errors import Exit, InputError
 from tdqsim._cli.output import emit_json
 from tdqsim._cli.place import DdOption, DefinitionsOption, Place, StoreOption, module_path
 from tdqsim._cli.progress import Bar
 from tdqsim._cli.report import Report
 from tdqsim._cli.workdir import output_directory
+from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -144,9 +146,20 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
         with request.place.open(seed=request.seed, dd=cards, handlers=request.handlers) as region:
             report = _run(region, request, job, bar)
         if job is not None:
-            report.take(job.finish(region))
+            _finish(job, region, report)
         report.output = output
     return report
+
+
+def _finish(job: Job, region: Region, report: Report) -> None:
+    """Let the job look at what came out; what it cannot read after an abend is no news."""
+    well = report.ok
+    try:
+        report.take(job.finish(region))
+    except TdqError as error:
+        if well:
+            raise
+        report.abends.append(f"so the outcome cannot be told: {error}")
 
 
 def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report:
@@ -157,6 +170,8 @@ def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report
     region.run()
     seconds = perf_counter() - begun
     watch.finish()
+    if request.place.store is not None:
+        statistics_file.write(request.place.store, region)
     return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.tasks, abends=watch.abends)
 
 

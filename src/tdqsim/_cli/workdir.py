@@ -1,7 +1,7 @@
 """Where a run puts the data sets that nobody gave a place.
 
-That is ``tdq-out/NAME`` in the current directory, replaced by each run, as build tools do. Two runs at once do not meet:
-a directory is locked as long as its run lasts, and the next run takes ``NAME-2``.
+That is ``tdq-out/NAME`` in the current directory, replaced by each run, as build tools do. Two runs at once do not
+meet: a directory is locked as long as its run lasts, and the next run takes ``NAME-2``.
 """
 
 from __future__ import annotations

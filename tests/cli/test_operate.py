@@ -1,0 +1,177 @@
+"""cemt, ceci, stats, jobs, store, and run of a region without a job."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tdq
+
+DEFINITIONS = """\
+group: PAY
+tdqueue:
+  - {name: PAYQ, type: INTRA, atifacility: FILE, transid: PAYP, triggerlevel: 2}
+  - {name: PAY2, type: INTRA}
+  - {name: PAYL, type: INTRA, recovstatus: LOGICAL}
+  - {name: JOBS, type: EXTRA, typefile: OUTPUT, ddname: JOBS, recordformat: FIXED, recordsize: 80}
+transaction:
+  - {name: PAYP, handler: "op_handlers:payp"}
+  - {name: BEGN, handler: "op_handlers:begin"}
+  - {name: FAIL, handler: "op_handlers:fail"}
+  - {name: STOP, handler: "op_handlers:stop"}
+"""
+HANDLERS = """\
+def payp(task):
+    for _ in range(2):
+        task.writeq_td("PAY2", task.readq_td("PAYQ"))
+
+def begin(task):
+    task.writeq_td("PAYQ", b"ONE")
+    task.writeq_td("PAYQ", b"TWO")
+    for card in ("//NIGHT JOB", "//STEP EXEC PGM=IEFBR14", "/*EOF"):
+        task.writeq_td("JOBS", card.ljust(80).encode("cp037"))
+
+def fail(task):
+    task.readq_td("PAY2")
+
+def stop(task):
+    task.region.start(other)
+    task.writeq_td("PAYL", b"UNCOMMITTED")
+    task.enq("B")
+    task.delay(seconds=1)
+    task.enq("A")
+
+def other(task):
+    task.enq("A")
+    task.enq("B")
+"""
+
+
+@pytest.fixture
+def pay(tmp_path: Path) -> Path:
+    folder = tmp_path / "op"
+    folder.mkdir()
+    (folder / "definitions.yaml").write_text(DEFINITIONS)
+    (folder / "op_handlers.py").write_text(HANDLERS)
+    (folder / "region.yaml").write_text(
+        "definitions: [definitions.yaml]\nhandlers: [op_handlers]\nstart: [BEGN]\ndd:\n  JOBS: {sysout: 'A,INTRDR'}\n"
+    )
+    return folder
+
+
+def test_a_region_runs_until_nothing_can_go_on(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("run", pay, "--json", "--store", pay / "store", "--out", pay / "out")
+    assert ended.code == 0
+    (line,) = ended.out.splitlines()
+    found = json.loads(line)
+    queues = {queue["TDQUEUE"]: queue for queue in found["queues"]}
+    assert (queues["PAY2"]["NUMITEMS"], queues["PAYQ"]["triggers"], found["tasks"]) == (2, 1, 2)
+    assert tdq("run", pay, "--out", pay / "out").out.startswith("INQUIRE TDQUEUE in TDQREGN\n")
+
+
+def test_an_abend_is_told_and_is_exit_code_1(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("run", pay, "--start", "FAIL", "--json", "--out", pay / "out")
+    assert ended.code == 1
+    found = json.loads(ended.out)
+    assert not found["ok"]
+    (abend,) = found["abends"]
+    assert "FAIL: abend AEIW" in abend
+    assert "QZERO" in abend
+
+
+def test_tasks_that_wait_for_ever_are_told_and_do_not_hang_the_run(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("run", pay, "--start", "STOP", "--json", "--out", pay / "out", "--store", pay / "store")
+    assert ended.code == 1
+    found = json.loads(ended.out)
+    assert [line.split(" waits for ")[0].split()[-1] for line in found["waiting"]] == ["STOP", "OTHE"]
+    assert tdq("peek", "PAYL", "--store", pay / "store").out == ""
+
+
+def test_a_run_without_a_region_or_with_a_wrong_transaction_says_so(tdq: Tdq, pay: Path) -> None:
+    assert "Name a region directory" in tdq("run").err
+    ended = tdq("run", pay, "--start", "NONE", "--out", pay / "out")
+    assert ended.code == 1
+    assert "transaction NONE is not defined; defined are PAYP, BEGN" in ended.err
+    assert "--records is for" in tdq("run", pay, "--records", 5).err
+    (pay / "op_handlers.py").write_text("import nonsense_module\n")
+    ended = tdq("run", pay, "--out", pay / "out")
+    assert ended.code == 2
+    assert "module op_handlers cannot be imported: ModuleNotFoundError" in ended.err
+
+
+def test_a_job_class_that_is_not_there_is_exit_code_2(tdq: Tdq, pay: Path) -> None:
+    with (pay / "region.yaml").open("a") as file:
+        file.write("job: op_handlers:Nothing\n")
+    ended = tdq("run", pay, "--out", pay / "out")
+    assert ended.code == 2
+    assert "op_handlers:Nothing" in ended.err
+
+
+def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path) -> None:
+    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    shown = tdq("stats", pay.name, "--store", pay / "store")
+    assert shown.code == 2  # stats takes no queue
+    rows = {line.split()[0]: line.split() for line in tdq("stats", "--store", pay / "store").out.splitlines()}
+    assert rows["PAYQ"][1:6] == ["INTRA", "2", "2", "0", "1"]
+    found = json.loads(tdq("stats", "--store", pay / "store", "--json", "--all").out)
+    assert found["total"]["ci_size"] == 4096
+    assert len(found["queues"]) > 60
+
+
+def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -> None:
+    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    (job,) = json.loads(tdq("jobs", "--store", pay / "store", "--json").out)
+    assert (job["id"], job["name"], job["cards"]) == ("JOB00001", "NIGHT", 2)
+    assert tdq("jobs", "night", "--store", pay / "store").out == "//NIGHT JOB\n//STEP EXEC PGM=IEFBR14\n"
+    assert tdq("jobs", "--store", pay / "store").out.splitlines()[1].startswith("JOB00001  NIGHT")
+    assert tdq("jobs", "OTHER", "--store", pay / "store").code == 2
+
+
+def test_cemt_looks_without_a_store_and_changes_with_one(tdq: Tdq, pay: Path) -> None:
+    shown = tdq("cemt", "I TD(PAY*)", "-r", pay)
+    assert shown.code == 0
+    assert "Tdq(PAYQ)" in shown.out
+    assert "RESPONSE: NORMAL" in shown.out
+    assert tdq("cemt", "SET TD(PAYQ) TRI(7)", "-r", pay).code == 2
+    done = tdq("cemt", "SET TD(PAYQ) TRI(7)", "-r", pay, "-s", pay / "store")
+    assert done.code == 0
+    found = json.loads(tdq("cemt", "I TD(PAYQ)", "-s", pay / "store", "--json").out)
+    assert found["tdqueues"][0]["TRIGGERLEVEL"] == 7
+    assert tdq("cemt", "I TD(NONE)", "-r", pay).code == 1
+    assert tdq("cemt", "FROB TD(PAYQ)", "-r", pay).code == 2
+
+
+def test_a_cemt_session_reads_commands_until_the_end(tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SET TD(PAYQ) DIS\n\nI TD(PAYQ)\nFROB\n"))
+    ended = tdq("cemt", "-r", pay, "-s", pay / "store")
+    assert ended.code == 1
+    assert "Enablestatus( Disabled )" in ended.out
+    assert "FROB is not a verb" in ended.err
+
+
+def test_a_ceci_session_is_one_unit_of_work(tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("WRITEQ TD QUEUE(PAY2) FROM(HELLO)\nREADQ TD QUEUE(PAY2)\nEND\n"))
+    ended = tdq("ceci", "-r", pay, "-s", pay / "store")
+    assert ended.code == 0
+    assert ended.out.count("RESPONSE: NORMAL") == 2
+    found = json.loads(tdq("ceci", "WRITEQ TD QUEUE(PAY2) FROM(HELLO)", "-r", pay, "-s", pay / "store", "--json").out)
+    assert found["response"] == "NORMAL"
+    assert tdq("peek", "PAY2", "-s", pay / "store").out == "HELLO\n"
+    assert tdq("ceci", "READQ TD QUEUE(PAYQ)", "-r", pay, "-s", pay / "store").code == 1
+    assert tdq("ceci", "READQ NONSENSE", "-r", pay, "-s", pay / "store").code == 2
+
+
+def test_a_store_is_checked_and_salvaged(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    tdq("write", "PAY2", "HELLO", "-r", pay, "-s", store)
+    checked = tdq("store", "check", store)
+    assert checked.code == 0
+    assert "PAY2" in checked.out
+    assert checked.out.endswith("whole\n")
+    saved = json.loads(tdq("store", "salvage", store, pay / "saved", "--json").out)
+    assert {row["queue"]: row["saved"] for row in saved["queues"]}["PAY2"] == 1
+    assert tdq("peek", "PAY2", "-s", pay / "saved").out == "HELLO\n"
+    assert tdq("store", "check", pay / "nothing").code == 3

@@ -1,0 +1,243 @@
+"""inquire, browse, peek, snapshot, set, read, write, seed on a region directory and a store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim import Region
+from tests.cli.conftest import Tdq
+
+DEFINITIONS = """\
+group: PAY
+tdqueue:
+  - {name: PAYQ, type: INTRA, atifacility: FILE, transid: PAYP, triggerlevel: 3}
+  - {name: PAY2, type: INTRA}
+  - {name: PAYL, type: INTRA, recovstatus: LOGICAL}
+  - {name: PAYX, type: INDIRECT, indirectname: PAY2}
+  - {name: CARD, type: EXTRA, typefile: INPUT, ddname: CARDIN, recordformat: FIXED, recordsize: 5}
+  - {name: REPT, type: EXTRA, typefile: OUTPUT, ddname: REPORT, recordformat: FIXED, recordsize: 5}
+transaction:
+  - {name: PAYP, handler: "pay_handlers:payp"}
+"""
+HANDLERS = """\
+def payp(task):
+    for _ in range(3):
+        task.writeq_td("PAY2", task.readq_td("PAYQ"))
+"""
+
+
+@pytest.fixture
+def pay(tmp_path: Path) -> Path:
+    """A region directory."""
+    folder = tmp_path / "pay"
+    folder.mkdir()
+    (folder / "pay.yaml").write_text(DEFINITIONS)
+    (folder / "pay_handlers.py").write_text(HANDLERS)
+    (folder / "report.bin").write_bytes("BEGUN".encode("cp037"))
+    (folder / "cards.bin").write_bytes("FIRSTOTHER".encode("cp037"))
+    (folder / "region.yaml").write_text(
+        "applid: PAYREGN\ndefinitions: [pay.yaml]\nhandlers: [pay_handlers]\n"
+        "dd:\n  CARDIN: {path: cards.bin}\n  REPORT: {path: report.bin, disp: MOD}\n"
+    )
+    return folder
+
+
+def names(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines()[1:]]
+
+
+def test_inquire_without_a_store_shows_the_region_as_it_would_start(tdq: Tdq, pay: Path) -> None:
+    assert names(tdq("inquire", pay, "PAY*").out) == ["PAYQ", "PAY2", "PAYL", "PAYX"]
+    assert names(tdq("inquire", "--region", pay, "PAY+", "CARD").out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD"]
+    everything = names(tdq("inquire", pay).out)
+    assert "CSSL" in everything
+    assert "REPT" in everything
+    assert (pay / "report.bin").read_bytes() == "BEGUN".encode("cp037")
+
+
+def test_inquire_of_one_queue_shows_all_options(tdq: Tdq, pay: Path) -> None:
+    lines = dict(line.split(maxsplit=1) for line in tdq("inquire", pay, "payq").out.splitlines() if " " in line)
+    assert (lines["TYPE"], lines["TRIGGERLEVEL"], lines["ATITRANID"]) == ("INTRA", "3", "PAYP")
+    (found,) = json.loads(tdq("inquire", pay, "PAYX", "--json").out)
+    assert (found["TDQUEUE"], found["TYPE"], found["INDIRECTNAME"], found["NUMITEMS"]) == (
+        "PAYX",
+        "INDIRECT",
+        "PAY2",
+        -1,
+    )
+    chosen = json.loads(tdq("inquire", pay, "PAYQ", "-o", "numitems,type", "--json").out)
+    assert chosen == [{"TDQUEUE": "PAYQ", "NUMITEMS": 0, "TYPE": "INTRA"}]
+
+
+def test_an_unknown_queue_is_qiderr_and_exit_code_1(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("inquire", pay, "NONE")
+    assert ended.code == 1
+    assert "QIDERR (RESP 44 RESP2 1)" in ended.err
+    assert tdq("inquire", pay, "NO*").code == 1
+    assert tdq("inquire", pay, "PAYQ", "-o", "NONSENSE").code == 2
+
+
+def test_browse_goes_through_the_definitions_in_the_regions_order(tdq: Tdq, pay: Path) -> None:
+    order = names(tdq("browse", pay).out)
+    assert order[-6:] == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
+    assert json.loads(tdq("browse", pay, "--json", "-o", "TYPE").out)[-1]["TYPE"] == "EXTRA"
+    assert tdq("browse", "nowhere").code == 2
+
+
+def test_records_go_in_and_come_out(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    assert tdq("write", "PAY2", "HELLO", "WORLD", "-r", pay, "-s", store).out == "PAY2: 2 written\n"
+    assert tdq("write", "PAYX", "C1C2", "--hex", "-r", pay, "-s", store).code == 0
+    assert tdq("peek", pay, "PAY2", "-s", store).out.split() == ["HELLO", "WORLD", "AB"]
+    assert tdq("peek", pay, "PAY2", "-s", store, "--hex", "-n", 1).out == "C8C5D3D3D6\n"
+    assert tdq("read", "PAY2", "-r", pay, "-s", store).out == "HELLO\n"
+    read = tdq("read", "PAY2", "-r", pay, "-s", store, "--all", "--json")
+    assert [record["text"] for record in json.loads(read.out)] == ["WORLD", "AB"]
+    empty = tdq("read", "PAY2", "-r", pay, "-s", store)
+    assert empty.code == 1
+    assert "QZERO (RESP 23)" in empty.err
+
+
+def test_a_store_alone_is_enough_once_it_has_been_started(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    tdq("write", "PAY2", "HELLO", "-d", pay / "pay.yaml", "-s", store, "--dd", f"REPORT={pay / 'r.bin'}")
+    assert tdq("peek", "PAY2", "-s", store).out == "HELLO\n"
+    assert tdq("inquire", "PAY2", "-s", store, "-o", "NUMITEMS", "--json").out.count('"NUMITEMS": 1') == 1
+
+
+def test_written_records_trigger_handlers_and_seeded_ones_do_not(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    assert tdq("seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).out == "PAYQ: 2 seeded\n"
+    assert tdq("seed", "PAYQ", "THREE", "-r", pay, "-s", store).code == 0
+    assert tdq("peek", "PAYQ", "-s", store).out.split() == ["ONE", "TWO", "THREE"]
+    assert tdq("write", "PAYQ", "FOUR", "-r", pay, "-s", store).code == 0
+    assert tdq("peek", "PAY2", "-s", store).out.split() == ["ONE", "TWO", "THREE"]
+    assert tdq("peek", "PAYQ", "-s", store).out.split() == ["FOUR"]
+
+
+def test_records_come_from_files(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    (pay / "lines.txt").write_text("FIRST\nSECOND\r\n")
+    assert tdq("write", "PAY2", "--file", pay / "lines.txt", "-r", pay, "-s", store).out == "PAY2: 2 written\n"
+    assert (
+        tdq("seed", "PAY2", "-f", pay / "cards.bin", "--format", "FB", "--lrecl", 5, "-r", pay, "-s", store).code == 0
+    )
+    assert tdq("peek", "PAY2", "-s", store).out.split() == ["FIRST", "SECOND", "FIRST", "OTHER"]
+    out = pay / "out.bin"
+    assert tdq("read", "PAY2", "-r", pay, "-s", store, "-n", 2, "-o", out).code == 0
+    assert out.read_bytes() == "FIRSTSECOND".encode("cp037")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["PAY2"], "give records as arguments, or a file"),
+        (["PAY2", "X", "--file", "lines.txt"], "give records as arguments, or a file"),
+        (["PAY2", "XYZ", "--hex"], "is not hexadecimal"),
+        (["PAY2", "--file", "missing.txt"], "missing.txt: No such file"),
+        (["PAY2", "\N{SNOWMAN}"], "is not in code page 037"),
+        (["PAY2", "X", "--code-page", "nonsense"], "nonsense"),
+    ],
+)
+def test_records_that_are_not_right_write_nothing(tdq: Tdq, pay: Path, arguments: list[str], text: str) -> None:
+    ended = tdq("write", *arguments, "-r", pay, "-s", pay / "store")
+    assert ended.code == 2
+    assert text in ended.err
+    assert tdq("peek", "PAY2", "-s", pay / "store").out == ""
+
+
+def test_a_command_that_changes_something_asks_for_a_store(tdq: Tdq, pay: Path) -> None:
+    for command in (["write", "PAY2", "X"], ["read", "PAY2"], ["seed", "PAY2", "X"], ["set", "PAY2", "TRIGGERLEVEL=5"]):
+        ended = tdq(*command, "-r", pay)
+        assert ended.code == 2
+        assert "--store DIR" in ended.err
+
+
+def test_reading_and_setting_leave_data_sets_alone(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    tdq("set", "PAYQ", "TRIGGERLEVEL=5", "-r", pay, "-s", store)
+    assert tdq("inquire", "PAYQ", "-s", store, "-o", "TRIGGERLEVEL", "--json").out.count('"TRIGGERLEVEL": 5') == 1
+    assert tdq("read", "CARD", "-r", pay, "-s", store).out == "FIRST\n"
+    assert (pay / "report.bin").read_bytes() == "BEGUN".encode("cp037")
+
+
+def test_set_says_what_it_does_not_do(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    assert "OPTION=VALUE" in tdq("set", "PAYQ", "NONSENSE", "-r", pay, "-s", store).err
+    assert "0 to 32767" in tdq("set", "PAYQ", "TRIGGERLEVEL=MANY", "-r", pay, "-s", store).err
+    refused = tdq("set", "PAYX", "TRIGGERLEVEL=5", "-r", pay, "-s", store)
+    assert refused.code == 1
+    assert "INVREQ" in refused.err
+
+
+def test_a_snapshot_has_every_queue_with_records(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    tdq("write", "PAY2", "HELLO", "-r", pay, "-s", store)
+    found = json.loads(tdq("snapshot", pay, "-s", store).out)
+    assert found["applid"] == "PAYREGN"
+    assert list(found["queues"]) == ["PAY2"]
+    assert found["queues"]["PAY2"]["records"][0]["text"] == "HELLO"
+
+
+def test_a_missing_or_foreign_store_is_exit_code_3(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("inquire", pay, "-s", pay / "nothing")
+    assert ended.code == 3
+    assert "there is no store" in ended.err
+    (pay / "bad" / "durable").mkdir(parents=True)
+    (pay / "bad" / "volatile").mkdir()
+    for half in ("durable", "volatile"):
+        (pay / "bad" / half / "data.mdb").write_bytes(b"nonsense" * 1000)
+    assert tdq("inquire", pay, "-s", pay / "bad").code == 3
+
+
+def test_a_store_in_use_can_be_looked_at_and_names_its_process(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    code = (
+        "import sys\nfrom tdqsim import Region\n"
+        f"region = Region.from_directory({str(pay)!r}, store={str(store)!r}, handlers=())\n"
+        "region.writeq_td('PAYL', b'\\xc1')\nprint('ready', flush=True)\nsys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "ready\n"
+        looked = tdq("peek", pay, "PAYL", "-s", store)
+        assert (looked.code, looked.out) == (0, "A\n")
+        assert f"in use by process {process.pid}; this is its last commit" in looked.err
+        refused = tdq("write", "PAYL", "X", "-r", pay, "-s", store)
+        assert refused.code == 3
+        assert f"in use by process {process.pid}" in refused.err
+        process.stdin.close()
+
+
+def test_a_store_that_was_not_closed_says_so(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    code = (
+        "import os\nfrom tdqsim import Region\n"
+        f"region = Region.from_directory({str(pay)!r}, store={str(store)!r}, handlers=())\n"
+        "region.writeq_td('PAYL', b'\\xc1')\nos._exit(9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    looked = tdq("peek", pay, "PAYL", "-s", store)
+    assert looked.out == "A\n"
+    assert "not closed by the process that had it last" in looked.err
+
+
+def test_the_current_directory_and_the_environment_name_a_region(
+    tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pay)
+    assert "PAYQ" in tdq("inquire", "PAY*").out
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("TDQ_REGION", str(pay))
+    assert "PAYQ" in tdq("inquire", "PAY*").out
+    with Region.from_directory(pay, store=pay / "store", handlers=()) as region:
+        region.writeq_td("PAY2", b"\xc1")
+    monkeypatch.setenv("TDQ_STORE", str(pay / "store"))
+    assert tdq("peek", "PAY2").out == "A\n"
