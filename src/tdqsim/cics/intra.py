@@ -164,11 +164,12 @@ class IntraSpace:
             head = min(stored.first_seq >> SLOT_BITS, queue.tail_ci)
         elif queue.uncommitted and not settled:
             return  # a unit of work still fills it; its end settles the account
+        elif queue.head_ci > queue.tail_ci:
+            return
         else:
             head = queue.tail_ci
             queue.ci_left = self.longest if (stored.last_seq & _SLOT_MASK) < _SLOTS_KEPT else -1
-            if head >= queue.head_ci:
-                self._idle[queue] = None
+            self._idle[queue] = None
         if head > queue.head_ci:
             self.in_use -= head - queue.head_ci
             queue.head_ci = head

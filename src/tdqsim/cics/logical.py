@@ -133,9 +133,13 @@ class LogicalWork:
         for seq, data in self.written:
             stored.put(data, seq=seq)
 
-    def committed(self) -> None:
-        """The store's transaction is committed: free the control intervals that have become empty."""
-        self._space.taken(self.queue, settled=self.wrote)
+    def committed(self, *, alone: bool) -> None:
+        """The store's transaction is committed: free the control intervals that have become empty.
+
+        Args:
+            alone: whether no other unit of work is writing to the queue.
+        """
+        self._space.taken(self.queue, settled=alone)
 
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""

@@ -191,8 +191,9 @@ class UnitOfWork:
             self.state = Cvda.BACKOUT
             self._end(committed=False)
             raise
-        for work in self.work.values():
-            work.committed()
+        for queue, work in self.work.items():
+            assert queue.write_end is not None, queue
+            work.committed(alone=queue.write_end.owner in (None, self))
         return due
 
     def _forget_reads(self) -> None:

@@ -1,0 +1,347 @@
+"""Restart: what survives which end and which start, triggers, indoubt units of work, and control intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.definitions import define_tdqueue, define_transaction
+from tdqsim.errors import StoreDamaged, TdqError
+from tdqsim.facts import Cvda
+from tests.rules import expect_rule, rule
+
+from .helpers import drain, fill, trigger
+
+Make = Callable[..., Region]
+QUEUES = ("NOQ", "PHYQ", "LOGQ")
+
+
+def contents(region: Region) -> dict[str, list[bytes]]:
+    return {name: region.peek(name) for name in QUEUES}
+
+
+# -- the matrix -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("RESTART-WARM", "RESTART-EMERGENCY", "RESTART-COLD", "RESTART-TDINTRA-EMPTY")
+@pytest.mark.parametrize(
+    ("clean", "options", "row"),
+    [
+        (True, {}, "RESTART-WARM"),
+        (False, {}, "RESTART-EMERGENCY"),
+        (True, {"start": "COLD"}, "RESTART-COLD"),
+        (False, {"start": "INITIAL"}, "RESTART-COLD"),
+        (True, {"tdintra": "EMPTY"}, "RESTART-TDINTRA-EMPTY"),
+        (False, {"tdintra": "EMPTY"}, "RESTART-TDINTRA-EMPTY"),
+    ],
+)
+def test_what_survives(make_region: Make, tmp_path: Path, clean: bool, options: Any, row: str) -> None:
+    first = make_region(store=tmp_path / "store")
+    for name in QUEUES:
+        fill(first, name, b"1", b"2", b"3")
+        first.readq_td(name)
+    first.close(clean=clean)
+    second = make_region(store=tmp_path / "store", **options)
+    survivors = rule(row).message.split()
+    assert contents(second) == {name: [b"2", b"3"] if name in survivors else [] for name in QUEUES}
+    fill(second, "LOGQ", b"4")
+    assert second.readq_td("LOGQ") == (b"2" if "LOGQ" in survivors else b"4")
+
+
+@pytest.mark.rule("RESTART-TYPE")
+def test_how_the_last_run_ended_decides(make_region: Make, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    types = [make_region(store=store)]
+    types[-1].close()
+    types.append(make_region(store=store))
+    types[-1].shutdown()
+    types.append(make_region(store=store))
+    types[-1].shutdown(immediate=True)
+    types.append(make_region(store=store))
+    types[-1].close(clean=False)
+    types.append(make_region(store=store))
+    types[-1].close()
+    types.append(make_region(store=store, start="COLD"))
+    assert [region.start_type for region in types] == ["INITIAL", "WARM", "WARM", "EMERGENCY", "EMERGENCY", "COLD"]
+    assert rule("RESTART-TYPE").confidence == "confirmed"
+
+
+@pytest.mark.rule("RESTART-INFLIGHT")
+def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Path) -> None:
+    first = make_region(store=tmp_path / "store")
+    fill(first, "LOGQ", b"1", b"2")
+    task = first.task()
+    task.readq_td("LOGQ")
+    task.writeq_td("LOGQ", b"3")
+    first.writeq_td("PHYQ", b"forces a commit of the store meanwhile")
+    first.close(clean=False)
+    second = make_region(store=tmp_path / "store")
+    assert second.peek("LOGQ") == [b"1", b"2"]
+    assert second.units_of_work() == ()
+    assert rule("RESTART-INFLIGHT").confidence == "confirmed"
+
+
+@pytest.mark.rule("RESTART-PHYSICAL-LAST-READ")
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (["read", "read", "write"], [b"2", b"3", b"4"]),
+        (["read", "syncpoint"], [b"2", b"3"]),
+        (["read", "read", "syncpoint", "read"], [b"3"]),
+        (["read", "rollback"], [b"2", b"3"]),
+        (["read", "delete"], []),
+        (["read", "delete", "write"], [b"4"]),
+        (["read", "read", "read"], [b"3"]),
+        ([], [b"1", b"2", b"3"]),
+    ],
+)
+def test_the_last_read_of_a_physical_queue(make_region: Make, tmp_path: Path, script: list[str], expected: list[bytes]) -> None:
+    """Given back when the region fails before the unit of work ends, and only then."""
+    first = make_region(store=tmp_path / "store")
+    fill(first, "PHYQ", b"1", b"2", b"3")
+    task = first.task()
+    steps: dict[str, Callable[[], Any]] = {
+        "read": lambda: task.readq_td("PHYQ"),
+        "write": lambda: task.writeq_td("PHYQ", b"4"),
+        "syncpoint": task.syncpoint,
+        "rollback": task.syncpoint_rollback,
+        "delete": lambda: task.deleteq_td("PHYQ"),
+    }
+    for step in script:
+        steps[step]()
+    first.close(clean=False)
+    second = make_region(store=tmp_path / "store")
+    assert second.peek("PHYQ") == expected
+    assert second.tdqueues["PHYQ"].numitems == len(expected)  # type: ignore[attr-defined]
+    fill(second, "PHYQ", b"5")
+    assert [second.readq_td("PHYQ") for _ in range(len(expected) + 1)] == [*expected, b"5"]
+    assert rule("RESTART-PHYSICAL-LAST-READ").confidence == "unconfirmed"
+
+
+def test_the_last_reads_of_several_units_of_work(make_region: Make, tmp_path: Path) -> None:
+    first = make_region(store=tmp_path / "store")
+    fill(first, "PHYQ", b"1", b"2", b"3", b"4")
+    one, two = first.task(), first.task()
+    for task in (one, two, one):
+        task.readq_td("PHYQ")
+    first.close(clean=False)
+    assert make_region(store=tmp_path / "store").peek("PHYQ") == [b"2", b"3", b"4"]
+
+
+@pytest.mark.rule("RESTART-CATALOGUE", "RESTART-ENABLED", "RESTART-SET-KEPT")
+@pytest.mark.parametrize("clean", [True, False])
+def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, clean: bool) -> None:
+    store = tmp_path / "store"
+    first = make_region(*trigger(atifacility="FILE"), define_tdqueue(name="OLDQ", type="INTRA", description="it's"), store=store)
+    first.install([define_tdqueue(name="NEWQ", type="INTRA", recovstatus="LOGICAL"), define_transaction(name="NEWT", dtimout="130")])
+    first.set_tdqueue("TRGQ", triggerlevel=7)
+    for name in ("OLDQ", "NEWQ"):
+        first.set_tdqueue(name, enablestatus="DISABLED")
+    first.discard_tdqueue("OLDQ")
+    names, signature = list(first.tdqueues), first.tdqueues["TRGQ"].signature
+    first.close(clean=clean)
+    second = make_region(define_tdqueue(name="LATE", type="INTRA"), store=store)
+    assert list(second.tdqueues) == names
+    expect_rule("RESTART-CATALOGUE", second.readq_td, "LATE")
+    assert second.tdqueues["NEWQ"].enablestatus is Cvda[rule("RESTART-ENABLED").message]
+    assert second.tdqueues["TRGQ"].triggerlevel == int(rule("RESTART-SET-KEPT").message)  # type: ignore[attr-defined]
+    assert second.tdqueues["TRGQ"].signature == signature
+    assert second.transactions["NEWT"].dtimout_ns == 90 * 10**9
+    assert second.facility("TERMINAL", "T001").inservice
+
+
+def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None:
+    first = make_region(store=tmp_path / "store")
+    first.store.durable.put_meta(b"cat/TDQUEUE/BADQ", b"{nonsense")
+    first.close()
+    with pytest.raises(StoreDamaged, match="BADQ"):
+        make_region(store=tmp_path / "store")
+
+
+# -- triggers ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("RESTART-TRIGGER-TERMINAL", "RESTART-TRIGGER-FILE")
+@pytest.mark.parametrize("facility", ["TERMINAL", "FILE"])
+@pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, recovstatus: str, clean: bool) -> None:
+    store = tmp_path / "store"
+    attributes = {"facilityid": "T001"} if facility == "TERMINAL" else {}
+    first = make_region(*trigger(atifacility=facility, recovstatus=recovstatus, **attributes), store=store)
+    first.register("PAYP", lambda task: task.delay(hours=1))
+    fill(first, "TRGQ", b"1", b"2", b"3")
+    assert first.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+    first.close(clean=clean)
+    second = make_region(store=store)
+    seen: list[bytes] = []
+    second.register("PAYP", drain("TRGQ", seen))  # after the start: nothing has run yet
+    second.run()
+    lost = recovstatus == "NO" and not clean
+    if lost:
+        assert (seen, second.peek("TRGQ")) == ([], [])
+    elif facility == "TERMINAL":
+        assert seen == [b"1", b"2", b"3"]
+        assert rule("RESTART-TRIGGER-TERMINAL").confidence == "confirmed"
+    else:
+        assert seen == []
+        second.writeq_td("TRGQ", b"4")
+        assert seen == [b"1", b"2", b"3", b"4"]
+        assert rule("RESTART-TRIGGER-FILE").confidence == "unconfirmed"
+
+
+# -- indoubt ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("RESTART-INDOUBT")
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_prepared_unit_of_work_survives_with_its_locks(make_region: Make, tmp_path: Path, commit: bool, clean: bool) -> None:
+    store = tmp_path / "store"
+    first = make_region(store=store)
+    fill(first, "LOGQ", b"1", b"2", b"3")
+    fill(first, "LOG2", b"gone?")
+    task = first.task(transid="PAYP", userid="PAYUSER")
+    task.readq_td("LOGQ")
+    task.readq_td("LOGQ")
+    task.writeq_td("LOGQ", b"4" * 3000)
+    task.writeq_td("LOGQ", b"5" * 3000)
+    task.deleteq_td("LOG2")
+    uow = task.uow
+    uow.coordinator = "XA.42"
+    uow.prepare()
+    uow.shunt(link="CICB")
+    task.detach_uow()
+    cis = first.intra.count()
+    first.close(clean=clean)
+    second = make_region(store=store)
+    again = second.shunted[uow.id]
+    assert (again.state, again.waitstate, again.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
+    assert (again.transid, again.userid, again.link, again.coordinator) == ("PAYP", "PAYUSER", "CICB", "XA.42")
+    assert second.intra.count() == cis
+    assert second.peek("LOGQ") == [b"1", b"2", b"3"]
+    expect_rule("RESTART-INDOUBT", second.readq_td, "LOGQ")
+    expect_rule("RESTART-INDOUBT", second.writeq_td, "LOG2", b"x")
+    again.decide(commit=commit)
+    expected = [b"3", b"4" * 3000, b"5" * 3000] if commit else [b"1", b"2", b"3"]
+    assert second.peek("LOGQ") == expected
+    assert second.peek("LOG2") == ([] if commit else [b"gone?"])
+    second.close(clean=False)
+    third = make_region(store=store)
+    assert third.peek("LOGQ") == expected
+    assert third.shunted == {}
+
+
+# -- control intervals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("TD-NOSPACE")
+@pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
+def test_a_full_data_set(make_region: Make, queue: str) -> None:
+    """Five control intervals of 480 bytes for queues: five records of 300."""
+    region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
+    for number in range(5):
+        region.writeq_td(queue, b"%d" % number * 300)
+    error = expect_rule("TD-NOSPACE", region.writeq_td, queue, b"x" * 300)
+    assert "5 control intervals" in error.detail
+    region.writeq_td(queue, b"y" * 180)  # what is left of the last one
+    expect_rule("TD-NOSPACE", region.writeq_td, queue, b"z")
+    assert (region.intra.count(), region.intra.nospace) == (5, 2)
+    assert region.readq_td(queue) == b"0" * 300  # the first one is free again
+    region.writeq_td(queue, b"z" * 300)
+    assert len(region.peek(queue)) == 6
+    region.deleteq_td(queue)
+    assert region.intra.count() == 0
+
+
+def test_backed_out_writes_give_their_room_back(make_region: Make) -> None:
+    region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
+    for _ in range(10):
+        with region.task() as task:
+            for _ in range(5):
+                task.writeq_td("LOGQ", b"x" * 300)
+            with pytest.raises(Condition, match="NOSPACE"):
+                task.writeq_td("LOGQ", b"x" * 300)
+            task.syncpoint_rollback()
+        assert region.intra.count() == 0
+    for name in QUEUES:
+        region.writeq_td(name, b"x" * 300)
+    assert region.intra.count() == 3
+    with region.task() as task:  # room freed by a read is free at the commit, not before
+        task.writeq_td("LOG2", b"x" * 480)
+        task.writeq_td("LOG2", b"x" * 480)
+        task.readq_td("LOGQ")
+        with pytest.raises(Condition, match="NOSPACE"):
+            task.writeq_td("LOG2", b"x")
+        task.syncpoint()
+        task.writeq_td("LOG2", b"x")
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_full_disk_is_nospace_and_loses_nothing(make_region: Make, queue: str) -> None:
+    region = make_region(limit_bytes=8 * 1024 * 1024)
+    written = 0
+    with pytest.raises(Condition, match="NOSPACE"):
+        while True:
+            region.writeq_td(queue, b"%06d" % written + b"x" * 2000)
+            written += 1
+    assert [int(record[:6]) for record in region.peek(queue)] == list(range(written))
+    assert written > 20
+    cis = region.intra.count()
+    region.deleteq_td(queue)
+    assert cis == -(-written // 2)
+    assert region.intra.count() == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dfhintra": {"ci_size": 100}},
+        {"dfhintra": {"ci_size": 65536}},
+        {"dfhintra": {"control_intervals": 1}},
+        {"dfhintra": {"buffers": 3}},
+        {"start": "HOT"},
+        {"tdintra": "MAYBE"},
+        {"timezone": "Nowhere/Land"},
+        {"codepage": "nosuch"},
+    ],
+)
+def test_bad_arguments_are_named_and_leave_nothing(make_region: Make, options: Any) -> None:
+    with pytest.raises(TdqError, match=str(next(iter(options))).replace("codepage", "code page")):
+        make_region(**options)
+
+
+# -- see and seed -----------------------------------------------------------------------------------------------------------
+
+
+def test_seed_peek_and_snapshot(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1), define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"))
+    region.register("PAYP", lambda _task: pytest.fail("a seed starts nothing"))
+    assert region.seed("TRGQ", [b"\x00\x01", "text"]) == 2
+    assert region.peek("TRGQ") == [b"\x00\x01", "text".encode("cp037")]
+    assert region.peek("TRGQ", limit=1) == [b"\x00\x01"]
+    assert region.tdqueues["TRGQ"].writes == 0
+    with pytest.raises(Condition, match="record 2"):
+        region.seed("LOGQ", [b"x", b""])
+    with pytest.raises(Condition, match="QIDERR"):
+        region.peek("NONE")
+    region.seed("LOGQ", [b"y"])
+    shot = region.snapshot()
+    assert (shot["LOGQ"].type, shot["LOGQ"].numitems, shot["LOGQ"].records) == ("INTRA", 1, (b"y",))
+    assert region.snapshot(records=False)["LOGQ"].records == ()
+
+
+def test_a_seed_that_does_not_fit_adds_nothing(make_region: Make) -> None:
+    region = make_region(dfhintra={"ci_size": 512, "control_intervals": 4})
+    for queue in QUEUES:
+        region.writeq_td(queue, b"a" * 300)
+        region.writeq_td(queue, b"b" * 100)
+        with pytest.raises(Condition, match="NOSPACE"):
+            region.seed(queue, [b"x" * 300] * 3)
+        assert region.peek(queue) == [b"a" * 300, b"b" * 100]
+        assert region.intra.count() == 1
+        region.deleteq_td(queue)
