@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from tdqsim.cics import Condition
@@ -41,6 +42,7 @@ transaction:
 """
 
 
+@cache
 def definitions(text: str = QUEUES) -> Definitions:
     return parse_definitions(text)
 
@@ -49,7 +51,7 @@ def region(tmp_path: Any = None, text: str = QUEUES, **options: Any) -> Region:
     options.setdefault("supplied_queues", False)
     if tmp_path is not None:
         options.setdefault("datasets", tmp_path)
-    return Region(parse_definitions(text), **options)
+    return Region(definitions(text), **options)
 
 
 def condition(call: Any, *args: Any, **kwargs: Any) -> tuple[Resp, int]:
