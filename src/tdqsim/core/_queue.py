@@ -52,6 +52,7 @@ _entry_key = ENTRY_KEY.pack
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
 _new_tuple = tuple.__new__
+_number = int.from_bytes
 _Saved = tuple[int, int, int, int, int, bool]
 
 
@@ -458,19 +459,22 @@ class StoredQueue:
         return NUMBER.pack(number) + key + NUMBER.pack(entry.seq)
 
     def _scan(self, start: bytes, stop: bytes, limit: int, *, reverse: bool = False) -> list[Entry]:
-        return [self._entry(key, value) for key, value in self._pen.scan(start, stop, limit, reverse=reverse)]
+        found = []
+        user_key = slice(8, -8) if self.order is Order.KEYED else slice(0)
+        for lmdb_key, value in self._pen.scan(start, stop, limit, reverse=reverse):
+            if len(value) < _PLAIN_SIZE or value[0] != PLAIN:
+                found.append(self._entry(lmdb_key, value))
+                continue
+            _, time_ns, checksum = _read_plain(value)  # what decode() does, without its calls: walks are long
+            data, seq = value[_PLAIN_SIZE:], _number(lmdb_key[-8:], "big")
+            if crc32(data, crc32(lmdb_key, time_ns ^ (time_ns >> 32))) != checksum:
+                raise self._damaged(seq)
+            found.append(_new_tuple(Entry, (seq, time_ns, lmdb_key[user_key], b"", data)))
+        return found
 
     def _entry(self, lmdb_key: bytes, value: bytes) -> Entry:
         seq = int.from_bytes(lmdb_key[-8:], "big")
-        if len(value) >= _PLAIN_SIZE and value[0] == PLAIN:  # the same as decode(), for walks over many entries
-            _, time_ns, checksum = _read_plain(value)
-            data = value[_PLAIN_SIZE:]
-            if crc32(data, crc32(lmdb_key, time_ns ^ (time_ns >> 32))) != checksum:
-                raise self._damaged(seq)
-            return _new_tuple(Entry, (seq, time_ns, lmdb_key[8:-8] if self.order is Order.KEYED else b"", b"", data))
-        return self._full_entry(lmdb_key, value, seq)
 
-    def _full_entry(self, lmdb_key: bytes, value: bytes, seq: int) -> Entry:
         def pieces(count: int) -> bytes:
             keys = (PIECE_KEY.pack(self._number | PIECES, seq, index) for index in range(count))
             return b"".join(self._pen.get(key) or b"" for key in keys)

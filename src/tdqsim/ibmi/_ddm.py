@@ -27,7 +27,7 @@ class RemoteLink(Protocol):
     def send(self, user: str, name: str, library: str, data: bytes, key: bytes | None) -> None:
         """Send to the remote queue."""
 
-    def receive(  # noqa: PLR0917  (the parameters of QRCVDTAQ, all needed)
+    def receive(
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None
     ) -> Entry | None:
         """Receive from the remote queue, removing."""
@@ -53,7 +53,7 @@ class InProcessLink:
         """Send to the remote queue."""
         self._job(user).qsnddtaq(name, library, data, key)
 
-    def receive(  # noqa: PLR0917  (the parameters of QRCVDTAQ, all needed)
+    def receive(
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None
     ) -> Entry | None:
         """Receive from the remote queue, removing."""

@@ -213,7 +213,7 @@ class Services:
             raise ParameterError(f"asynchronous {asynchronous!r}: allowed are YES and NO")
         self._job.qsnddtaq(data_queue, data_queue_library, message_data, key_data, asynchronous=asynchronous == "YES")
 
-    def receive_data_queue(  # noqa: PLR0917  (the service's own order of arguments)
+    def receive_data_queue(
         self,
         data_queue: str,
         data_queue_library: str = "*LIBL",

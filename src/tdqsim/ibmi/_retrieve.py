@@ -167,33 +167,38 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
 
 
 def _assemble(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> _Assembly:
-    start = offset = layout(name).length
+    start = offset = last = layout(name).length
     room = 2**31 if limit is None else limit
     padded = name == "RDQM0100"
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     parts: list[bytes] = []
-    total, available, stamp = start, 0, stamper(job.system.offset_at)
+    add, stamp = parts.append, stamper(job.system.offset_at)
+    returned = left_out = left_out_bytes = 0
     head = layout(f"{name}.entry").head
     pack, fixed = head.pack, head.size + key_bytes
     for _, time_ns, key, sender, data in _chosen(queue, selection):
         text = sender + data if sender else data
         enqueued = len(text)
         size = fixed + (text_bytes if padded or text_bytes < enqueued else enqueued)
-        available += 1
-        total += size
         if offset + size > room:
             room = 0  # whole entries only: nothing after the first that does not fit
+            left_out += 1
+            left_out_bytes += size
             continue
+        last = offset
         offset += size
-        shown = text[:text_bytes].ljust(text_bytes, b"\0") if padded else text[:text_bytes]
+        returned += 1
+        add(pack(offset, stamp(time_ns)) if padded else pack(offset, stamp(time_ns), enqueued))
         if key_bytes:
-            shown = key[:key_bytes].ljust(key_bytes, b"\0") + shown
-        start_of = pack(offset, stamp(time_ns)) if padded else pack(offset, stamp(time_ns), enqueued)
-        parts.append(start_of + shown)
-    if parts:
+            add(key[:key_bytes].ljust(key_bytes, b"\0"))
+        if text_bytes < enqueued:
+            text = text[:text_bytes]
+        add(text.ljust(text_bytes, b"\0") if padded else text)
+    body = bytearray().join(parts)
+    if returned:
         end = pack_binary(0)
-        parts[-1] = end + parts[-1][len(end) :]
-    return _Assembly(b"".join(parts), len(parts), available, total)
+        body[last - start : last - start + len(end)] = end
+    return _Assembly(bytes(body), returned, returned + left_out, offset + left_out_bytes)
 
 
 def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:  # noqa: A002
