@@ -132,11 +132,15 @@ def test_the_job_runs_over_queues_with_trigger_levels(tmp_path: Path, capsys: py
     assert f"PEND POSTED {found['records_posted']} AMOUNT {found['amount_posted']}" in log
 
 
-def test_a_second_run_over_the_same_store_gives_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figures = []
+def test_every_run_over_a_store_begins_with_empty_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, figures = tmp_path / "store", []
     for _ in range(2):
-        found = run_job(capsys, "--records", 500, "--out", tmp_path / "out", "--store", tmp_path / "store")
+        found = run_job(capsys, "--records", 500, "--out", tmp_path / "out", "--store", store)
         figures.append({name: found[name] for name in list(found)[:7]})
+        left = ["PST1", "LEFT BY A RUN THAT DID NOT END", "--region", CARD_POSTING, "--store", store]
+        assert main(["seed", *map(str, left)]) == 0
+        assert main(["peek", str(CARD_POSTING), "PST1", "--store", str(store)]) == 0
+        assert "LEFT BY" in capsys.readouterr().out
     assert figures[0] == figures[1]
 
 

@@ -155,7 +155,10 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region]:
         start: start it as a region is started: handlers loaded, the data sets of OPENTIME(INITIAL) opened. Otherwise
             data sets stay as they are.
     """
-    arguments = {} if start else {"handlers": (), "open_data_sets": False}
+    # Whatever region.yaml says of a start of its own: what is on the store is what the command is about.
+    arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
+    if not start:
+        arguments |= {"handlers": (), "open_data_sets": False}
     with module_path(place.directory), place.open(**arguments) as region:
         yield region
 

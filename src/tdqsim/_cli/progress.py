@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 __all__ = ["Bar"]
+
+_EVERY: Final = 0.2  # seconds between two drawings
 
 
 class Bar:
@@ -22,6 +25,7 @@ class Bar:
     def __init__(self, *, wanted: bool = True) -> None:
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._next = 0.0
         self._wanted = wanted and sys.stderr.isatty()
 
     def __enter__(self) -> Self:
@@ -30,7 +34,8 @@ class Bar:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True))
+            # Drawn when told, not by a thread of its own: that would take its time from the tasks.
+            self._progress = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
             self._progress.start()
         return self
 
@@ -41,14 +46,15 @@ class Bar:
             self._progress.stop()
 
     @property
-    def active(self) -> bool:
-        """Whether anybody sees it."""
-        return self._progress is not None
+    def due(self) -> bool:
+        """Whether somebody looks on and the last drawing is old enough for another."""
+        return self._progress is not None and perf_counter() >= self._next
 
     def update(self, label: str, done: int, total: int) -> None:
         """``done`` of ``total`` (0: not known) of what the label says."""
-        if self._progress is None:
+        if self._progress is None or not (self.due or done == total):
             return
+        self._next = perf_counter() + _EVERY
         if label not in self._tasks:
             self._tasks[label] = self._progress.add_task(label, total=total or None)
-        self._progress.update(self._tasks[label], completed=done, total=total or None)
+        self._progress.update(self._tasks[label], completed=done, total=total or None, refresh=True)

@@ -28,7 +28,6 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
-_LOOK_EVERY: Final = 0.1  # seconds between two looks at the progress
 _MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
 
 
@@ -105,10 +104,9 @@ class _Watch:
 
     def __init__(self, region: Region, job: Job | None, bar: Bar) -> None:
         self._region = region
-        self._job = job if bar.active else None
+        self._job = job
         self._bar = bar
         self._last: Strand | None = None
-        self._next_look = 0.0
         self.tasks = 0
         self.abends: list[str] = []
         region.dispatcher.on_dispatch = self._dispatched
@@ -116,8 +114,7 @@ class _Watch:
     def _dispatched(self, strand: Strand) -> None:
         self._settle()
         self._last = strand
-        if self._job is not None and (now := perf_counter()) >= self._next_look:
-            self._next_look = now + _LOOK_EVERY
+        if self._job is not None and self._bar.due:
             self._bar.update("posting", *self._job.progress(self._region))
 
     def _settle(self) -> None:
