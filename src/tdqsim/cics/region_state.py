@@ -1,0 +1,188 @@
+"""What the parts of a region share: its attributes, what looks at its commands, and the state that commands keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tdqsim.cics.commands import Commands
+from tdqsim.cics.queues import IntraQueue, TdQueue
+from tdqsim.cics.security import SecurityPolicy
+from tdqsim.errors import RegionClosed
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
+    from tdqsim.cics.ati import Ati, Facility
+    from tdqsim.cics.datasets_of import DataSets
+    from tdqsim.cics.enqueue import Enqueue
+    from tdqsim.cics.handlers import TransactionEntry
+    from tdqsim.cics.hardening import Hardening
+    from tdqsim.cics.interval import StartRequest
+    from tdqsim.cics.messages import Messages
+    from tdqsim.cics.queues import RemoteLink
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.restart import Catalogue
+    from tdqsim.cics.task import Task
+    from tdqsim.cics.uow import UnitOfWork
+    from tdqsim.core.clock import Clock
+    from tdqsim.core.codepage import CodePage
+    from tdqsim.core.dispatch import Dispatcher
+    from tdqsim.core.store import Store
+
+__all__ = ["Hook", "Recorder", "RegionState"]
+
+
+class Hook(Protocol):
+    """What may look at every command, and break it: history, fault plans, schedule exploration."""
+
+    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+        """Called before the work; a Condition or Abend raised here is the command's outcome."""
+
+    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Called after it, with what it returned or the Condition it ended with."""
+
+
+class Recorder(Protocol):
+    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way.
+
+    Attributes:
+        trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds).
+    """
+
+    trace: Callable[[tuple[Any, ...]], object]
+
+    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """A command on the long way has ended: what it returned, or its Condition."""
+
+    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """A unit of work was committed or backed out; its locks are still held."""
+
+    def task_started(self, task: Task) -> None:
+        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
+
+    def task_ended(self, task: Task, *, normal: bool) -> None:
+        """A task has ended; its unit of work is settled."""
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """Records were put on a queue outside any task."""
+
+
+class RegionState(Commands):
+    """What the parts of a region share; :class:`~tdqsim.cics.region.Region` makes and documents it."""
+
+    if TYPE_CHECKING:
+        applid: str
+        sysid: str
+        default_user: str
+        release: str
+        zone: tzinfo
+        codepage: CodePage
+        dispatcher: Dispatcher
+        clock: Clock
+        log: Any
+        closed: bool
+        unguarded: bool
+        tdqueues: dict[str, TdQueue]
+        transactions: dict[str, TransactionEntry]
+        terminals: dict[str, defs.Terminal]
+        connections: dict[str, defs.Connection]
+        facilities: dict[tuple[str, str], Facility]
+        tasks: dict[int, Task]
+        units: dict[bytes, UnitOfWork]
+        shunted: dict[bytes, UnitOfWork]
+        links: dict[str, RemoteLink]
+        enqueues: dict[bytes, Enqueue]
+        start_requests: dict[str, StartRequest]
+        ati: Ati
+        messages: Messages
+        store: Store
+        hardening: Hardening
+        data_sets: DataSets
+        catalogue: Catalogue
+        _security: SecurityPolicy | None
+        _hook: Hook | None
+        _spare: Task | None
+        _numbers: int
+        _reqids: int
+        _last_uow: int
+
+    _recorder: Recorder | None = None
+
+    @property
+    def whole(self) -> Region:
+        """The region itself: its parts are never made alone."""
+        return self  # type: ignore[return-value]
+
+    def _check_open(self, what: str) -> None:
+        if self.closed:
+            raise RegionClosed(f"{what}: the region {self.applid} is closed")
+
+    def force(self) -> None:
+        """Make all durable changes permanent now."""
+        if self.store.durable.dirty:
+            self.hardening.force()
+
+    @property
+    def security(self) -> SecurityPolicy | None:
+        """The security policy; None checks nothing."""
+        return self._security
+
+    @security.setter
+    def security(self, policy: SecurityPolicy | None) -> None:
+        self._security = policy
+        self.refresh_all()
+
+    @property
+    def hook(self) -> Hook | None:
+        """What looks at every command; None costs nothing."""
+        return self._hook
+
+    @hook.setter
+    def hook(self, hook: Hook | None) -> None:
+        self._hook = hook
+        self.refresh_all()
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What writes down what happens; None costs nothing."""
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        self.refresh_all()
+
+    def refresh_all(self) -> None:
+        """Work out anew which queues may take the short way."""
+        self.unguarded = self._security is None and self._hook is None and not self.closed
+        for queue in self.tdqueues.values():
+            self.refresh(queue)
+
+    def refresh(self, queue: TdQueue) -> None:
+        """Work out whether requests to a queue may take the short way."""
+        queue.plain = (
+            self.unguarded
+            and isinstance(queue, IntraQueue)
+            and queue.recovstatus == "NO"
+            and queue.enablestatus is Cvda.ENABLED
+        )
+        queue.trace = self._recorder.trace if self._recorder is not None else None
+
+    def changed(self, queue: TdQueue) -> None:
+        """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
+        if isinstance(queue, IntraQueue):
+            self.ati.arm(queue)
+        self.refresh(queue)
+        self.catalogue.save_queue(queue)
+        self.force()
+
+    def settle_disable(self, queue: TdQueue) -> None:
+        """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
+        if queue.enablestatus is not Cvda.DISABLING:
+            return
+        if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
+            return
+        queue.enablestatus = Cvda.DISABLED
+        self.refresh(queue)
