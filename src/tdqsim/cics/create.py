@@ -19,7 +19,7 @@ from tdqsim.cics.install import InstallRefused, install_tdqueue, remove_tdqueue
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.security import Access
 from tdqsim.cics.set import check_userid
-from tdqsim.cics.spi import RESERVED, find_queue, is_null, may_issue, may_see, refusal, to_cvda
+from tdqsim.cics.spi import RESERVED, find_queue, is_null, may_issue, may_see, queue_name, refusal, to_cvda
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class CreateCommands(CommandGroup):
             Condition: INVREQ: RESP2 has two halfwords, the lower one the fault (400 to 413), the upper one its place;
                 or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
         """
-        name = tdqueue.rstrip()
+        name = queue_name(tdqueue)
         self.issue(
             _CREATE, lambda: _create(self, name, attributes, attrlen, logmessage), resource=name, nohandle=nohandle,
             otherwise=None, arguments={"tdqueue": name, "attributes": attributes},
@@ -91,7 +91,7 @@ class CreateCommands(CommandGroup):
             Condition: QIDERR 1; NOTAUTH 100, 101; INVREQ 11: the name begins with C; 18: not closed; 30: a disable is
                 pending; 31: not disabled.
         """
-        name = tdqueue.rstrip()
+        name = queue_name(tdqueue)
         self.issue(
             _DISCARD, lambda: _discard(self, name), resource=name, nohandle=nohandle, otherwise=None,
             arguments={"tdqueue": name},

@@ -16,7 +16,7 @@ from tdqsim.cics.command import CommandGroup, Flag, Name4, Opt, OptionKind, comm
 from tdqsim.cics.eib import Completion
 from tdqsim.cics.inquire import TdqueueInfo, inquire_values
 from tdqsim.cics.security import Access
-from tdqsim.cics.spi import find_queue, may_issue, refusal
+from tdqsim.cics.spi import find_queue, may_issue, queue_name, refusal
 from tdqsim.facts import EIBFN, INQUIRE_TDQUEUE_OPTIONS, Resp
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class InquireCommands(CommandGroup):
             if self.outside:
                 self.let_others_run()
             return info
-        name = tdqueue.rstrip()
+        name = queue_name(tdqueue)
         return self.issue(
             _INQUIRE,
             lambda: _inquire(self.region, self.userid, name, options),

@@ -28,7 +28,7 @@ from tdqsim.cics.command import CommandGroup, Name4, Opt, command
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.security import Access
-from tdqsim.cics.spi import RESERVED, find_queue, is_null, refusal, to_cvda
+from tdqsim.cics.spi import RESERVED, find_queue, is_null, queue_name, refusal, to_cvda
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -99,7 +99,7 @@ class SetCommands(CommandGroup):
             Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ as
                 the table above; IOERR when the data set cannot be opened or closed.
         """
-        name = tdqueue.rstrip()
+        name = queue_name(tdqueue)
         given = {
             "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,
             "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,

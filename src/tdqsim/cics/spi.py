@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues import TdQueue
     from tdqsim.cics.region import Region
 
-__all__ = ["RESERVED", "find_queue", "is_null", "may_issue", "may_see", "refusal", "to_cvda"]
+__all__ = ["RESERVED", "find_queue", "is_null", "may_issue", "may_see", "queue_name", "refusal", "to_cvda"]
 
 RESERVED: Final = "C"
 """Queues whose names begin with it are CICS's own: they can be neither disabled nor discarded."""
@@ -73,6 +73,17 @@ def may_see(region: Region, user: str, queue: str, level: Access) -> None:
     security = region.security
     if security is not None and not security.may_access(user, queue, level):
         raise refusal("ANY", "resource not allowed", f"user {user} has no {level.name} access to queue {queue}")
+
+
+def queue_name(value: object) -> str:
+    """The name of a queue without its padding.
+
+    Raises:
+        TypeError: it is no str.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"tdqueue {value!r}: the name of a queue is a str of 1 to 4 characters")
+    return value.rstrip(" ")
 
 
 def find_queue(region: Region, user: str, command: str, name: str, level: Access) -> TdQueue:

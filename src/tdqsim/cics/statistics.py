@@ -17,7 +17,7 @@ from tdqsim.cics.command import CommandGroup, Flag, Opt, command
 from tdqsim.cics.inquire import split_dsname
 from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.security import Access
-from tdqsim.cics.spi import may_issue, may_see, refusal
+from tdqsim.cics.spi import may_issue, may_see, queue_name, refusal
 from tdqsim.cics.statistics_records import StatisticsRecord
 from tdqsim.errors import TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda
@@ -236,7 +236,7 @@ class StatisticsCommands(CommandGroup):
         """
         if not tdqueue:
             raise TdqError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
-        name = (resid or "").rstrip()
+        name = "" if resid is None else queue_name(resid)
         return self.issue(
             "EXTRACT STATISTICS", lambda: _extract(self.region, self.userid, name), resource=name, nohandle=nohandle,
             otherwise=None, arguments={"resid": name},

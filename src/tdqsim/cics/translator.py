@@ -262,6 +262,7 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
             raise resolved.source.error(f"{declared.word} and {cvda.name} say the same thing twice", 0)
         call.keywords[declared.parameter] = cvda
     _default_length(resolved, host, call)
+    _check_areas(resolved, host, call)
     _bind_names(resolved, host, call)
     if call.quiet and resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True
@@ -271,10 +272,42 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
 def _default_length(resolved: Resolved, host: HostVariables, call: Call) -> None:
     """LENGTH left out, or not set yet: the size of the area named by INTO, where that is an area."""
     for declared, option in resolved.receives:
-        if declared.word == "INTO" and call.keywords.get("length") is None and isinstance(option.argument, Reference):
-            size = host.area_length(option.argument)
-            if size is not None:
+        if declared.word == "INTO" and call.keywords.get("length") is None:
+            size = _area_length(option, host, resolved.source)
+            if size is not None and "length" in _parameters(resolved.command):
                 call.keywords["length"] = size
+
+
+def _parameters(command: Command) -> set[str]:
+    return {option.parameter for option in command.options}
+
+
+def _area_length(option: Option, host: HostVariables, source: ExecText) -> int | None:
+    """The size of the area that a receiver names; None when it names none."""
+    if not isinstance(option.argument, Reference):
+        return None
+    try:
+        return host.area_length(option.argument)
+    except HostVariableError as error:
+        raise source.error(f"{option.word}: {error}", option.argument_offset) from error
+
+
+def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
+    """Refuse what would make CICS read or write beyond an area, before anything is executed."""
+    length = call.keywords.get("length")
+    for declared, option in resolved.receives:
+        size = _area_length(option, host, resolved.source)
+        needed = length if declared.word == "INTO" else declared.length
+        if size is not None and needed is not None and needed > size:
+            raise resolved.source.error(
+                f"{option.word}: {option.argument} has {size} bytes and may receive {needed}: CICS would write beyond it",
+                option.argument_offset,
+            )
+    sent = call.keywords.get("from_")
+    if isinstance(sent, bytes) and length is not None and length > len(sent):
+        raise resolved.source.error(
+            f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
+        )
 
 
 def _bind_names(resolved: Resolved, host: HostVariables, call: Call) -> None:
@@ -321,7 +354,8 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
 def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
     what = declared.word
     if declared.kind == "name":
-        return host.as_text(raw, what)
+        text = host.as_text(raw, what)
+        return text[: declared.length] if declared.length else text  # moved to a field of that length
     if declared.kind == "data":
         return host.as_bytes(raw, what)
     if declared.kind in _RANGES:

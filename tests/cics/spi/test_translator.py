@@ -98,6 +98,31 @@ def test_inquire_into_values_and_areas(task):
     assert unpack_abstime(bytes(host["D"])) == info.definetime
 
 
+@pytest.mark.rule("EXEC-BEYOND-AREA")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("READQ TD QUEUE('PAYQ') INTO(A) LENGTH(L)", "A has 4 bytes and may receive 9"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM(A) LENGTH(L)", "LENGTH 9 is more than the 4 bytes of FROM"),
+        ("WRITEQ TD QUEUE('PAYQ') FROM('ABC') LENGTH(4)", "LENGTH 4 is more than the 3 bytes of FROM"),
+        ("INQUIRE TDQUEUE('PAYQ') ATIUSERID(A)", "A has 4 bytes and may receive 8"),
+        ("INQUIRE TDQUEUE('PAYQ') NUMITEMS(A(1:2))", "A\\(1:2\\) has 2 bytes and may receive 4"),
+    ],
+)
+def test_what_would_go_beyond_an_area_is_refused_before(task, text, words):
+    task.writeq_td("PAYQ", b"123456789")
+    with pytest.raises(TranslationError, match=words):
+        task.execute(text, {"A": bytearray(4), "L": 9})
+    assert task.inquire_tdqueue("PAYQ").numitems == 1
+
+
+@pytest.mark.rule("EXEC-NAME-CUT")
+def test_a_name_longer_than_its_field_is_cut(task):
+    task.execute("WRITEQ TD QUEUE('PAYQUEUE') FROM('A')")
+    task.execute("WRITEQ TD QUEUE(Q) FROM('A')", {"Q": b"\xd7\xc1\xe8\xd8\x40\x40"})
+    assert task.inquire_tdqueue("PAYQ").numitems == 2
+
+
 def test_browse_as_text(task):
     host = {}
     task.execute("INQUIRE TDQUEUE START", host)
@@ -241,7 +266,7 @@ def test_text_that_cannot_be_translated_is_refused_and_nothing_executed(task, te
 
 
 def test_a_receiver_too_short_for_its_value_is_named(task):
-    with pytest.raises(TranslationError, match="DDNAME: D has 4 bytes and would receive 8"):
+    with pytest.raises(TranslationError, match="DDNAME: D has 4 bytes and may receive 8"):
         task.execute("INQUIRE TDQUEUE('EXTO') DDNAME(D)", {"D": bytearray(4)})
 
 
