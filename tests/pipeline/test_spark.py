@@ -1,4 +1,3 @@
-
 """What only Spark can show: that the data source is wired right. The rest is tested without it."""
 
 from __future__ import annotations

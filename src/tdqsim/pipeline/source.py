@@ -25,7 +25,7 @@ __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
 Ints = npt.NDArray[np.int64]
 CORRUPT_COLUMN = "_corrupt_fields"
-BATCH_ROWS = 1 << 15
+BATCH_ROWS = 1 << 14
 BATCH_BYTES = 16 << 20
 
 

@@ -1,0 +1,236 @@
+"""What decoding, finding records and ``format("qsam")`` cost, as ratios to a plain Python loop over the same bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.datasets import Dcb, RecordFormat, write_records  # noqa: E402 - after asking for the extra
+from tdqsim.layouts import parse_copybook  # noqa: E402
+from tdqsim.pipeline.options import read_options  # noqa: E402
+from tdqsim.pipeline.source import SplitReader  # noqa: E402
+from tdqsim.pipeline.splits import plan  # noqa: E402
+
+pytestmark = [pytest.mark.bench, pytest.mark.filterwarnings("ignore")]
+
+COPYBOOK = """01 R. 05 ID PIC 9(10). 05 NAME PIC X(30). 05 AMOUNT PIC S9(9)V99 COMP-3. 05 QUANTITY PIC S9(9) COMP.
+              05 DAY PIC 9(8). 05 STATE PIC X(2). 05 FILLER PIC X(20)."""
+MEGABYTES = int(os.environ.get("TDQ_BENCH_MB", "80"))
+LOOP_RECORDS = 40_000
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def fb(tmp_path_factory):
+    """A file of FB 80 records with zoned, packed, binary and text fields."""
+    path = tmp_path_factory.mktemp("bench") / "fb80"
+    layout = parse_copybook(COPYBOOK).record()
+    some = [
+        layout.encode({
+            "ID": number, "NAME": f"CUSTOMER NUMBER {number}", "AMOUNT": number * (-1) ** number, "QUANTITY": number - 500,
+            "DAY": 20260101 + number % 28, "STATE": "OK",
+        })
+        for number in range(1000)
+    ]  # fmt: skip
+    with path.open("wb") as out:
+        for _ in range(MEGABYTES * 1_000_000 // 80_000):
+            out.write(b"".join(some))
+    return path
+
+
+@pytest.fixture(scope="module")
+def vb(tmp_path_factory):
+    """A file of VB records of 20 to 190 bytes in blocks of 27998."""
+    path = tmp_path_factory.mktemp("bench") / "vb"
+    some = [f"{n % 10**10:010d}".encode("cp037") + b"\xc1" * (10 + n * 7 % 170) for n in range(20_000)]
+    repeat = max(MEGABYTES * 1_000_000 // sum(map(len, some)), 1)
+    write_records(
+        path, (record for _ in range(repeat) for record in some), Dcb(RecordFormat.VB, lrecl=400, blksize=27998)
+    )
+    return path
+
+
+def plain_fb(path: Path) -> float:
+    """Megabytes a second of a plain loop over all fields that keeps nothing."""
+    with path.open("rb") as source:
+        data = source.read(80 * LOOP_RECORDS)
+    start = perf_counter()
+    for at in range(0, len(data), 80):
+        record = data[at : at + 80]
+        int(record[0:10].decode("cp037"))
+        record[10:40].decode("cp037").strip()
+        packed = record[40:46].hex()
+        number = int(packed[:-1])
+        number = -number if packed[-1] == "d" else number
+        int.from_bytes(record[46:50], "big", signed=True)
+        int(record[50:58].decode("cp037"))
+        record[58:60].decode("cp037").strip()
+    return len(data) / (perf_counter() - start)
+
+
+def plain_vb(path: Path) -> float:
+    """Megabytes a second of a plain loop over blocks, records and two fields."""
+    with path.open("rb") as source:
+        data = source.read(8_000_000)
+    start, position = perf_counter(), 0
+    while position + 4 <= len(data):
+        end = position + int.from_bytes(data[position : position + 2], "big")
+        if end > len(data):
+            break
+        at = position + 4
+        while at < end:
+            size = int.from_bytes(data[at : at + 2], "big")
+            record = data[at + 4 : at + size]
+            int(record[:10].decode("cp037"))
+            record[10:].decode("cp037")
+            at += size
+        position = end
+    return position / (perf_counter() - start)
+
+
+def rate(path: Path, work) -> float:
+    start = perf_counter()
+    work()
+    return path.stat().st_size / (perf_counter() - start)
+
+
+def compare(name, path, plain, work):
+    """Median of the ratios, each beside a plain loop of its own."""
+    work()
+    ratios = [rate(path, work) / plain(path) for _ in range(ROUNDS)]
+    print(f"\n{name:<56} {median(ratios):8.1f} x the plain loop")
+    return median(ratios)
+
+
+def batches(options) -> Iterator[pa.RecordBatch]:
+    reader = SplitReader(options)
+    for split in plan(options):
+        yield from reader.read(split)
+
+
+def test_decode_in_one_process(fb, vb):
+    fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK})
+    assert compare("FB 80 decoded to Arrow, one process", fb, plain_fb, lambda: [None for _ in batches(fixed)]) > 1
+    variable = read_options(
+        {"path": str(vb), "copybook_contents": "01 R. 05 ID PIC 9(10). 05 TEXT PIC X(180).", "record_format": "VB"}
+    )
+    assert compare("VB decoded to Arrow, one process", vb, plain_vb, lambda: [None for _ in batches(variable)]) > 1
+
+
+def test_the_index_against_the_decode(vb):
+    options = read_options(
+        {
+            "path": str(vb),
+            "copybook_contents": "01 R. 05 ID PIC 9(10). 05 TEXT PIC X(180).",
+            "record_format": "VB",
+            "input_split_size_mb": "8",
+        }
+    )
+    shares = []
+    for _ in range(ROUNDS):
+        start = perf_counter()
+        splits = plan(options)
+        planned = perf_counter() - start
+        reader = SplitReader(options)
+        for split in splits:
+            for _ in reader.read(split):
+                pass
+        shares.append(planned / (perf_counter() - start - planned))
+    print(f"\nindex of VB blocks: {100 * median(shares):.1f} % of the decode")
+    assert median(shares) < 1
+
+
+@contextmanager
+def spark_session():
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    from tdqsim.pipeline.session import session
+
+    spark = session(name="bench", master="local[2]")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@pytest.mark.spark
+def test_spark(fb, vb, tmp_path):
+    from tdqsim.pipeline.session import run_tasks
+
+    schema = pa.schema([("rows", pa.int64())])
+    fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK, "input_split_size_mb": "16"})
+
+    def parquet(split):
+        reader = SplitReader(fixed)
+        rows = 0
+        with pq.ParquetWriter(tmp_path / f"part-{split.start}", reader.schema, compression="snappy") as writer:
+            for batch in reader.read(split):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        return [{"rows": rows}]
+
+    def count(split):
+        return [{"rows": sum(batch.num_rows for batch in SplitReader(variable).read(split))}]
+
+    text = "01 R. 05 ID PIC 9(10). 05 TEXT PIC X(180)."
+    variable = read_options(
+        {"path": str(vb), "copybook_contents": text, "record_format": "VB", "input_split_size_mb": "16"}
+    )
+    with spark_session() as spark:
+        frame = spark.read.format("qsam").options(copybook_contents=COPYBOOK, input_split_size_mb="16").load(str(fb))
+        wide = (
+            spark.read.format("qsam")
+            .options(copybook_contents=text, record_format="VB", input_split_size_mb="16")
+            .load(str(vb))
+        )
+        sink = {"format": "noop", "mode": "overwrite"}
+        own = compare(
+            "FB 80 to Parquet, written by the tasks",
+            fb,
+            plain_fb,
+            lambda: run_tasks(spark, plan(fixed), parquet, schema),
+        )
+        theirs = compare(
+            "FB 80 to Parquet, Spark's own writer",
+            fb,
+            plain_fb,
+            lambda: frame.write.mode("overwrite").parquet(str(tmp_path / "spark")),
+        )
+        compare("format qsam, FB 80", fb, plain_fb, lambda: frame.write.save(**sink))
+        compare("format qsam, VB", vb, plain_vb, lambda: wide.write.save(**sink))
+        compare("VB decoded inside tasks", vb, plain_vb, lambda: run_tasks(spark, plan(variable), count, schema))
+    assert own > theirs
+
+
+def test_a_warm_start_against_a_cold_one(tmp_path):
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    code = "from tdqsim.pipeline.session import session; s = session(register=False); s.range(9).mapInArrow(lambda b: b, 'id long').count(); s.stop()"
+    plain = "from pyspark.sql import SparkSession; s = SparkSession.builder.master('local[2]').getOrCreate(); s.range(9).mapInArrow(lambda b: b, 'id long').count(); s.stop()"
+    environ = {**os.environ, "TDQ_CACHE": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
+    subprocess.run(
+        [sys.executable, "-c", "from tdqsim.pipeline.session import warm; warm()"],
+        env=environ,
+        check=True,
+        capture_output=True,
+    )
+
+    def took(what: str) -> float:
+        start = perf_counter()
+        subprocess.run([sys.executable, "-c", what], env=environ, check=True, capture_output=True)
+        return perf_counter() - start
+
+    took(code)
+    ratio = median(took(code) / took(plain) for _ in range(3))
+    print(f"\nwarm start {ratio:.2f} of a cold one with Spark's defaults")
+    assert ratio < 1
