@@ -99,8 +99,14 @@ def _add_module(app: typer.Typer, module: str) -> None:
 
 def _add_group(app: typer.Typer, name: str) -> None:
     module, text = _MOUNTED[name]
-    if _exists(module):
-        app.add_typer(import_module(module).app, name=name, help=text)
+    if not _exists(module):
+        return
+    part: typer.Typer = import_module(module).app
+    single = [command for command in part.registered_commands if command.name == name]
+    if single:  # one command rather than a group of them
+        app.registered_commands += single
+    else:
+        app.add_typer(part, name=name, help=text)
 
 
 def _exists(module: str) -> bool:
