@@ -153,6 +153,11 @@ class Ati:
             queue.failed_start = True
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
 
+    def never_began(self, queue: IntraQueue) -> None:
+        """The commit that reached the level has failed: the store knows of no cycle."""
+        queue.latch = False
+        self.arm(queue)
+
     def schedule(self, queue: IntraQueue) -> None:
         """Have a task started for the cycle that has just begun. It runs later, never inside the writer."""
         self._request(Request(queue))
@@ -233,15 +238,19 @@ class Ati:
         elif outcome is AGAIN:
             self._request(request)
 
-    def reschedule(self, queue: IntraQueue) -> None:
-        """After a restart: a cycle of a TERMINAL or SYSTEM queue goes on; one of a FILE queue is over."""
-        if queue.atifacility != "FILE" and queue.transid and 0 < queue.triggerlevel <= queue.stored.count:
-            queue.latch = True
-            queue.cycle += 1
-            queue.fire_at = NEVER
-            self.schedule(queue)
-        else:
+    def resume(self, queue: IntraQueue) -> bool:
+        """At a restart: a cycle of a TERMINAL or SYSTEM queue goes on, one of a FILE queue is over.
+
+        Returns:
+            Whether it goes on: then a task is to be scheduled for it.
+        """
+        queue.latch = True
+        if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
             self._over(queue)
+            return False
+        queue.cycle += 1
+        queue.fire_at = NEVER
+        return True
 
 
 def latch_key(queue: IntraQueue) -> bytes:

@@ -192,7 +192,9 @@ class ControlCommands(CommandGroup):
             nohandle=nohandle,
             otherwise=("",) * len(options),
         )
-        return values[0] if len(options) == 1 else values
+        if len(options) > 1 or not isinstance(values, tuple):  # what an active HANDLE returned is passed on
+            return values
+        return values[0]
 
 
 def _qname(task: Task) -> str:

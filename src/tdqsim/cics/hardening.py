@@ -57,6 +57,8 @@ class Hardening:
             self._durable.commit()
         except StoreError as error:
             batch.error = error
+            if self._durable.dirty:
+                self._durable.abort()
             raise
         finally:
             self.commits += 1
@@ -82,6 +84,8 @@ class Hardening:
         except BaseException:
             if not batch.done:
                 self.force()  # a commit that has begun is not given up half-way: not even at the region's end
+            if batch.error is not None:
+                raise batch.error from None
             raise
         if batch.error is not None:
             raise batch.error

@@ -168,3 +168,13 @@ class LogicalWork:
             self.written.extend(written)
             self.last_seq = written[-1][0]
             self._space.adopt(self.queue, self.last_seq)
+            self.hold_room()
+
+    def hold_room(self) -> None:
+        """Hold the room that the written records will need, as far as there is any: if not, their commit will say so."""
+        for _, data in self.written:
+            try:
+                self._durable.reserve(len(data))
+            except StoreFull:
+                return
+            self._reserved.append(len(data))

@@ -94,6 +94,7 @@ class Region(RegionTasks):
         statistics: see :class:`~tdqsim.cics.statistics.Statistics`.
         abends: how many tasks abended, by code.
         closed: whether it has been closed.
+        failed: whether it was closed as if it had failed: nothing is undone any more, the next start does that.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Region(RegionTasks):
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
         self.log = inspecting.RegionLog(applid)
-        self.closed = False
+        self.closed = self.failed = False
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self.unguarded = security is None
@@ -211,9 +212,13 @@ class Region(RegionTasks):
             self.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
             self.catalogue.load()
             return
-        if store.created or start != "AUTO":
-            self.start_type = "INITIAL" if store.created or start == "INITIAL" else "COLD"
+        identity = None if store.created else store.durable.get_meta(_IDENTITY)
+        if identity is None or start != "AUTO":  # without it, a first start was never finished
+            self.start_type = "INITIAL" if identity is None or start == "INITIAL" else "COLD"
+            kept = restart.kept_over_cold_start(self) if self.start_type == "COLD" else {}
             store.clear()
+            for key, value in kept.items():
+                store.durable.put_meta(key, value)
             self._cold(definitions, supplied=supplied)
             return
         self.start_type = "WARM" if store.closed_clean else "EMERGENCY"
@@ -221,12 +226,13 @@ class Region(RegionTasks):
             store.discard_volatile()
         if empty:
             inspecting.empty_intrapartition(store)
-        self.cold_start_abstime = int.from_bytes(store.durable.get_meta(_IDENTITY) or b"", "big")
+        self.cold_start_abstime = int.from_bytes(identity, "big")
         self.catalogue.load()
         if not store.closed_clean:
             restart.give_back_reads(self)
         restart.load_units_of_work(self)
         indoubt.resume(self)
+        restart.begin_numbering(self)
         self.force()
         self._resume_triggers()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
@@ -245,25 +251,27 @@ class Region(RegionTasks):
     def _cold(self, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
         given = inspecting.as_definitions(definitions)
         self.cold_start_abstime = abstime(self.clock.time_ns(), self.zone)
-        self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
+        indoubt.resume(self)
+        restart.begin_numbering(self)
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in inspecting.supplied().tdqueues if queue.name not in own]
             install(self, defs.Definitions.of(rest), way="grplist", user=self.default_user)
         install(self, given, way="grplist", user=self.default_user)
+        self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
+        self.force()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
 
     def _resume_triggers(self) -> None:
         """Go on with the cycles of the last run, once the first command or ``run()`` lets tasks run."""
-        due = restart.pending_triggers(self)
+        due = [queue for queue in restart.pending_triggers(self) if self.ati.resume(queue)]
         if due:
             self.dispatcher.spawn(partial(self._reschedule, due), name="restart of triggers", owner=self)
 
     def _reschedule(self, due: list[IntraQueue]) -> None:
         for queue in due:
-            if self.tdqueues.get(queue.name) is queue:
-                queue.latch = True
-                self.ati.reschedule(queue)
+            if self.tdqueues.get(queue.name) is queue and queue.latch:
+                self.ati.schedule(queue)
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
@@ -286,7 +294,9 @@ class Region(RegionTasks):
         return inspecting.peek(self, name, limit, uncommitted=uncommitted)
 
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
-        """Add records to a queue as they are, outside any task: no trigger, no statistics; an input data set is replaced.
+        """Add records to a queue as they are, outside any task: no trigger, no statistics.
+
+        An input data set is replaced.
 
         Args:
             name: the queue; an alias stands for its target.
@@ -343,6 +353,7 @@ class Region(RegionTasks):
         self._leave_links()
         self.refresh_all()
         if not clean:
+            self.failed = True
             self._let_go(clean=False)
             return self.survivors
         self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} is closed")

@@ -83,6 +83,7 @@ class RegionState(Commands):
         clock: Clock
         log: Any
         closed: bool
+        failed: bool
         unguarded: bool
         tdqueues: dict[str, TdQueue]
         transactions: dict[str, TransactionEntry]

@@ -40,6 +40,11 @@ class RegionTasks(RegionResources):
         self.units[uow.id] = uow
         return uow
 
+    @property
+    def last_uow_id(self) -> bytes:
+        """The highest id given to a unit of work, or known of an earlier run."""
+        return self._last_uow.to_bytes(UOW_ID_LENGTH, "big")
+
     def uow_seen(self, uow_id: bytes) -> None:
         """An id of an earlier run: later ones are higher."""
         self._last_uow = max(self._last_uow, int.from_bytes(uow_id, "big"))
@@ -82,6 +87,8 @@ class RegionTasks(RegionResources):
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Count its QZEROs, start what waited for its commit, free its ENQs."""
         self.units.pop(uow.id, None)
+        if self.failed:
+            return
         if self._recorder is not None:
             self._recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
@@ -203,6 +210,8 @@ class RegionTasks(RegionResources):
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """Settle what a task leaves: QZEROs, its queue's cycle, its facility, its ENQs."""
         self.tasks.pop(task.number, None)
+        if self.failed:
+            return
         if self._recorder is not None:
             self._recorder.task_ended(task, normal=normal)
         for queue in task.qzero:

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalogue",
+    "begin_numbering",
     "forget_reads",
     "give_back_reads",
     "image_of",
+    "kept_over_cold_start",
     "load_units_of_work",
     "pending_triggers",
     "save_latches",
@@ -60,6 +62,9 @@ _QUEUES: Final = b"cat/TDQUEUE/"
 _LATCHES: Final = b"ati/"
 _READS: Final = b"read/"
 _UNITS: Final = b"uow/"
+_NUMBERING: Final = b"region/uow"
+_KEPT: Final = (b"decided/", b"heur/", _NUMBERING)
+_IDS_OF_A_RUN: Final = 2**32
 
 
 class Catalogue:
@@ -166,6 +171,22 @@ def _signature(values: list[Any]) -> Signature:
     return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
 
 
+# -- what others know of this region ----------------------------------------------------------------------------------
+
+
+def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
+    """What a cold start keeps for resynchronisation with others: decisions, and which ids were given."""
+    return {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
+
+
+def begin_numbering(region: Region) -> None:
+    """Make sure that no unit of work gets an id of an earlier run, whatever the clock says: others may ask about it."""
+    before = region.store.durable.get_meta(_NUMBERING)
+    if before is not None:
+        region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
+    region.store.durable.put_meta(_NUMBERING, region.last_uow_id)
+
+
 # -- what was going on ------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +196,7 @@ def give_back_reads(region: Region) -> None:
     for key, value in list(durable.meta_items(_READS)):
         name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
         queue = region.tdqueues.get(name.decode())
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
             queue.stored.restore(Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:]))
             region.intra.close_queue(queue)
             region.intra.open_queue(queue)
@@ -255,12 +276,14 @@ def save_latches(region: Region) -> None:
 
 
 def pending_triggers(region: Region) -> list[IntraQueue]:
-    """The queues whose cycle was on when the last run ended."""
+    """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over."""
     found = []
     for half in (region.store.durable, region.store.volatile):
         for key, _ in list(half.meta_items(_LATCHES)):
             queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
-            half.delete_meta(key)
+            recoverable = isinstance(queue, IntraQueue) and queue.recovstatus != "NO"
+            if not recoverable or half is region.store.volatile:
+                half.delete_meta(key)
             if isinstance(queue, IntraQueue):
                 found.append(queue)
     return found

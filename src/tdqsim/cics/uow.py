@@ -160,20 +160,45 @@ class UnitOfWork:
         was_prepared = self.state is Cvda.INDOUBT
         self.state = Cvda.COMMIT
         due: list[IntraQueue] = []
+        late = None
         if self.work or self.physical or was_prepared or self.at_harden:
-            due = self._harden(prepared=was_prepared)
+            late = self._harden(due, prepared=was_prepared)
         ati = self.region.ati
         for queue in due:
             ati.schedule(queue)
         self._end(committed=True)
+        if late is not None:
+            raise late
 
-    def _harden(self, *, prepared: bool) -> list[IntraQueue]:
-        """Apply and commit on the store; the queues whose trigger level was reached."""
-        region = self.region
-        durable = region.store.durable
-        due = []
+    def _harden(self, due: list[IntraQueue], *, prepared: bool) -> BaseException | None:
+        """Apply and commit on the store, and note the queues whose trigger level was reached.
+
+        Returns:
+            What reached the task meanwhile, a purge or the region's end: it was too late to change anything.
+        """
+        late = None
         try:
-            changed = prepared or bool(self.physical or self.at_harden)
+            if self._apply(due, prepared=prepared):
+                late = self._wait_for_the_commit()
+        except StoreError:
+            for queue in due:
+                self.region.ati.never_began(queue)
+            if prepared:
+                self._stay_in_doubt()
+            else:
+                self.state = Cvda.BACKOUT
+                self._end(committed=False)
+            raise
+        for queue, work in self.work.items():
+            assert queue.write_end is not None, queue
+            work.committed(alone=queue.write_end.owner in (None, self))
+        return late
+
+    def _apply(self, due: list[IntraQueue], *, prepared: bool) -> bool:
+        """Carry everything into the store's open transaction; False when there is nothing to commit."""
+        region = self.region
+        changed = prepared or bool(self.physical or self.at_harden)
+        try:
             for work in self.work.values():
                 changed = changed or work.changed
                 work.apply()
@@ -183,18 +208,28 @@ class UnitOfWork:
             for action in self.at_harden:
                 action()
             if prepared:
-                durable.delete_meta(prepared_key(self.id))
-            if changed:
-                region.harden(self)
+                region.store.durable.delete_meta(prepared_key(self.id))
         except StoreError as error:
             region.hardening.undo(error)
-            self.state = Cvda.BACKOUT
-            self._end(committed=False)
             raise
-        for queue, work in self.work.items():
-            assert queue.write_end is not None, queue
-            work.committed(alone=queue.write_end.owner in (None, self))
-        return due
+        return changed
+
+    def _wait_for_the_commit(self) -> BaseException | None:
+        try:
+            self.region.harden(self)
+        except StoreError:
+            raise
+        except BaseException as error:  # noqa: BLE001  (the commit was made all the same)
+            return error
+        return None
+
+    def _stay_in_doubt(self) -> None:
+        """The store did not take the decision: the promise still holds, and the decision can be made again."""
+        self.state = Cvda.INDOUBT
+        for work in self.work.values():
+            work.hold_room()
+        self._become_shunted(Cvda.NOTAPPLIC)
+        self.retain_locks()
 
     def _forget_reads(self) -> None:
         durable = self.region.store.durable
@@ -206,17 +241,27 @@ class UnitOfWork:
         """Undo everything on logically recoverable queues and release the locks; other queues stay as they are."""
         was_prepared = self.state is Cvda.INDOUBT
         self.state = Cvda.BACKOUT
-        if self.physical or was_prepared:
-            self._forget_reads()
+        late = None
+        try:
+            if (self.physical or was_prepared) and not self.region.failed:
+                self._forget_reads()
+                if was_prepared:
+                    self.region.store.durable.delete_meta(prepared_key(self.id))
+                late = self._wait_for_the_commit()
+        except StoreError:
             if was_prepared:
-                self.region.store.durable.delete_meta(prepared_key(self.id))
-            self.region.harden(self)
+                self._stay_in_doubt()
+            else:
+                self._end(committed=False)
+            raise
         self._end(committed=False)
+        if late is not None:
+            raise late
 
     def _end(self, *, committed: bool) -> None:
         region = self.region
         self.ended = True
-        if not committed:
+        if not committed and not region.failed:
             for work in self.work.values():
                 work.back_out()
         self.work.clear()
@@ -248,6 +293,7 @@ class UnitOfWork:
             raise TdqError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
         durable = self.region.store.durable
         durable.put_meta(prepared_key(self.id), self.region.image_of(self))
+        self._forget_reads()  # what it did to other queues is final, and it is no longer in flight
         self.state = Cvda.INDOUBT
         self.region.harden(self)
 
@@ -257,14 +303,18 @@ class UnitOfWork:
             raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
         region = self.region
         self.link = link or self.link
+        self._become_shunted(waitcause)
+        region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
+        region.harden(self)
+        self.retain_locks()
+
+    def _become_shunted(self, waitcause: Cvda) -> None:
+        region = self.region
         self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
         self.since_ns = region.clock.time_ns()
         self.task = None
         region.units.pop(self.id, None)
         region.shunted[self.id] = self
-        region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
-        region.harden(self)
-        self.retain_locks()
 
     def retain_locks(self) -> None:
         """Mark the locks of a shunted unit of work; whoever waits for a retained one tries again, and is refused."""
