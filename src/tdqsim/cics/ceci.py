@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from tdqsim.cics.conditions import TaskReturn
 from tdqsim.cics.execute import run_text
 from tdqsim.cics.translator import resolve
 from tdqsim.errors import TdqError
@@ -86,14 +87,16 @@ class CeciSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _t: TracebackType | None) -> None:
+        if self._task is None:
+            return
         if kind is None:
             self.end()
-        elif self._task is not None:
+        else:
             task, self._task = self._task, None
             task.__exit__(kind, error, None)
 
     def execute(self, command: str) -> CeciResult:
-        """Execute one command.
+        """Execute one command. RETURN ends the session.
 
         Raises:
             TranslationError: it is no command; nothing was executed.
@@ -101,7 +104,11 @@ class CeciSession:
         """
         task = self._open_task()
         resolved = resolve(command, bare=True)
-        received = run_text(task, command, self.variables, bare=True, quiet=True)
+        try:
+            received = run_text(task, command, self.variables, bare=True, quiet=True)
+        except TaskReturn:
+            received = {}
+            self.end()
         response, resp2 = task.eib.eibresp, task.eib.eibresp2
         shown = self._screen(command, resolved.command.name, received, response, resp2)
         return CeciResult(command, resolved.command.name, response, resp2, received, shown)

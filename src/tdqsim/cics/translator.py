@@ -300,7 +300,8 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
         needed = length if declared.word == "INTO" else declared.length
         if size is not None and needed is not None and needed > size:
             raise resolved.source.error(
-                f"{option.word}: {option.argument} has {size} bytes and may receive {needed}: CICS would write beyond it",
+                f"{option.word}: {option.argument} has {size} bytes and may receive {needed}: "
+                "CICS would write beyond it",
                 option.argument_offset,
             )
     sent = call.keywords.get("from_")

@@ -210,7 +210,12 @@ def test_a_session_is_one_unit_of_work(tmp_path):
         assert len(reg.peek("TERQ")) == 1
         with pytest.raises(ZeroDivisionError):
             write_and_fail(reg)
-        assert len(reg.peek("TERQ")) == 1
+        with ceci.session(reg) as session:
+            session.execute("WRITEQ TD QUEUE(TERQ) FROM(FOUR)")
+            assert session.execute("RETURN").response is Resp.NORMAL
+            with pytest.raises(TdqError, match="is over"):
+                session.execute("SYNCPOINT")
+        assert len(reg.peek("TERQ")) == 2
 
 
 @pytest.mark.rule("CECS-CHECK")
