@@ -57,6 +57,18 @@ def test_dltdtaq(job):
     assert job.qrcvdtaq("WORK", "APPLIB") is None  # the old entries are gone
 
 
+def test_cl_text(job):
+    queue = job.command("CRTDTAQ DTAQ(APPLIB/REPLIES) MAXLEN(100) SEQ(*KEYED) KEYLEN(8) TEXT('It''s here')")
+    assert (queue.qualified, queue.attributes.keylen, queue.text) == ("APPLIB/REPLIES", 8, "It's here")
+    expect_rule("DTAQ-CRT-EXISTS", job.command, "crtdtaq applib/replies 100")
+    error = expect_rule("DTAQ-CRT-CHECKS", job.command, "CRTDTAQ DTAQ(APPLIB/X) MAXLEN(10) KEYLEN(3)")
+    assert [one.message_id for one in error.diagnostics] == ["CPD9501"]
+    for text in ("", "WRKDTAQ X", "CRTDTAQ", "DLTDTAQ", "CRTDTAQ DTAQ(A/B) MAXLEN(1)\nCRTDTAQ DTAQ(A/C) MAXLEN(1)"):
+        expect_rule("DTAQ-CRT-CHECKS", job.command, text)
+    job.command("DLTDTAQ DTAQ(APPLIB/REPLIES)")
+    expect_rule("DTAQ-DLT-NOT-FOUND", job.command, "dltdtaq APPLIB/REPLIES")
+
+
 def test_install(system):
     definitions = parse_definitions("""
     dtaq:
@@ -106,7 +118,17 @@ def test_rtvdtaqxcl_of_ddm_queues(job):
     job.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1", lcllocname="*NETATR", rmtnetid="*NONE")
     far = job.rtvdtaqxcl("APPLIB/FAR")
     assert far[:8] == (0, 0, 0, "0", 0, 0, "0", "0")
-    assert [part.rstrip() for part in far[10:19]] == ["APPLIB", "*LOC", "*NETATR", "LP1", "*NETATR", "*NONE", "Q", "*LIBL", ""]
+    assert [part.rstrip() for part in far[10:19]] == [
+        "APPLIB",
+        "*LOC",
+        "*NETATR",
+        "LP1",
+        "*NETATR",
+        "*NONE",
+        "Q",
+        "*LIBL",
+        "",
+    ]
     assert (far.type, far.seq) == ("*DDM      ", 0)
     job.crtdtaq(dtaq="APPLIB/DB", type="*DDM", rmtdtaq="*CURLIB/Q", rmtlocname="*RDB", rdb="PARIS")
     database = [part.rstrip() for part in job.rtvdtaqxcl("APPLIB/DB")[10:19]]

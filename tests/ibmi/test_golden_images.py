@@ -1,5 +1,6 @@
 """Every format, byte for byte, written out by hand."""
 
+# ruff: noqa: DTZ001  (a *DTS has no zone)
 from __future__ import annotations
 
 from datetime import datetime
@@ -249,13 +250,17 @@ def test_send_and_receive_in_bytes(frozen):
     assert length == unhex("00003F")
     assert data == b"xyz" + b"\xee" * 7
     assert key == b"K01"
-    assert sender == unhex("""
+    assert (
+        sender
+        == unhex("""
         0000044F 0000044F       # PACKED(7,0) 44 returned, 44 available
         E6D6D9D2C5D940404040    # WORKER
         C1D5D5C1404040404040    # ANNA
         F1F2F3F4F5F6            # 123456
         C1D5D5C1404040404040    # current user ANNA
-    """) + b"\xee" * 6
+    """)
+        + b"\xee" * 6
+    )
 
 
 def test_errc0100_and_errc0200(frozen):
@@ -266,19 +271,27 @@ def test_errc0100_and_errc0200(frozen):
         return bytes(code)
 
     data = "D5D6E6C8C5D9C5404040 C1D7D7D3C9C240404040 C4E3C1D8404040"  # NOWHERE, APPLIB, DTAQ: 27 bytes
-    assert fail(bytearray(b4(60) + b"\xee" * 56)) == unhex(f"""
+    assert (
+        fail(bytearray(b4(60) + b"\xee" * 56))
+        == unhex(f"""
         0000003C 0000002B       # provided 60, available 16 + 27
         C3D7C6F9F8F0F1 F0       # CPF9801, reserved 0
         {data}
-    """) + b"\xee" * 17
+    """)
+        + b"\xee" * 17
+    )
     assert fail(bytearray(b4(16) + b"\xee" * 20)) == unhex("00000010 0000002B C3D7C6F9F8F0F1 F0") + b"\xee" * 8
     assert fail(bytearray(b4(8) + b"\xee" * 8)) == unhex("00000008 0000002B") + b"\xee" * 4
-    assert fail(bytearray(b4(-1) + b4(64) + b"\xee" * 56)) == unhex(f"""
+    assert (
+        fail(bytearray(b4(-1) + b4(64) + b"\xee" * 56))
+        == unhex(f"""
         FFFFFFFF 00000040 0000003B     # ERRC0200, provided 64, available 32 + 27
         C3D7C6F9F8F0F1 F0
         00000025 00000020 0000001B     # CCSID 37, data at 32, 27 bytes
         {data}
-    """) + b"\xee" * 5
+    """)
+        + b"\xee" * 5
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+# ruff: noqa: DTZ001  (a *DTS has no zone)
 from __future__ import annotations
 
 import json
@@ -43,7 +44,13 @@ def test_what_is_recorded(system, officer):
     assert [entry.type for entry in entries] == ["QB", "QB", "QS", "QK", "QR", "QL", "QC", "QJ", "QN", "QM", "QE", "QD"]
     assert [entry.sequence_number for entry in entries] == list(range(1, 13))
     sent, keyed, received = entries[2], entries[3], entries[4]
-    assert (sent.code, sent.object, sent.library, sent.job_name, sent.number) == ("Q", "WORK", "APPLIB", "OFFICER", "000077")
+    assert (sent.code, sent.object, sent.library, sent.job_name, sent.number) == (
+        "Q",
+        "WORK",
+        "APPLIB",
+        "OFFICER",
+        "000077",
+    )
     assert (sent.entry_data, keyed.entry_data, received.entry_specific_data) == (b"plain", b"K1with key", b"")
     assert entries[5].entry_specific_data == b"K1"
     assert sent.event == JOURNAL_TYPES["QS"] == "Send data queue entry, no key"
@@ -57,7 +64,10 @@ def test_a_receive_that_waited_is_recorded_for_its_job(system, officer):
     system.run()
     officer.qsnddtaq("WORK", "APPLIB", b"x")
     waiting.result()
-    assert [(entry.type, entry.job_name) for entry in officer.dspjrn("APPLIB/JRN")][1:] == [("QS", "OFFICER"), ("QR", "SERVER")]
+    assert [(entry.type, entry.job_name) for entry in officer.dspjrn("APPLIB/JRN")][1:] == [
+        ("QS", "OFFICER"),
+        ("QR", "SERVER"),
+    ]
 
 
 @pytest.mark.rule("DTAQ-SEND-REPLAY-PROFILE")
@@ -107,22 +117,44 @@ def test_export(officer, tmp_path):
 
 
 def test_data_queue_info(system, officer):
-    officer.crtdtaq(dtaq="APPLIB/KEYED", maxlen=20, seq="*KEYED", keylen=2, senderid="*YES", text="Replies", size=[50, 5])
+    officer.crtdtaq(
+        dtaq="APPLIB/KEYED", maxlen=20, seq="*KEYED", keylen=2, senderid="*YES", text="Replies", size=[50, 5]
+    )
     officer.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1")
     officer.crtdtaq(dtaq="APPLIB/SECRET", maxlen=20, aut="*EXCLUDE")
     officer.qsnddtaq("KEYED", "APPLIB", b"x", b"K1")
     far, keyed, _ = officer.qsys2.data_queue_info("APPLIB")
-    assert (keyed.data_queue_type, keyed.sequence, keyed.key_length, keyed.include_sender_id) == ("STANDARD", "KEYED", 2, "YES")
+    assert (keyed.data_queue_type, keyed.sequence, keyed.key_length, keyed.include_sender_id) == (
+        "STANDARD",
+        "KEYED",
+        2,
+        "YES",
+    )
     assert (keyed.current_messages, keyed.maximum_messages, keyed.specified_maximum_messages) == (1, 50, 50)
-    assert (keyed.force, keyed.automatic_reclaim, keyed.last_reclaim_timestamp, keyed.text_description) == ("NO", "NO", None, "Replies")
-    assert (far.data_queue_type, far.maximum_message_length, far.sequence, far.remote_location, far.mode) == ("DDM", None, None, "LP1", "*NETATR")
+    assert (keyed.force, keyed.automatic_reclaim, keyed.last_reclaim_timestamp, keyed.text_description) == (
+        "NO",
+        "NO",
+        None,
+        "Replies",
+    )
+    assert (far.data_queue_type, far.maximum_message_length, far.sequence, far.remote_location, far.mode) == (
+        "DDM",
+        None,
+        None,
+        "LP1",
+        "*NETATR",
+    )
     with system.job(user="ANNA") as anna:
         assert [row.data_queue_name for row in anna.qsys2.data_queue_info("APP*", "*")] == ["FAR", "KEYED"]
 
 
 @pytest.mark.rule("DTAQ-QSYS2-KEYED")
 def test_data_queue_entries():
-    with freeze_time("2024-02-29 12:45:30.123456"), System(timezone="Europe/Berlin") as system, system.job("J", "ANNA", "000009") as job:
+    with (
+        freeze_time("2024-02-29 12:45:30.123456"),
+        System(timezone="Europe/Berlin") as system,
+        system.job("J", "ANNA", "000009") as job,
+    ):
         job.crtdtaq(dtaq="QGPL/WORK", maxlen=20, senderid="*YES")
         job.crtdtaq(dtaq="QGPL/KEYED", maxlen=20, seq="*KEYED", keylen=2)
         sql = job.qsys2
@@ -160,7 +192,10 @@ def test_receive_and_clear_by_sql(system, job):
     sql.clear_data_queue("WORK")
     assert sql.receive_data_queue("WORK") is None
     expect_rule("DTAQ-RECEIVE-WAIT-TIME", sql.receive_data_queue, "WORK", wait_time=100_000)
-    for call in (lambda: sql.receive_data_queue("WORK", remove="MAYBE"), lambda: sql.send_data_queue("x", "WORK", asynchronous="X")):
+    for call in (
+        lambda: sql.receive_data_queue("WORK", remove="MAYBE"),
+        lambda: sql.send_data_queue("x", "WORK", asynchronous="X"),
+    ):
         with pytest.raises(ParameterError):
             call()
 

@@ -343,7 +343,10 @@ def test_moving_and_renaming_refuse(system, officer, other, work):
     officer.crtdtaq(dtaq="ARCHIVE/WORK", maxlen=10)
     officer.crtdtaq(dtaq="QTEMP/TEMP", maxlen=10)
     for call, message in (
-        (lambda: officer.movobj("APPLIB/WORK", "ARCHIVE"), "CPF2112 Object WORK in ARCHIVE type \\*DTAQ already exists"),
+        (
+            lambda: officer.movobj("APPLIB/WORK", "ARCHIVE"),
+            "CPF2112 Object WORK in ARCHIVE type \\*DTAQ already exists",
+        ),
         (lambda: officer.movobj("APPLIB/WORK", "NOLIB"), "CPF2110"),
         (lambda: officer.rnmobj("APPLIB/NOWHERE", "X"), "CPF2105 Object NOWHERE in APPLIB type \\*DTAQ not found"),
         (lambda: officer.movobj("NOLIB/WORK", "ARCHIVE"), "CPF2110"),

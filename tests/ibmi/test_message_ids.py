@@ -1,5 +1,6 @@
 """Every message of the four interfaces (and of the other APIs) is provoked: rows of ``ibmi_api_messages`` one by one."""
 
+# ruff: noqa: B008  (the bytes of a letter)
 from __future__ import annotations
 
 import pytest
@@ -20,7 +21,9 @@ class Calls:
         self.job = job
 
     def qmhrqdqd(self, queue="WORK", library="APPLIB", form="RDQD0100", length=120, receiver=None):
-        self.job.call("QMHQRDQD", bytearray(120) if receiver is None else receiver, b4(length), e(form), name20(queue, library))
+        self.job.call(
+            "QMHQRDQD", bytearray(120) if receiver is None else receiver, b4(length), e(form), name20(queue, library)
+        )
 
     def qmhrdqm(self, queue="WORK", library="APPLIB", form="RDQM0100", length=200, receiver=None, selection=None,
                 selection_length=None, selection_form="RDQS0100", code=None):  # fmt: skip
@@ -53,11 +56,15 @@ class Calls:
         self.job.call("QCLRDTAQ", e(f"{queue:<10}"), e(f"{library:<10}"), *more)
 
     def keyed_clear(self, queue="KEYED", order="EQ", key=b"AAA", code=None):
-        self.qclrdtaq(queue, "APPLIB", e(order), bytes.fromhex(f"{len(key):03d}F"), key, b4(0) if code is None else code)
+        self.qclrdtaq(
+            queue, "APPLIB", e(order), bytes.fromhex(f"{len(key):03d}F"), key, b4(0) if code is None else code
+        )
 
     def qwccvtdt(self, source="*YYMD", value="20240229134530123", target="*DTS", out=None, code=None, *more):
         out = bytearray(20) if out is None else out
-        self.job.call("QWCCVTDT", e(f"{source:<10}"), e(value), e(f"{target:<10}"), out, b4(0) if code is None else code, *more)
+        self.job.call(
+            "QWCCVTDT", e(f"{source:<10}"), e(value), e(f"{target:<10}"), out, b4(0) if code is None else code, *more
+        )
 
 
 PLAIN = {"QMHQRDQD": "qmhrqdqd", "QMHRDQM": "qmhrdqm", "QMHQCDQ": "qmhqcdq", "QSNDDTAQ": "qsnddtaq", "QRCVDTAQ": "qrcvdtaq",
@@ -112,7 +119,7 @@ class Scene:
         self.system.run()
 
 
-def provoke(api, calls, scene):  # noqa: PLR0915  (one table)
+def provoke(api, calls, scene):
     """For each message of an API, the call that brings it."""
     found = provoke_found(api, calls, scene) if api in PLAIN else {}
     if api == "QMHQRDQD":
@@ -156,7 +163,9 @@ def provoke(api, calls, scene):  # noqa: PLR0915  (one table)
         return found | {
             "CPF2207": lambda: (
                 scene.other.crtdtaq(dtaq="APPLIB/SIGNED", maxlen=10, senderid="*YES"),
-                calls.qsnddtaq("SIGNED", "APPLIB", bytes.fromhex("00085F"), block, P2, b"", e("*NO       "), e("*YES      ")),
+                calls.qsnddtaq(
+                    "SIGNED", "APPLIB", bytes.fromhex("00085F"), block, P2, b"", e("*NO       "), e("*YES      ")
+                ),
             ),
             "CPF24B4": lambda: calls.qsnddtaq(length=b4(1)[1:]),
             "CPF2498": lambda: calls.qsnddtaq(length=NO_WAIT),
@@ -171,8 +180,9 @@ def provoke(api, calls, scene):  # noqa: PLR0915  (one table)
     if api == "QRCVDTAQ":
         return found | {
             "CPF24B4": lambda: calls.qrcvdtaq(wait=b4(0)[1:]),
-            "CPF2472": lambda: calls.qrcvdtaq("WORK", "APPLIB", P3, e("  "), P2, b"", P2, bytearray(), e("*YES      "), P3,
-                                              b4(0), e("*HOUR     ")),  # fmt: skip
+            "CPF2472": lambda: calls.qrcvdtaq(
+                "WORK", "APPLIB", P3, e("  "), P2, b"", P2, bytearray(), e("*YES      "), P3, b4(0), e("*HOUR     ")
+            ),
             "CPF3C36": lambda: calls.job.call("QRCVDTAQ"),
             "CPF3C90": lambda: calls.qrcvdtaq(data=bytes(10)),
             "CPF3CF1": lambda: calls.keyed_receive(code=bytearray(b4(3) + bytes(8))),

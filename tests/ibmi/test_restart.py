@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -68,7 +69,9 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
     system.close(clean=False)
     with reopen(tmp_path / "store") as system, system.job() as job:
         assert job.qrcvdtaq("WORK", "QGPL").data == b"kept"
-        assert [stored.name for stored in system.store.volatile.queues()] == [str(next(system.queues()).number).encode()]
+        assert [stored.name for stored in system.store.volatile.queues()] == [
+            str(next(system.queues()).number).encode()
+        ]
 
 
 def test_there_must_be_a_store(tmp_path):
@@ -125,7 +128,7 @@ class Program:
             [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

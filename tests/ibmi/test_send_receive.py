@@ -46,7 +46,9 @@ def test_lengths(job, fifo):
     assert error.message_data == e("WORK      APPLIB    ") + b4(10)
     assert error.text == "Invalid length. MAXLEN for data queue WORK in APPLIB is 10."
     expect_rule("DTAQ-SEND-EMPTY", job.qsnddtaq, "WORK", "APPLIB", b"")
-    expect_rule("DTAQ-SEND-EMPTY", job.call, "QSNDDTAQ", e("WORK      "), e("APPLIB    "), bytes.fromhex("00005D"), b"12345")
+    expect_rule(
+        "DTAQ-SEND-EMPTY", job.call, "QSNDDTAQ", e("WORK      "), e("APPLIB    "), bytes.fromhex("00005D"), b"12345"
+    )
     assert fifo.stored.count == 1
 
 

@@ -170,7 +170,7 @@ def test_each_entry_is_given_once(system, job, work):
     for number in range(100):
         job.qsnddtaq("WORK", "APPLIB", b"%03d" % number)
     found = [one.result() for one in servers]
-    assert sorted(sum(found, [])) == [b"%03d" % number for number in range(100)]
+    assert sorted(data for one in found for data in one) == [b"%03d" % number for number in range(100)]
 
 
 def test_two_systems_on_one_dispatcher():

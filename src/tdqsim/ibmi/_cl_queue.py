@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions import Dtaq, define_dtaq
+from tdqsim.definitions.cl import parse_cl
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 from tdqsim.ibmi._create import create_queue
@@ -23,6 +24,7 @@ from tdqsim.ibmi._queue import DataQueue
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
+_DLTDTAQ = re.compile(r"\s*DLTDTAQ\s+(?:DTAQ\(\s*([^\s()]{1,21})\s*\)|([^\s()]{1,21}))\s*", re.ASCII | re.IGNORECASE)
 _KEYWORDS = table("ibmi_rtvdtaqxcl")
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
 _SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
@@ -112,6 +114,28 @@ class QueueCommands(DescribeApi):
             self.joblog.extend(diagnostics)
             raise EscapeMessage(self.message("CPF0006"), diagnostics) from error
 
+    def command(self, text: str) -> DataQueue | None:
+        """Run one CRTDTAQ or DLTDTAQ command written as CL, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
+
+        Returns:
+            The queue that was created, None after DLTDTAQ.
+
+        Raises:
+            EscapeMessage: CPF0006 the text is not one such command, or its keywords do not go together (the diagnostics
+                say what); and those of the two commands.
+        """
+        named = _DLTDTAQ.fullmatch(text)
+        if named is not None:
+            self.dltdtaq((named[1] or named[2]).upper())
+            return None
+        imported = parse_cl(text)
+        found = imported.definitions.dtaqs
+        if not imported.reports and len(found) == 1:
+            return self.crtdtaq(found[0])
+        diagnostics = tuple(_reported(report.message) for report in imported.reports)
+        self.joblog.extend(diagnostics)
+        raise EscapeMessage(self.message("CPF0006"), diagnostics)
+
     @declare("DLTDTAQ")
     def dltdtaq(self, dtaq: str) -> None:
         """Delete a data queue and every entry on it, whatever is on it and whoever waits for it.
@@ -173,11 +197,15 @@ class QueueCommands(DescribeApi):
 
 
 def _diagnostic(problem: Problem) -> Message:
-    found = _CPD.search(problem.message)
-    described = MESSAGES["CPD0084"]
-    text = _CPD.sub("", problem.message)
     keyword = f"{problem.attribute.upper()} " if problem.attribute else ""
-    shown = f"{keyword}{text}" + (f" (given: {problem.value})" if problem.value else "")
+    given = f" (given: {problem.value})" if problem.value else ""
+    return _reported(f"{problem.message}{given}", keyword)
+
+
+def _reported(text: str, keyword: str = "") -> Message:
+    found = _CPD.search(text)
+    described = MESSAGES["CPD0084"]
+    shown = keyword + _CPD.sub("", text)
     return Message(found[1] if found else described.id, "diagnostic", described.severity, shown, b"")
 
 
