@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tdqsim.cics.conditions import Abend, Condition
 from tdqsim.cics.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
 from tdqsim.cics.task import Task
-from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
+from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
 
 if TYPE_CHECKING:
@@ -405,11 +405,15 @@ class RemoteSystem:
                 resolve(self.region, uow, commit=commit)
             return
         mirror.task.detach_uow()
-        if commit:
-            mirror.part.commit()
-        else:
-            mirror.part.back_out()
-        self._end(key, mirror, normal=True)
+        try:
+            if commit:
+                mirror.part.commit()
+            else:
+                mirror.part.back_out()
+        except StoreError as error:  # it stays in doubt, and asks again when the link comes back
+            raise LinkDown(f"region {self.region.applid} could not carry the decision out: {error}") from error
+        finally:
+            self._end(key, mirror, normal=True)
 
     def _shunted(self, key: str) -> bytes | None:
         """The id here of a unit of work that waits for the other region's decision, or was decided without it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
+from tdqsim.cics import indoubt
 from tdqsim.cics.command import CommandGroup, Cvda4, Flag, Fullword, Name4, Opt, OptionKind, command
 from tdqsim.cics.info import Info
 from tdqsim.cics.inquire_commands import open_browses
@@ -364,7 +365,7 @@ class UnitCommands(CommandGroup):
                 raise refusal("SET UOW", "bad cvda", f"UOWSTATE must be COMMIT, BACKOUT or FORCE, not {uowstate!r}")
             if found.state is not Cvda.INDOUBT or found.waitstate is not Cvda.SHUNTED:
                 raise refusal("SET UOW", "wrong state", f"{found.title} is not shunted indoubt")
-            found.decide(commit=(found.action == "COMMIT" if wanted is Cvda.FORCE else wanted is Cvda.COMMIT))
+            indoubt.force(found, wanted.name)
 
         self.issue("SET UOW", work, nohandle=nohandle, otherwise=None)
 
