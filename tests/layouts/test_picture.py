@@ -33,7 +33,7 @@ from tdqsim.layouts import parse_picture
         ("9(38)", "numeric", 38, 38, 0, False),
     ],
 )
-def test_what_a_picture_says(text, category, length, digits, scale, signed):  # noqa: PLR0917 - a row of the table
+def test_what_a_picture_says(text, category, length, digits, scale, signed):
     picture = parse_picture(text)
     assert (picture.category, picture.length, picture.digits) == (category, length, digits)
     assert (picture.scale, picture.signed) == (scale, signed)

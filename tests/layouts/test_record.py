@@ -247,3 +247,14 @@ def test_the_real_transactions():
     assert [in_ascii.decode(line.encode("latin-1").ljust(350))["TRAN-AMT"] for line in text] == [
         r["TRAN-AMT"] for r in values
     ]
+
+
+def test_an_empty_table_still_has_its_slack_bytes_before_it():
+    layout = parse_copybook("01 R. 05 N PIC 9. 05 T OCCURS 0 TO 3 DEPENDING ON N. 10 A PIC 9 COMP SYNC.").record()
+    assert layout.encode({"N": 0, "T": []}) == b"\xf0\x00"
+    assert layout.encode({"N": 1, "T": [{"A": 7}]}) == b"\xf1\x00\x00\x07"
+
+
+def test_more_digits_than_the_picture_are_corrupt():
+    layout = parse_copybook("01 R. 05 A PIC S9(9) SIGN LEADING SEPARATE.").record()
+    assert layout.decode_with_corrupt(ebcdic("9999999999"))[1][0].field == "A"

@@ -177,10 +177,12 @@ class Encoder:
 
     def _agree(self, item: Field, start: int, value: Any, indexes: tuple[int, ...]) -> None:
         """Fields that share bytes must not contradict each other."""
+        if self._says(item, value, start):
+            return
         rules = self.layout.rules
         try:
             written = decode_value(item, encode_value(item, value, rules), rules)
-            same = self._says(item, value, start) or decode_at(self.layout, item, bytes(self.record), start) == written
+            same = decode_at(self.layout, item, bytes(self.record), start) == written
         except BadValue:
             same = False
         if not same:
@@ -225,6 +227,7 @@ class Encoder:
         if item.occurs is None:
             return self._once(item, value, shift, 0, indexes, shared=shared)
         elements = self._elements(item, value, indexes)
+        self._reach(item.offset - shift)
         for index, element in enumerate(elements):
             shift = self._once(item, element, shift, index, (*indexes, index), shared=shared)
         if self.moving:

@@ -117,7 +117,7 @@ def overflows(field: Field, unscaled: int) -> bool:
             return False
         return abs(unscaled) >= int(10**field.digits)
     # A packed number of an even PICTURE has room for one digit more; a whole one may use it as long as a long holds it.
-    spare = field.scale == 0 and field.digits <= LONG_DIGITS
+    spare = field.type is FieldType.PACKED and field.scale == 0 and field.digits <= LONG_DIGITS
     return abs(unscaled) >= int(10 ** (LONG_DIGITS if spare else field.digits))
 
 
