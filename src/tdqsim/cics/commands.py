@@ -5,6 +5,7 @@ from __future__ import annotations
 from tdqsim.cics.control import ControlCommands
 from tdqsim.cics.create import CreateCommands
 from tdqsim.cics.execute import TextCommands
+from tdqsim.cics.formattime import FormatTimeCommands
 from tdqsim.cics.handling import HandlingCommands
 from tdqsim.cics.inquire_commands import InquireCommands
 from tdqsim.cics.interval import IntervalCommands
@@ -23,6 +24,7 @@ class Commands(
     CreateCommands,
     UnitCommands,
     StatisticsCommands,
+    FormatTimeCommands,
     HandlingCommands,
     ControlCommands,
     IntervalCommands,

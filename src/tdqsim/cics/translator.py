@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from tdqsim.cics.abstime import unpack_abstime
 from tdqsim.cics.command import COMMANDS, Command, CommandOption
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.exec_text import (
@@ -122,6 +123,11 @@ def _synonyms(name: str) -> Mapping[str, str]:
     return {row["word"]: row["option"] for row in table("exec_words") if row["command"] == name}
 
 
+@cache
+def _defaults(name: str) -> Mapping[str, str]:
+    return {row["option"]: row["value"] for row in table("exec_defaults") if row["command"] == name}
+
+
 @lru_cache(_RESOLVED_KEPT)
 def resolve(text: str, *, bare: bool = False) -> Resolved:
     """Find the command of a text and the meaning of its words.
@@ -170,11 +176,17 @@ class _Resolver:
     def _without_noise(self) -> Iterator[Option]:
         """The words after the verb: synonyms by their option's name, words without effect left out."""
         synonyms = _synonyms(self.command.name)
-        for option in self.source.options[1:]:
+        for option in map(self._default, self.source.options[1:]):
             if option.word not in synonyms:
                 yield option
             elif synonyms[option.word]:
                 yield replace(option, word=synonyms[option.word])
+
+    def _default(self, option: Option) -> Option:
+        """The option with the argument that it stands for when it has none."""
+        if option.argument is None and (value := _defaults(self.command.name).get(option.word)) is not None:
+            return replace(option, argument=TextLiteral(value))
+        return option
 
     def _sort(self, option: Option) -> None:
         word = option.word
@@ -359,6 +371,13 @@ def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
         return text[: declared.length] if declared.length else text  # moved to a field of that length
     if declared.kind == "data":
         return host.as_bytes(raw, what)
+    if declared.kind == "abstime" and isinstance(raw, (bytes, bytearray)):
+        try:
+            return unpack_abstime(bytes(raw))
+        except ValueError as error:
+            raise HostVariableError(f"{what}: {error}") from error
+    if declared.kind == "abstime":
+        return host.as_number(raw, what)
     if declared.kind in _RANGES:
         number = host.as_number(raw, what)
         low, high = _RANGES[declared.kind]
@@ -392,7 +411,9 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     """
     host = HostVariables(variables, page)
     received: dict[str, Any] = {}
-    if isinstance(result, tuple) and not isinstance(result, Mapping):
+    if hasattr(result, "_asdict"):
+        result = {name.upper(): value for name, value in result._asdict().items()}
+    elif isinstance(result, tuple):
         words = [declared.word for declared, _option in call.resolved.receives]
         result = dict(zip(words, result, strict=True))
     for declared, option in call.resolved.receives:

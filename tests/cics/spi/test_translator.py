@@ -14,6 +14,7 @@ from tdqsim.cics.exec_text import TranslationError
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region
+from tests.rules import expect_rule
 
 
 @pytest.fixture
@@ -207,6 +208,25 @@ def test_assign_as_text(task):
     assert host["A"].rstrip() == "TDQREGN"
     task.execute("ASSIGN QNAME(Q) RESP(R)", host)
     assert (host["R"], "Q" in host) == (int(Resp.INVREQ), False)
+
+
+@pytest.mark.rule("FORMATTIME-DEFAULT-SEPARATORS")
+def test_formattime_as_text(task):
+    host = {"T": bytearray(8), "D": bytearray(10)}
+    task.execute("ASKTIME ABSTIME(T)", host)
+    task.execute("FORMATTIME ABSTIME(T) YYYYMMDD(D) DATESEP('-') TIME(X) TIMESEP", host)
+    now = task.formattime(unpack_abstime(bytes(host["T"])), datesep="-", timesep=":")
+    assert (host["D"].decode("cp037"), host["X"]) == (now.yyyymmdd, now.time)
+    host = {"A": 2837962864820}
+    task.execute("FORMATTIME ABSTIME(A) DDMMYY(X) DATESEP YEAR(Y) DAYOFWEEK(W)", host)
+    assert (host["X"], host["Y"], host["W"]) == ("06/12/89", 1989, 3)
+    with pytest.raises(TranslationError, match="no ABSTIME"):
+        task.execute("FORMATTIME ABSTIME(A) YEAR(Y)", {"A": bytes(8)})
+
+
+@pytest.mark.rule("FORMATTIME-INVREQ")
+def test_what_is_no_abstime(task):
+    expect_rule("FORMATTIME-INVREQ", task.formattime, -1)
 
 
 def test_the_region_executes_text_as_a_task_of_its_own(reg):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Abend, Condition
+from tdqsim.cics.abstime import FormattedTime
 from tdqsim.cics.command import COMMANDS
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS
 from tests.cics.spi.helpers import region
@@ -70,6 +71,12 @@ CASES = [
     ("DEQ", {"resource": b"LOCK", "task": True}, ()),
     ("SUSPEND", {}, ()),
     ("ASKTIME ABSTIME", {}, ("ABSTIME",)),
+    (
+        "FORMATTIME",
+        {"abstime": 2837962864820, "datesep": "-", "timesep": ":"},
+        tuple(name.upper() for name in FormattedTime._fields if name != "date"),
+    ),
+    ("FORMATTIME", {"abstime": -1}, ("YEAR",)),
     ("DELAY", {"interval": 1}, ()),
     ("DELAY", {"hours": 0, "minutes": 0, "seconds": 2}, ()),
     ("START", {"transid": "PAYP", "from_": b"x", "reqid": "REQ1", "userid": "BOB", "interval": 1, "protect": True}, ()),
