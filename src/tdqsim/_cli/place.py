@@ -22,6 +22,7 @@ from tdqsim._cli.errors import InputError, warn
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
 __all__ = [
@@ -95,19 +96,44 @@ class Place:
         found = [DDCard.parse(text) for text in self.dd]
         return {card.name: card for card in found}
 
-    def open(self, **arguments: Any) -> Region:
-        """The region, made of what region.yaml, the definition files and the arguments say."""
-        from tdqsim.cics import Region  # noqa: PLC0415
+    def load_definitions(self) -> Definitions:
+        """The definitions of the region directory, then those of the files given."""
         from tdqsim.definitions import load_definitions  # noqa: PLC0415
 
+        return self.region_file().load_definitions() + load_definitions(*self.definitions)
+
+    def open(self, **arguments: Any) -> Region:
+        """The region, made of what region.yaml, the definition files and the arguments say.
+
+        Raises:
+            InputError: a DD card is for no queue.
+        """
+        from tdqsim.cics import Region  # noqa: PLC0415
+
         arguments = {"store": self.store, "dd": self.cards(), **arguments}
-        if self.definitions:
-            arguments["definitions"] = load_definitions(*self.definitions)
+        arguments.setdefault("definitions", self.load_definitions())
+        if self.store is None:
+            self.check_cards(arguments["definitions"])
         if self.directory is None:
             return Region(**arguments)
-        if self.definitions:
-            arguments["definitions"] = self.region_file().load_definitions() + arguments["definitions"]
         return Region.from_directory(self.directory, **arguments)
+
+    def check_cards(self, definitions: Definitions) -> None:
+        """See that every DD card of the command line is for a queue: a misspelt name would go unnoticed.
+
+        Raises:
+            InputError: one is not.
+        """
+        from tdqsim.definitions import ExtraQueue  # noqa: PLC0415
+        from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
+
+        own = [queue.dd for queue in definitions.tdqueues if isinstance(queue, ExtraQueue)]
+        supplied = [queue.ddname for queue in SUPPLIED_QUEUES.values() if queue.ddname]
+        for name in self.cards():
+            if name not in (*own, *supplied):
+                raise InputError(
+                    f"--dd {name}: no queue has that DD name; the region's have {', '.join(own) or 'none'}"
+                )
 
 
 @contextmanager

@@ -82,6 +82,8 @@ class _Request:
             raise InputError("what shall run? Name a region directory, or give --definitions (see tdq guide operator)")
         self.place = place
         self.file: RegionFile = place.region_file()
+        self.definitions = place.load_definitions()
+        place.check_cards(self.definitions)
         self.handlers = (*self.file.handlers, *handlers)
         self.start = (*self.file.start, *(name.upper() for name in start))
         self.out = out
@@ -140,7 +142,13 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
         cards = _cards(request, output)
         if job is not None:
             cards |= {name: path for name, path in job.prepare().items() if name not in cards}
-        with request.place.open(seed=request.seed, dd=cards, handlers=request.handlers) as region:
+        arguments = {
+            "definitions": request.definitions,
+            "handlers": request.handlers,
+            "seed": request.seed,
+            "dd": cards,
+        }
+        with request.place.open(**arguments) as region:
             report = _run(region, request, job, bar)
         if job is not None:
             _finish(job, region, report)
