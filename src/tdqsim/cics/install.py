@@ -239,7 +239,7 @@ def remove_tdqueue(region: Region, queue: TdQueue) -> None:
     """Take a queue out with its records; whether it may go was decided before."""
     del region.tdqueues[queue.name]
     region.catalogue.forget_queue(queue)
-    queue.plain = False
+    queue.plain = queue.swift = False
     if isinstance(queue, IntraQueue):
         region.ati.emptied(queue)
         region.intra.close_queue(queue)

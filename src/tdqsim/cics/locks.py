@@ -71,4 +71,5 @@ class Lock:
         """Its owner ends: the next waiter tries again."""
         self.owner = None
         self.retained = False
-        self.waiting.wake_one()
+        if self.waiting:
+            self.waiting.wake_one()

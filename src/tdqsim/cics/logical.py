@@ -76,7 +76,7 @@ class LogicalWork:
         """Look further along the queue: one record first, then more at a time."""
         stored = self.queue.stored
         if self._place is None:
-            return stored.peek()
+            return stored.get(stored._head) or stored.peek()  # noqa: SLF001  (where the head is, unless a gap follows)
         self._cursor = stored.entries(after=self._place, limit=self._step)
         self._step = min(self._step * 4, _LARGEST_BATCH)
         return next(self._cursor, None)
@@ -139,7 +139,8 @@ class LogicalWork:
         Args:
             alone: whether no other unit of work is writing to the queue.
         """
-        self._space.taken(self.queue, settled=alone)
+        if self.reads or self.deleted or not self.written:
+            self._space.taken(self.queue, settled=alone)
 
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""

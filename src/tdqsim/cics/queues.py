@@ -104,6 +104,7 @@ class TdQueue:
             in a region without security and without a hook. Kept by :meth:`tdqsim.cics.region.Region.refresh`.
         trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds); None
             costs one test. Kept with ``plain``; requests on the long way are recorded there.
+        swift: the same for a logically recoverable queue.
         writes, reads, deletes: requests since the last reset of statistics.
         read_ok, write_ok, delete_ok: what the EIB shows after a request that went well.
     """
@@ -120,6 +121,7 @@ class TdQueue:
         "signature",
         "trace",
         "write_ok",
+        "swift",
         "writes",
     )
 
@@ -128,7 +130,7 @@ class TdQueue:
         self.definition: Any = definition
         self.signature = signature
         self.enablestatus = Cvda.ENABLED
-        self.plain = False
+        self.plain = self.swift = False
         self.trace: Callable[[tuple[Any, ...]], object] | None = None
         self.writes = self.reads = self.deletes = 0
         self.read_ok: Completion = completion("READQ TD", name)

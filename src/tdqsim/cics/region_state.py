@@ -163,13 +163,11 @@ class RegionState(Commands):
 
     def refresh(self, queue: TdQueue) -> None:
         """Work out whether requests to a queue may take the short way."""
-        queue.plain = (
-            self.unguarded
-            and isinstance(queue, IntraQueue)
-            and queue.recovstatus == "NO"
-            and queue.enablestatus is Cvda.ENABLED
-        )
+        ready = self.unguarded and isinstance(queue, IntraQueue) and queue.enablestatus is Cvda.ENABLED
+        queue.plain = ready and queue.recovstatus == "NO"  # type: ignore[attr-defined]
         queue.trace = self._recorder.trace if self._recorder is not None else None
+        # What a recorder is to see of a logically recoverable queue, it sees on the long way.
+        queue.swift = ready and self._recorder is None and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""

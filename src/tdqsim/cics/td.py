@@ -1,7 +1,8 @@
 """READQ TD, WRITEQ TD and DELETEQ TD.
 
-The short way, for an enabled non-recoverable local queue without options, is written flat in the two methods; all else
-goes through the functions below them, in the order of decision of :mod:`~tdqsim.cics.checks`.
+Two short ways are written flat in the methods: for an enabled non-recoverable queue (``plain``), and for an enabled
+logically recoverable one (``swift``), both in a region without security and hook and without options. All else goes
+through the functions below them, in the order of decision of :mod:`~tdqsim.cics.checks`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ class TdCommands(CommandGroup):
 
         def let_others_run(self) -> None:
             """Give ready tasks their turn: see the task."""
+
+        def handles_condition(self, resp: Resp) -> bool:
+            """Whether an active HANDLE names this very condition: see the task."""
 
     @command(
         "WRITEQ TD",
@@ -88,6 +92,18 @@ class TdCommands(CommandGroup):
                     if self.outside:
                         self.let_others_run()
                     return
+        elif q is not None and q.swift and length is None and sysid is None and from_.__class__ is bytes:
+            try:
+                _check_length(self, from_, None)  # type: ignore[arg-type]
+                _write_logical(self, q, from_)  # type: ignore[arg-type]
+            except Condition as condition:
+                self.respond(condition, "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
+                return
+            q.writes += 1
+            self.eib.last = q.write_ok
+            if self.outside:
+                self.let_others_run()
+            return
         arguments = {"queue": queue, "from_": from_, "length": length, "sysid": sysid}
         self.issue(
             "WRITEQ TD",
@@ -148,6 +164,17 @@ class TdCommands(CommandGroup):
                     if self.outside:
                         self.let_others_run()
                     return data
+        elif q is not None and q.swift and length is None and sysid is None:
+            try:
+                busy = nosuspend or (not nohandle and self.handles_condition(Resp.QBUSY))
+                data = _read_logical(self, q, busy)  # type: ignore[arg-type]
+            except Condition as condition:
+                return self.respond(condition, "READQ TD", queue, nohandle=nohandle, otherwise=b"")
+            q.reads += 1
+            self.eib.last = q.read_ok
+            if self.outside:
+                self.let_others_run()
+            return data
         return self.issue(
             "READQ TD",
             lambda: _readq(self, queue, length, sysid, nosuspend=nosuspend, nohandle=nohandle),  # type: ignore[arg-type]

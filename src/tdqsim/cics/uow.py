@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tdqsim.cics.locks import WRITE_END
 from tdqsim.cics.logical import LogicalWork
 from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
@@ -275,7 +276,7 @@ class UnitOfWork:
             lock.release()
         for lock in locks:
             queue = lock.queue
-            if queue.td_read is not None:
+            if lock.end is WRITE_END and queue.td_read:
                 queue.td_read.wake_all()
             if queue.enablestatus is Cvda.DISABLING:
                 self.region.settle_disable(queue)
