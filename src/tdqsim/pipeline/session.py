@@ -8,6 +8,7 @@ the caller sets wins always.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -156,7 +157,8 @@ def archive_path(java: Java) -> Path:
         spark = version("pyspark")
     except ImportError:
         spark = "none"
-    return cache_folder() / f"spark-{spark}-java-{java.version}-{java.source.lower()}.jsa"
+    home = hashlib.sha256(str(java.home.resolve()).encode()).hexdigest()[:12]
+    return cache_folder() / f"spark-{spark}-java-{java.version}-{home}.jsa"
 
 
 def warm(*, force: bool = False) -> Path:
