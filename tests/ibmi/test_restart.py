@@ -11,7 +11,8 @@ from typing import Self
 
 import pytest
 
-from tdqsim.errors import StoreMissing
+from tdqsim.core.store import Store
+from tdqsim.errors import StoreError, StoreMissing
 from tdqsim.ibmi import System
 from tests.ibmi.conftest import drain, e
 
@@ -77,6 +78,15 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
 def test_there_must_be_a_store(tmp_path):
     with pytest.raises(StoreMissing):
         System("SYS1", tmp_path / "nothing", create=False)
+
+
+def test_the_store_of_something_else_is_left_alone(tmp_path):
+    with Store(tmp_path / "store") as store:
+        store.volatile.create_queue(b"PAYQ").put(b"x")
+    with pytest.raises(StoreError, match="not one of an IBM i system"):
+        reopen(tmp_path / "store")
+    with Store(tmp_path / "store") as store:
+        assert [queue.name for queue in store.volatile.queues()] == [b"PAYQ"]
 
 
 PROGRAM = textwrap.dedent("""

@@ -7,15 +7,20 @@ of FORCE(*YES) queues and of journals are in the durable environment too, those 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from tdqsim.core.store import Environment, Store
+from tdqsim.errors import StoreError
 from tdqsim.ibmi._journal import Journal
 from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject
 from tdqsim.ibmi._queue import Attributes, DataQueue
 
 __all__ = ["Catalogue"]
+
+_KINDS = frozenset({"system", "object", "profile", "profileaut", "autl", "allocation"})
+_QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
 class Catalogue:
@@ -39,6 +44,20 @@ class Catalogue:
         prefix = f"{kind}/".encode()
         for key, value in list(self._durable.meta_items(prefix)):
             yield key[len(prefix) :].decode(), json.loads(value)
+
+    def check_ours(self) -> None:
+        """Refuse a store that something else has been keeping its things in.
+
+        Raises:
+            StoreError: the store belongs to a region, or to nobody we know.
+        """
+        for environment in (self._durable, self._store.volatile):
+            for key, _ in environment.meta_items(b""):
+                if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
+                    raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
+            for stored in environment.queues():
+                if not _QUEUE_NAME.fullmatch(stored.name):
+                    raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
 
     def counters(self) -> dict[str, int]:
         """The numbers to go on with."""

@@ -13,6 +13,7 @@ What a job remembers until it ends
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from tdqsim.core.codepage import CodePage, codepage
@@ -282,16 +283,23 @@ class JobCore:
         Raises:
             ParameterError: it is not text, is longer than ten characters, or holds a character that its CCSID has not.
         """
-        if not isinstance(value, str) or not 0 < len(value) <= NAME_LENGTH:
+        if not isinstance(value, str):
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
-        if not value.isascii() or not value.isprintable():
-            raise ParameterError(f"{what} {value!r}: a name has letters, digits, $ # @ _ . or a special value")
-        return value.upper().rstrip()
+        return _checked_name(value, what)
 
     def qualified(self, value: str, default: str) -> tuple[str, str]:
         """Library and name of ``LIB/NAME`` or ``NAME``."""
         library, slash, name = value.rpartition("/")
         return self.object_name(library, "library") if slash else default, self.object_name(name)
+
+
+@lru_cache(maxsize=4096)
+def _checked_name(value: str, what: str) -> str:
+    if not 0 < len(value) <= NAME_LENGTH:
+        raise ParameterError(f"{what} {value[:40]!r}: a name is text of 1 to {NAME_LENGTH} characters")
+    if not value.isascii() or not value.isprintable():
+        raise ParameterError(f"{what} {value!r}: a name has letters, digits, $ # @ _ . or a special value")
+    return value.upper().rstrip()
 
 
 def object_values(message_id: str, name: str, library: str, object_type: str) -> tuple[str, ...]:

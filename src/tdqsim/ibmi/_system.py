@@ -98,7 +98,12 @@ class System:
         where = None if path is None else Path(path)
         self.store = Store(where, durability=durability, limit_bytes=limit_bytes, create=create)
         self._catalogue = Catalogue(self.store)
-        self._load()
+        try:
+            self._catalogue.check_ours()
+            self._load()
+        except BaseException:
+            self.store.close(clean=False)
+            raise
         self.dispatcher.on_idle.append(self._commit_idle)
 
     def __repr__(self) -> str:
