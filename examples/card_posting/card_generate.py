@@ -14,6 +14,8 @@ from typing import BinaryIO, Final
 
 from card_records import ACCOUNT_LENGTH, CODE_PAGE, TRANSACTION_LENGTH, XREF_LENGTH, encode_zoned
 
+from tdqsim.errors import DatasetError
+
 __all__ = ["generate"]
 
 _MERCHANTS: Final = 500
@@ -39,14 +41,20 @@ def generate(directory: Path, records: int, seed: int, progress: Progress | None
 
     Returns:
         The path of each data set by its DD name.
+
+    Raises:
+        DatasetError: a file cannot be written.
     """
     source = random.Random(f"{seed}/{records}")  # noqa: S311  (repeatable on purpose)
     accounts = min(max(records // _RECORDS_PER_ACCOUNT, _FEWEST_ACCOUNTS), _MOST_ACCOUNTS)
     paths = {name: directory / f"{name}.PS" for name in ("DALYTRAN", "CARDXREF", "ACCTDATA")}
-    cards = _write_cards(paths["CARDXREF"], accounts, source)
-    _write_accounts(paths["ACCTDATA"], accounts, records, source)
-    with paths["DALYTRAN"].open("wb") as file:
-        _write_transactions(file, cards, records, source, progress)
+    try:
+        cards = _write_cards(paths["CARDXREF"], accounts, source)
+        _write_accounts(paths["ACCTDATA"], accounts, records, source)
+        with paths["DALYTRAN"].open("wb") as file:
+            _write_transactions(file, cards, records, source, progress)
+    except OSError as error:
+        raise DatasetError(f"{directory}: the input cannot be generated there: {error.strerror}") from error
     return paths
 
 

@@ -89,6 +89,28 @@ def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
 
 
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())", "schema"]
+    with full.open("wb") as stream:
+        done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (Exit.INPUT, b"tdq: No space left on device\n")
+
+
+def test_closed_and_narrow_streams_are_no_errors() -> None:
+    code = "import sys; from tdqsim._cli.output import emit; from tdqsim._cli.errors import guarded\n"
+    code += "sys.exit(guarded(lambda: emit('caf\\u00e9')))"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    narrow = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert (narrow.returncode, narrow.stdout) == (0, b"caf\\xe9\n")
+    closed = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -c "$1" >&-', "sh", code], capture_output=True, check=False
+    )
+    assert (closed.returncode, closed.stderr) == (0, b"")
+
+
 def test_output_that_nobody_reads_any_more_is_no_error_message() -> None:
     with start(["schema"]) as process:
         assert process.stdout is not None

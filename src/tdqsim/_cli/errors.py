@@ -4,7 +4,7 @@ What the codes mean
     =====  ==========================================================================================
     0      done
     1      the command or the region's work ended in a condition, an abend, or a check that failed
-    2      the command line, a definition, a data set or other input is not right; nothing was changed
+    2      the command line, a definition, a data set or another file is not right, or cannot be used
     3      the store: in use, missing, damaged, full, or written by another version
     4      an error of tdqsim itself
     130    interrupted (Ctrl-C)
@@ -14,11 +14,13 @@ What the codes mean
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
+from pathlib import Path
 
 from tdqsim.errors import (
     ConversionError,
@@ -56,6 +58,7 @@ class CommandFailed(TdqError):
 
 def guarded(call: Callable[[], int | None]) -> int:
     """Run a command; whatever goes wrong becomes one message and an exit code."""
+    _mend_streams()
     try:
         code = call()
         sys.stdout.flush()
@@ -65,8 +68,23 @@ def guarded(call: Callable[[], int | None]) -> int:
         _drop_stdout()
         return Exit.PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  (the one place where everything ends)
-        return _failed(error)
+        code = _failed(error)
+        try:
+            sys.stdout.flush()
+        except OSError:  # it was the output that failed, and it would fail again at the very end
+            _drop_stdout()
+        return code
     return code or 0
+
+
+def _mend_streams() -> None:
+    """Streams that the caller has closed lead nowhere; text that a stream's encoding lacks is shown escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (to the process's end)
+        elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def warn(text: str) -> None:
@@ -96,7 +114,8 @@ def _failed(error: Exception) -> int:
         text = f"{type(error).__name__}: {error}"
         return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
     if isinstance(error, OSError):
-        return _told(code, f"{error.filename}: {error.strerror}" if error.strerror else str(error))
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return _told(code, f"{where}{error.strerror}" if error.strerror else str(error))
     return _told(code, str(error) or type(error).__name__)
 
 
@@ -107,7 +126,7 @@ def _code_of(error: Exception) -> Exit:
         return Exit.INPUT
     if isinstance(error, TdqError):
         return Exit.CONDITION
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError):
         return Exit.INPUT
     return Exit.INTERNAL
 
