@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.abstime import abstime, format_abstime
 from tdqsim.cics.cemt_request import CemtRequest, parse_cemt
-from tdqsim.cics.cemt_screen import cemt_text, expanded_panel, queue_lines, screen
+from tdqsim.cics.cemt_screen import cemt_text, expanded_panel, page_of, queue_lines, screen
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.inquire import TdqueueInfo
 from tdqsim.facts import Cvda, Resp
@@ -85,12 +85,14 @@ def _row_dict(row: CemtRow) -> dict[str, Any]:
     return found
 
 
-def cemt(region: Region, text: str) -> CemtResult:
+def cemt(region: Region, text: str, *, height: int = 0, page: int = 1) -> CemtResult:
     """Do what an operator's request says.
 
     Args:
         region: where.
         text: the request, with or without ``CEMT`` in front.
+        height: lines of queues on a screen; 0 for all on one.
+        page: which screen, from 1.
 
     Returns:
         The queues concerned, and the screen.
@@ -100,10 +102,12 @@ def cemt(region: Region, text: str) -> CemtResult:
     """
     request = parse_cemt(text)
     if request.syntax_only:
-        return CemtResult(request, (), _screen(region, request, [], "NORMAL"))
+        return CemtResult(request, (), _screen(region, request, [], cemt_text("normal")))
     act = {"INQUIRE": _inquired, "SET": _set, "DISCARD": _discarded}[request.verb]
-    rows = tuple(act(region, request, name) for name in list(_matching(region, request)))
-    return CemtResult(request, rows, _screen(region, request, list(rows), _response(rows)))
+    found = [act(region, request, name) for name in list(_matching(region, request))]
+    rows = tuple(row for row in found if row is not None)
+    lines = page_of(_body(rows, console=request.console), height, page)
+    return CemtResult(request, rows, _screen(region, request, lines, _response(rows)))
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -141,12 +145,12 @@ def _outcome(condition: Condition) -> str:
     return cemt_text(word) if word else f"{condition.name} RESP2({condition.resp2})"
 
 
-def _inquired(region: Region, request: CemtRequest, name: str) -> CemtRow:
+def _inquired(region: Region, request: CemtRequest, name: str) -> CemtRow | None:
     try:
         info = region.inquire_tdqueue(name)
     except Condition as condition:
         return CemtRow(name, None, _outcome(condition), condition)
-    return CemtRow(name, info, "") if _fits(info, request) else CemtRow(name, None, "")
+    return CemtRow(name, info, "") if _fits(info, request) else None
 
 
 def _after(region: Region, name: str, condition: Condition | None) -> CemtRow:
@@ -183,7 +187,7 @@ def _response(rows: tuple[CemtRow, ...]) -> str:
     return cemt_text("normal") if not errors else f"{errors} ERROR{'S' if errors > 1 else ''}"
 
 
-def _body(rows: list[CemtRow], *, console: bool) -> list[str]:
+def _body(rows: tuple[CemtRow, ...], *, console: bool) -> list[str]:
     if len(rows) == 1 and rows[0].values is not None and not console and not rows[0].outcome:
         return expanded_panel({"TDQUEUE": rows[0].name.ljust(4)} | rows[0].values.as_dict())
     lines: list[str] = []
@@ -195,7 +199,6 @@ def _body(rows: list[CemtRow], *, console: bool) -> list[str]:
     return lines
 
 
-def _screen(region: Region, request: CemtRequest, rows: list[CemtRow], response: str) -> str:
+def _screen(region: Region, request: CemtRequest, body: list[str], response: str) -> str:
     now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep=".", timesep=".")
-    body = _body([row for row in rows if row.values is not None or row.outcome], console=request.console)
     return screen(request.text.upper(), body, response, (region.sysid, region.applid), (now.time, now.mmddyy))

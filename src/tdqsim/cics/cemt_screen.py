@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from tdqsim.cics.abstime import format_abstime
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, table
 
-__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "queue_lines", "screen"]
+__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "page_of", "queue_lines", "screen"]
 
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3
@@ -100,6 +100,24 @@ def expanded_panel(values: Mapping[str, Any]) -> list[str]:
         shown = _panel_value(option, value)
         lines.append(f"  {option.capitalize()}({f' {shown} ' if option in _SETTABLE else shown})")
     return lines
+
+
+def page_of(lines: Sequence[str], height: int, page: int) -> list[str]:
+    """One page of the body; ``+`` in column 1 of its last line says that there is more below.
+
+    Args:
+        lines: the whole body.
+        height: lines on a page; 0 for all on one.
+        page: which one, from 1; past the last one it is the last.
+    """
+    if not height or len(lines) <= height:
+        return list(lines)
+    last = (len(lines) - 1) // height
+    first = min(max(page, 1) - 1, last) * height
+    shown = list(lines[first : first + height])
+    if first + height < len(lines):
+        shown[-1] = f"+{shown[-1][1:]}"
+    return shown
 
 
 def screen(command: str, body: Sequence[str], response: str, identity: tuple[str, str], when: tuple[str, str]) -> str:

@@ -14,7 +14,7 @@ class Info:
     """What one INQUIRE returned: ``info.numitems``, ``info["NUMITEMS"]``, ``info.as_dict()``.
 
     It holds the options that were asked for, and is empty after an exception that was not raised (NOHANDLE, IGNORE):
-    receivers then stay as they were.
+    receivers then stay as they were. An empty one is false.
     """
 
     __slots__ = ("_values",)

@@ -54,6 +54,15 @@ def test_the_screen_of_all_queues(tmp_path):
         ]
 
 
+@pytest.mark.rule("CEMT-MORE-BELOW")
+def test_a_page_says_that_there_is_more_below(reg):
+    pages = [cemt(reg, "I TD", height=3, page=page).text.splitlines()[2:-2] for page in (1, 2, 3, 9)]
+    assert [len(lines) for lines in pages] == [3, 3, 1, 1]
+    assert [lines[-1][0] for lines in pages] == ["+", "+", " ", " "]
+    assert pages[0][-1] == "+                            Mod Out Dat(001) Ddn(COUT    )"
+    assert cemt(reg, "I TD", height=7).text == cemt(reg, "I TD").text
+
+
 @pytest.mark.rule("CEMT-NOT-APPLICABLE")
 def test_what_does_not_apply_is_not_shown(reg):
     reg.set_tdqueue("CCSO", openstatus="CLOSED")
@@ -87,6 +96,8 @@ def test_one_queue_is_shown_as_a_panel(reg):
         ("I TD TRI(5)", ["MYQ1"]),
         ("I TD(C*) DD(CEEMSG)", ["CESE"]),
         ("I TD DI", []),
+        ("I TD(MYQ1) IND", []),
+        ("I TD(MYQ1 CADL) IND", ["CADL"]),
     ],
 )
 def test_which_queues_are_meant(reg, text, names):

@@ -5,7 +5,7 @@ import pytest
 from tdqsim.cics import Condition
 from tdqsim.cics.security import Access, AccessList
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, table
 from tests.cics.spi.helpers import condition, region
 from tests.rules import expect_rule
 
@@ -307,3 +307,42 @@ def test_requests_on_an_alias_are_checked_on_the_final_target():
         expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "PHYQ", b"x")
     with region(security=AccessList(queues={"CICSUSER": {"ALIA": Access.ALTER}})) as reg:
         expect_rule("API-NOTAUTH-FINAL-TARGET", reg.writeq_td, "ALIA", b"x")
+
+
+# -- the table of options and types ----------------------------------------------------------------------------------------
+
+VALUES = {
+    "ATIFACILITY": "TERMINAL",
+    "ATITERMID": "T002",
+    "ATITRANID": "PAY2",
+    "ATIUSERID": "BOB",
+    "ENABLESTATUS": "ENABLED",
+    "OPENSTATUS": "CLOSED",
+    "TRIGGERLEVEL": 3,
+}
+OF_TYPE = {"INTRA": "PAYQ", "EXTRA": "EXTO", "INDIRECT": "ALIA", "REMOTE": "REMQ"}
+
+
+def expected(option, queue_type, *, disabled):
+    """What the table says: which types take the option, and which options need a disabled queue."""
+    row = next(row for row in table("set_tdqueue") if row["name"] == option)
+    if queue_type not in row["types"].split():
+        return Resp.INVREQ
+    return Resp.INVREQ if row["disabled"] == "yes" and not disabled else Resp.NORMAL
+
+
+@pytest.mark.rule("SET-TABLE")
+@pytest.mark.parametrize("queue_type", OF_TYPE)
+def test_every_option_on_every_type_enabled_and_disabled(reg, queue_type):
+    name = OF_TYPE[queue_type]
+    for option, value in VALUES.items():
+        met = condition(reg.set_tdqueue, name, **{option.lower(): value})[0]
+        assert met is expected(option, queue_type, disabled=False), option
+    if queue_type == "INDIRECT":
+        return
+    for option, value in VALUES.items():
+        reg.set_tdqueue(name, enablestatus="DISABLED")
+        if queue_type == "INTRA":
+            reg.set_tdqueue(name, atifacility="NOTERMINAL")
+        met = condition(reg.set_tdqueue, name, **{option.lower(): value})[0]
+        assert met is expected(option, queue_type, disabled=True), option
