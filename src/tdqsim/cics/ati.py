@@ -127,7 +127,7 @@ class Ati:
         """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`."""
         if queue.stored.count < queue.fire_at:
             return False
-        if (message := self._why_not(queue)) is not None:
+        if (message := self.why_no_cycle(queue)) is not None:
             self._report_once(queue, *message)
             return False
         queue.failed_start = False
@@ -139,7 +139,7 @@ class Ati:
             self._region.store.durable.put_meta(latch_key(queue), b"")
         return True
 
-    def _why_not(self, queue: IntraQueue) -> tuple[str, str] | None:
+    def why_no_cycle(self, queue: IntraQueue) -> tuple[str, str] | None:
         """The message and reason that keep the start from being made; None when nothing does."""
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:

@@ -5,8 +5,8 @@ The order of decision for READQ, WRITEQ and DELETEQ TD is a choice (the manuals 
 1. the name is known, after aliases are followed to their end (QIDERR: unknown name, missing target, ring);
 2. a remote queue is shipped (DISABLED when the local entry is disabled: that only governs shipping);
 3. security, on the final target's name (NOTAUTH);
-4. ENABLESTATUS: ENABLED goes on; DISABLED is refused; DISABLING goes on only for a unit of work that already owns an end
-   of the queue, since a disable waits for its users and lets nobody new in;
+4. ENABLESTATUS: ENABLED goes on; DISABLED is refused; DISABLING goes on only for a unit of work that already owns an
+   end of the queue, since a disable waits for its users and lets nobody new in;
 5. type and direction (INVREQ), then open (NOTOPEN): the table below;
 6. length (LENGERR), 7. locks (LOCKED, waiting, QBUSY), 8. space or emptiness (NOSPACE, QZERO): in the commands.
 

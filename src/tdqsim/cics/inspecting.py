@@ -86,7 +86,8 @@ class RegionLog:
         if self._structured is None:
             import structlog  # noqa: PLC0415  (see the class)
 
-            processors: list[Any] = [structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(key_order=["event"])]
+            renderer = structlog.processors.KeyValueRenderer(key_order=["event"])
+            processors: list[Any] = [structlog.stdlib.filter_by_level, renderer]
             self._structured = structlog.wrap_logger(
                 self._log,
                 processors=processors,

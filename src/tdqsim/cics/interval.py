@@ -38,7 +38,9 @@ class StartRequest:
 
     __slots__ = ("data", "region", "reqid", "termid", "timer", "transid", "userid")
 
-    def __init__(self, region: Region, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str) -> None:
+    def __init__(
+        self, region: Region, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
+    ) -> None:
         self.region = region
         self.transid = transid
         self.data = data
@@ -147,9 +149,7 @@ class IntervalCommands(CommandGroup):
             delay = interval_ns(interval, hours, minutes, seconds)
             name = reqid or region.next_reqid()
             self.eib.eibreqid = name
-            request = StartRequest(
-                region, transid, data=from_, userid=userid or self.userid, termid=termid, reqid=name
-            )
+            request = StartRequest(region, transid, data=from_, userid=userid or self.userid, termid=termid, reqid=name)
             region.start_requests[name] = request
             deadline = region.clock.time_ns() + delay
             if protect:

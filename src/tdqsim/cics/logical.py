@@ -172,7 +172,7 @@ class LogicalWork:
             self.hold_room()
 
     def hold_room(self) -> None:
-        """Hold the room that the written records will need, as far as there is any: if not, their commit will say so."""
+        """Hold the room that the written records will need, as far as there is any; without it the commit says so."""
         for _, data in self.written:
             try:
                 self._durable.reserve(len(data))

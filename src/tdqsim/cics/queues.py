@@ -119,9 +119,9 @@ class TdQueue:
         "read_ok",
         "reads",
         "signature",
+        "swift",
         "trace",
         "write_ok",
-        "swift",
         "writes",
     )
 

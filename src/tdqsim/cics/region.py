@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from tdqsim import definitions as defs
 from tdqsim.cics import indoubt, inspecting, restart
@@ -36,6 +36,9 @@ from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Durability, Store, StoredQueue
 from tdqsim.facts import REGION_DEFAULTS, table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.explain import Explanation
 
 __all__ = ["Hook", "Recorder", "Region", "StartType"]
 
@@ -319,6 +322,22 @@ class Region(RegionTasks):
         """Every queue as it is now, by name."""
         self._check_open("snapshot")
         return {name: inspecting.snapshot(queue, records=records) for name, queue in self.tdqueues.items()}
+
+    def explain(
+        self, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
+    ) -> Explanation:
+        """Say why a queue is as it is, and what each request would meet now: ``print(region.explain("PAYQ"))``.
+
+        Args:
+            name: the queue, or an alias.
+            task: whose requests to foresee; a new task of the default user when not given.
+            size: bytes of the record of the WRITEQ that is foreseen.
+            record: tell what happened to records that hold these bytes; a history must be attached.
+        """
+        from tdqsim.cics.explain import explain  # noqa: PLC0415  (only who asks needs it)
+
+        self._check_open("explain")
+        return explain(self, name, task=task, size=size, record=record)
 
     # -- the end --------------------------------------------------------------------------------------------------
 

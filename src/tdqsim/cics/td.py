@@ -206,7 +206,7 @@ class TdCommands(CommandGroup):
         )
 
 
-# -- names ----------------------------------------------------------------------------------------------------------------
+# -- names ----------------------------------------------------------------------------------------------------------
 
 
 def _shown(queue: object) -> str:
@@ -240,7 +240,7 @@ def _count_alias(task: Task, name: str) -> None:
     task.alias = task.region.tdqueues[name]
 
 
-# -- WRITEQ ---------------------------------------------------------------------------------------------------------------
+# -- WRITEQ ---------------------------------------------------------------------------------------------------------
 
 
 def _writeq(task: Task, queue: object, from_: object, length: int | None, sysid: str | None) -> None:
@@ -343,7 +343,7 @@ _WRITERS: dict[str, Callable[[Task, IntraQueue, bytes], None]] = {
 }
 
 
-# -- READQ ----------------------------------------------------------------------------------------------------------------
+# -- READQ ----------------------------------------------------------------------------------------------------------
 
 
 def _readq(
@@ -427,20 +427,13 @@ def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # 
 
 
 def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
-    read_end, write_end = queue.read_end, queue.write_end
+    read_end = queue.read_end
     assert read_end is not None, queue
-    assert write_end is not None, queue
-    assert queue.td_read is not None, queue
     taken = read_end.owner is None
     _lock(task, read_end, nosuspend=nosuspend)
     uow = task.uow
-    work = uow.on(queue)
     try:
-        record = _logical_attempt(work, write_end)
-        if record is WAIT:
-            if nosuspend:
-                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {write_end.holder()}")
-            record = task.wait(lambda: _logical_attempt(work, write_end), queue.td_read, "TD_READ", queue.name)
+        record = _next_logical(task, uow.on(queue), nosuspend=nosuspend)
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     except Condition as condition:
@@ -450,7 +443,22 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     if record is None:
         uow.qzero[queue] = None
         raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
-    return record  # type: ignore[no-any-return]
+    return record
+
+
+def _next_logical(task: Task, work: LogicalWork, *, nosuspend: bool) -> bytes | None:
+    """The next record, waited for if need be; None at QZERO."""
+    queue = work.queue
+    write_end, td_read = queue.write_end, queue.td_read
+    assert write_end is not None, queue
+    assert td_read is not None, queue
+    end = write_end
+    record = _logical_attempt(work, end)
+    if record is not WAIT:
+        return record  # type: ignore[no-any-return]
+    if nosuspend:
+        raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")
+    return task.wait(lambda: _logical_attempt(work, end), td_read, "TD_READ", queue.name)  # type: ignore[no-any-return]
 
 
 def _logical_attempt(work: LogicalWork, write_end: Lock) -> Any:
@@ -478,7 +486,7 @@ def _qzero(task: Task, queue: IntraQueue) -> Condition:
     return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
 
 
-# -- DELETEQ --------------------------------------------------------------------------------------------------------------
+# -- DELETEQ --------------------------------------------------------------------------------------------------------
 
 
 def _deleteq(task: Task, queue: object, sysid: str | None) -> None:
@@ -516,7 +524,7 @@ def _clear(task: Task, queue: IntraQueue) -> None:
     region.ati.emptied(queue)
 
 
-# -- locks ----------------------------------------------------------------------------------------------------------------
+# -- locks ----------------------------------------------------------------------------------------------------------
 
 
 def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:

@@ -86,9 +86,9 @@ class UnitOfWork:
     """
 
     __slots__ = (
-        "action", "at_end", "at_harden", "coordinator", "decision", "ended", "id", "link", "locks", "participants", "physical", "qzero",
-        "region", "since_ns", "state", "task", "taskid", "termid", "transid", "userid", "wait", "waitcause",
-        "waitstate", "waittime", "work",
+        "action", "at_end", "at_harden", "coordinator", "decision", "ended", "id", "link", "locks", "participants",
+        "physical", "qzero", "region", "since_ns", "state", "task", "taskid", "termid", "transid", "userid", "wait",
+        "waitcause", "waitstate", "waittime", "work",
     )  # fmt: skip
 
     def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:

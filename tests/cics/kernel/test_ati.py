@@ -40,7 +40,9 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     @region.transaction("PAYP")
     def payp(task: Task) -> None:
         eib = task.eib
-        facts.append((task.startcode, task.assign("QNAME", "USERID"), eib.eibtrnid, eib.eibtrmid, eib.eibcalen, eib.eibaid))
+        facts.append(
+            (task.startcode, task.assign("QNAME", "USERID"), eib.eibtrnid, eib.eibtrmid, eib.eibcalen, eib.eibaid)
+        )
         expect_rule("TASK-ASSIGN-FACILITY", task.assign, "FACILITY")
         expect_rule("IC-RETRIEVE-ENDDATA", task.retrieve)
         drain("TRGQ", seen)(task)
@@ -131,7 +133,7 @@ def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
     starts, program = counting(lambda task: task.delay(seconds=10))
     region.register("PAYP", program)
     fill(region, "TRGQ", b"1", b"2", b"3")
-    with pytest.raises(ZeroDivisionError), region.task() as operator:
+    with pytest.raises(ZeroDivisionError), region.task() as operator:  # noqa: PT012  (the block is a task)
         drain("TRGQ")(operator)
         raise ZeroDivisionError
     fill(region, "TRGQ", b"4")
@@ -270,7 +272,10 @@ def test_queues_that_start_nothing(make_region: Make) -> None:
 
 @pytest.mark.rule("ATI-UNKNOWN-TRANSACTION")
 def test_an_initiation_that_fails_is_tried_by_every_later_write(make_region: Make) -> None:
-    region = make_region(define_tdqueue(name="TRGQ", type="INTRA", transid="PAYP", triggerlevel=2, atifacility="FILE"), supplied_queues=True)
+    region = make_region(
+        define_tdqueue(name="TRGQ", type="INTRA", transid="PAYP", triggerlevel=2, atifacility="FILE"),
+        supplied_queues=True,
+    )
     fill(region, "TRGQ", b"1", b"2", b"3")
     lines = [record.decode("cp037") for record in region.peek("CSMT")]
     assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in lines) == 1
@@ -332,7 +337,9 @@ def test_a_scheduled_task_meets_disabled(make_region: Make) -> None:
 
 
 def test_an_alias_and_a_message_trigger_too(make_region: Make) -> None:
-    region = make_region(*trigger("CSMT", triggerlevel=1), define_tdqueue(name="ALIA", type="INDIRECT", indirectname="CSMT"))
+    region = make_region(
+        *trigger("CSMT", triggerlevel=1), define_tdqueue(name="ALIA", type="INDIRECT", indirectname="CSMT")
+    )
     seen: list[bytes] = []
     region.register("PAYP", drain("CSMT", seen))
     region.writeq_td("ALIA", b"x")

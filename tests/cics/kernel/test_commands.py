@@ -72,7 +72,9 @@ def test_a_long_enough_area(region: Region) -> None:
 
 @pytest.mark.rule("TD-WRITEQ-LENGERR")
 @pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
-@pytest.mark.parametrize(("record", "length"), [(b"", None), (b"abc", 0), (b"abc", -1), (b"x" * 4065, None), (b"a", 40000)])
+@pytest.mark.parametrize(
+    ("record", "length"), [(b"", None), (b"abc", 0), (b"abc", -1), (b"x" * 4065, None), (b"a", 40000)]
+)
 def test_lengths_that_cannot_be_written(region: Region, queue: str, record: bytes, length: int | None) -> None:
     expect_rule("TD-WRITEQ-LENGERR", region.writeq_td, queue, record, length)
     assert region.peek(queue) == []
@@ -215,7 +217,7 @@ def test_the_state_table_of_data_sets(make_region: Callable[..., Region], tmp_pa
 def test_what_is_declared(name: str) -> None:
     declared = COMMANDS[name]
     documented = declared.function.__doc__ or ""
-    assert all(resp.name in documented or resp in (Resp.ERROR,) for resp in declared.conditions)
+    assert all(resp.name in documented or resp is Resp.ERROR for resp in declared.conditions)
     assert declared.option("QUEUE") is not None
     assert declared.option("SYSID") is not None
     assert declared.option("NOHANDLE") is not None

@@ -151,7 +151,9 @@ def test_locks_last_until_the_unit_of_work_ends(region: Region, end: str) -> Non
 
 
 @pytest.mark.rule("LOCK-TD-READ-WAITS", "LOCK-TD-READ-REEVALUATES")
-@pytest.mark.parametrize(("commits", "again", "expected"), [(True, False, b"theirs"), (False, False, "QZERO"), (False, True, b"later")])
+@pytest.mark.parametrize(
+    ("commits", "again", "expected"), [(True, False, b"theirs"), (False, False, "QZERO"), (False, True, b"later")]
+)
 def test_a_reader_waits_past_the_committed_records(region: Region, commits: bool, again: bool, expected: Any) -> None:
     fill(region, "LOGQ", b"committed")
     with region.task() as writer:

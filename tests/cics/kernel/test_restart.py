@@ -99,7 +99,9 @@ def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Pat
         ([], [b"1", b"2", b"3"]),
     ],
 )
-def test_the_last_read_of_a_physical_queue(make_region: Make, tmp_path: Path, script: list[str], expected: list[bytes]) -> None:
+def test_the_last_read_of_a_physical_queue(
+    make_region: Make, tmp_path: Path, script: list[str], expected: list[bytes]
+) -> None:
     """Given back when the region fails before the unit of work ends, and only then."""
     first = make_region(store=tmp_path / "store")
     fill(first, "PHYQ", b"1", b"2", b"3")
@@ -136,8 +138,15 @@ def test_the_last_reads_of_several_units_of_work(make_region: Make, tmp_path: Pa
 @pytest.mark.parametrize("clean", [True, False])
 def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, clean: bool) -> None:
     store = tmp_path / "store"
-    first = make_region(*trigger(atifacility="FILE"), define_tdqueue(name="OLDQ", type="INTRA", description="it's"), store=store)
-    first.install([define_tdqueue(name="NEWQ", type="INTRA", recovstatus="LOGICAL"), define_transaction(name="NEWT", dtimout="130")])
+    first = make_region(
+        *trigger(atifacility="FILE"), define_tdqueue(name="OLDQ", type="INTRA", description="it's"), store=store
+    )
+    first.install(
+        [
+            define_tdqueue(name="NEWQ", type="INTRA", recovstatus="LOGICAL"),
+            define_transaction(name="NEWT", dtimout="130"),
+        ]
+    )
     first.set_tdqueue("TRGQ", triggerlevel=7)
     for name in ("OLDQ", "NEWQ"):
         first.set_tdqueue(name, enablestatus="DISABLED")
@@ -200,7 +209,9 @@ def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, r
 @pytest.mark.rule("RESTART-INDOUBT")
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_prepared_unit_of_work_survives_with_its_locks(make_region: Make, tmp_path: Path, commit: bool, clean: bool) -> None:
+def test_a_prepared_unit_of_work_survives_with_its_locks(
+    make_region: Make, tmp_path: Path, commit: bool, clean: bool
+) -> None:
     store = tmp_path / "store"
     first = make_region(store=store)
     fill(first, "LOGQ", b"1", b"2", b"3")
@@ -285,7 +296,7 @@ def test_backed_out_writes_give_their_room_back(make_region: Make) -> None:
 def test_a_full_disk_is_nospace_and_loses_nothing(make_region: Make, queue: str) -> None:
     region = make_region(limit_bytes=8 * 1024 * 1024)
     written = 0
-    with pytest.raises(Condition, match="NOSPACE"):
+    with pytest.raises(Condition, match="NOSPACE"):  # noqa: PT012  (the last of many)
         while True:
             region.writeq_td(queue, b"%06d" % written + b"x" * 2000)
             written += 1

@@ -98,7 +98,7 @@ def test_pop_handle_needs_a_push(region: Region) -> None:
 @pytest.mark.rule("TASK-HANDLE-SIXTEEN")
 def test_bad_handles_are_refused(region: Region) -> None:
     with region.task() as task:
-        many = {name: None for name in list(Resp.__members__)[:17]}
+        many = dict.fromkeys(list(Resp.__members__)[:17])
         expect_rule("TASK-HANDLE-SIXTEEN", task.handle_condition, **many)
         expect_rule("TASK-HANDLE-SIXTEEN", task.ignore_condition, *many)
         with pytest.raises(TdqError, match="is no condition"):
@@ -215,7 +215,7 @@ def test_a_block_is_a_task(region: Region) -> None:
         assert region.peek("LOGQ") == []
         task.return_()
     assert region.peek("LOGQ") == [b"kept"]
-    with pytest.raises(ZeroDivisionError), region.task() as task:
+    with pytest.raises(ZeroDivisionError), region.task() as task:  # noqa: PT012  (the block is a task)
         task.writeq_td("LOGQ", b"undone")
         raise ZeroDivisionError
     assert region.peek("LOGQ") == [b"kept"]
@@ -454,7 +454,7 @@ def test_close_ends_suspended_tasks_in_order(make_region: Callable[..., Region])
     assert ended == ["one", "two"]
     assert all(isinstance(handle.exception, RegionClosed) for handle in handles)
     assert region.close() == ()
-    for call in (lambda: region.readq_td("NOQ"), lambda: region.task(), lambda: region.start("X"), lambda: region.peek("NOQ")):
+    for call in (lambda: region.readq_td("NOQ"), region.task, lambda: region.start("X"), lambda: region.peek("NOQ")):
         with pytest.raises(RegionClosed):
             call()
     assert rule("REGION-CLOSE").command == "shutdown"
@@ -474,7 +474,9 @@ def test_no_greenlet_is_left_behind(make_region: Callable[..., Region]) -> None:
 
     def alive() -> int:
         gc.collect()
-        return sum(isinstance(each, greenlet) and not each.dead and each.parent is not None for each in gc.get_objects())
+        return sum(
+            isinstance(each, greenlet) and not each.dead and each.parent is not None for each in gc.get_objects()
+        )
 
     before = alive()
     for _ in range(3):
