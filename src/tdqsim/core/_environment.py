@@ -41,6 +41,15 @@ class Environment:
         self._pen.fault = value
 
     @property
+    def limit_bytes(self) -> int | None:
+        """A ceiling for the file; None for none. What is reserved already can be written all the same."""
+        return self._pen.space.limit_bytes
+
+    @limit_bytes.setter
+    def limit_bytes(self, value: int | None) -> None:
+        self._pen.space.limit_bytes = value
+
+    @property
     def dirty(self) -> bool:
         """Whether anything has changed since the last commit."""
         return self._pen.dirty

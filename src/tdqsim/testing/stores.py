@@ -1,0 +1,72 @@
+"""Temporary stores that are used again: to make two files and remove them costs more than most tests.
+
+A region empties its store when it starts cold, so what one test leaves is never seen by the next. A store in which a
+fault was planned, or that has grown, is thrown away instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+from tdqsim.core.store import Durability, Store
+
+__all__ = ["RecycledStores"]
+
+_KEPT: Final = 8
+_LARGEST: Final = 16 * 2**20
+
+
+class _Recycled(Store):
+    """A temporary store that goes back to its owner when its region closes."""
+
+    def __init__(self, owner: RecycledStores, durability: Durability) -> None:
+        super().__init__(durability=durability)
+        self._owner = owner
+
+    def close(self, *, clean: bool = True) -> None:
+        """Give it back, or close it when it cannot be used again."""
+        if self._closed or not self._owner.give_back(self):
+            super().close(clean=clean)
+
+    def remove(self) -> None:
+        """Close it in any case."""
+        super().close(clean=False)
+
+
+class RecycledStores:
+    """Hands out temporary stores, for one thread of one process. Use it in a ``with`` statement, or close it."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Recycled] = []
+        self._closed = False
+
+    def take(self, durability: Durability = "process") -> Store:
+        """An empty temporary store; ``close()`` gives it back."""
+        if durability != "process" or not self._idle:
+            return _Recycled(self, durability)
+        store = self._idle.pop()
+        store.clear()
+        return store
+
+    def give_back(self, store: _Recycled) -> bool:
+        """Keep a store for the next user; False when it is not fit for that."""
+        used = (store.durable, store.volatile)
+        if self._closed or len(self._idle) >= _KEPT or any(half.fault is not None for half in used):
+            return False
+        if any(half.statistics()["reserved_bytes"] > _LARGEST for half in used):
+            return False
+        store.durable.abort()
+        self._idle.append(store)
+        return True
+
+    def close(self) -> None:
+        """Remove all that are here; those that are out are removed by their users."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

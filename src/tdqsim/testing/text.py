@@ -1,0 +1,52 @@
+"""Bytes for people: as text where the code page makes sense of them, and in hexadecimal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.errors import ConversionError
+
+__all__ = ["hex_lines", "show_record", "text_of"]
+
+_LONGEST: Final = 60
+_ROW: Final = 16
+_NO_CHARACTER: Final = "."
+
+
+def text_of(record: bytes, page: CodePage | None = None) -> str:
+    """The record as text, a point for every byte that is no printable character. ASCII, or else the code page.
+
+    A record is taken for ASCII when all of it is; programs under test often write such.
+    """
+    if page is None or (record.isascii() and record.decode("ascii").isprintable()):
+        return "".join(chr(byte) if 32 <= byte < 127 else _NO_CHARACTER for byte in record)
+    return "".join(_character(page, bytes((byte,))) for byte in record)
+
+
+def _character(page: CodePage, byte: bytes) -> str:
+    try:
+        text = page.decode(byte)
+    except ConversionError:
+        return _NO_CHARACTER
+    return text if len(text) == 1 and text.isprintable() else _NO_CHARACTER
+
+
+def show_record(record: bytes, page: CodePage | None = None) -> str:
+    """A record on one line: as text when it is text, else text and hexadecimal; long ones are cut off."""
+    shown = record[:_LONGEST]
+    text = text_of(shown, page)
+    more = f"... ({len(record)} bytes)" if len(record) > _LONGEST else ""
+    if _NO_CHARACTER not in text or (record.isascii() and record.decode("ascii").isprintable()):
+        return f"'{text}{more}'"
+    return f"'{text}' X'{shown[:_ROW].hex().upper()}{'...' if len(shown) > _ROW else ''}'{more}"
+
+
+def hex_lines(record: bytes, page: CodePage | None = None) -> list[str]:
+    """A record as a dump: offset, hexadecimal, text; 16 bytes a line."""
+    lines = []
+    for start in range(0, len(record), _ROW):
+        row = record[start : start + _ROW]
+        words = " ".join(row[at : at + 4].hex().upper() for at in range(0, len(row), 4))
+        lines.append(f"{start:04X}  {words:<35}  {text_of(row, page)}")
+    return lines or ["(no bytes)"]
