@@ -1,7 +1,8 @@
 """``tdq dtaq``: IBM i data queues from the command line.
 
-Each command opens the system in a store, does one thing in a job, and closes it. Queues are named ``LIB/NAME``, or
-``NAME`` to be found in the library list.
+Each command opens the system in a store, does one thing in a job, and closes it; list, describe, peek and dump also
+look at a store that another process is using, and show its last commit. Queues are named ``LIB/NAME``, or ``NAME`` to
+be found in the library list.
 """
 
 from __future__ import annotations
@@ -40,13 +41,16 @@ _USER = "QSECOFR"
 
 
 @contextmanager
-def _job(store: Path | None, user: str, ccsid: int = 37, *, create: bool = False) -> Iterator[Job]:
+def _job(
+    store: Path | None, user: str, ccsid: int = 37, *, create: bool = False, looking: bool = False
+) -> Iterator[Job]:
     from tdqsim.ibmi import System  # noqa: PLC0415  (only what the command needs)
 
     if store is None:
         raise InputError("this command needs a store to work on: --store DIR")
-    with System("TDQSYS", store, create=create) as system, system.job("TDQ", user=user, ccsid=ccsid) as job:
-        yield job
+    with System("TDQSYS", store, create=create, readonly=looking) as system:  # noqa: SIM117
+        with system.job("TDQ", user=user, ccsid=ccsid) as job:
+            yield job
 
 
 def _split(queue: str) -> tuple[str, str]:
@@ -98,7 +102,7 @@ def list_queues(
     as_json: JsonOption = False,
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
-    with _job(store, user) as job:
+    with _job(store, user, looking=True) as job:
         rows = job.qsys2.data_queue_info(library.upper())
     if as_json:
         emit_json([row._asdict() for row in rows])
@@ -122,7 +126,7 @@ def describe(
     """Describe a data queue: the fields of RDQD0100, and of RDQD0200 for a DDM queue (QMHQRDQD)."""
     from tdqsim.ibmi import layout  # noqa: PLC0415
 
-    with _job(store, user) as job:
+    with _job(store, user, looking=True) as job:
         records: list[tuple[str, Any]] = [("RDQD0100", job.qmhqrdqd(*_split(queue)))]
         if records[0][1].type_of_data_queue == layout("RDQD0100")["type_of_data_queue"].ddm:
             records.append(("RDQD0200", job.qmhqrdqd(*_split(queue), "RDQD0200")))
@@ -207,7 +211,7 @@ def peek(
 ) -> None:
     """Show entries in the queue's order, removing none: the rows of DATA_QUEUE_ENTRIES."""
     name, library = _split(queue)
-    with _job(store, user, ccsid) as job:
+    with _job(store, user, ccsid, looking=True) as job:
         wanted = _key(job, key, as_hex=as_hex)
         selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order.upper())
         rows = job.qsys2.data_queue_entries(name, library, *selection, limit=limit)
@@ -271,6 +275,6 @@ def dump(queue: QueueArgument, store: StoreOption = None, ccsid: CcsidOption = 3
     """Write every entry as a JSON line, removing none; seed reads them back."""
     from tdqsim.ibmi import dump_entries  # noqa: PLC0415
 
-    with _job(store, user, ccsid) as job:
+    with _job(store, user, ccsid, looking=True) as job:
         for line in dump_entries(job, *_split(queue)):
             emit_json(line, indent=None)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tdqsim.cli import main
+from tdqsim.ibmi import System
 
 DEFINITIONS = """
 dtaq:
@@ -110,3 +113,33 @@ def test_a_bad_seed_names_its_line(tdq, tmp_path, line):
     (tmp_path / "seed.jsonl").write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     assert "seed.jsonl:2:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "seed.jsonl"), code=1)
     assert tdq("receive", "APPLIB/WORK") == ""  # nothing of it was sent
+
+
+def test_a_store_in_use_can_be_looked_at(tmp_path):
+    with System("BUSY", tmp_path / "store") as system, system.job(user="QSECOFR") as job:
+        job.crtdtaq(dtaq="QGPL/FORCED", maxlen=20, force="*YES")
+        job.crtdtaq(dtaq="QGPL/LOOSE", maxlen=20)
+        job.qsnddtaq("FORCED", "QGPL", b"\xc1")
+
+        def tdq(*arguments):
+            command = [
+                sys.executable,
+                "-c",
+                "import sys; from tdqsim.cli import main; sys.exit(main())",
+                "dtaq",
+                *arguments,
+            ]
+            return subprocess.run(
+                [*command, "--store", str(tmp_path / "store")], capture_output=True, text=True, check=False
+            )
+
+        listed = tdq("list", "--json")
+        assert [(row["data_queue_name"], row["current_messages"]) for row in json.loads(listed.stdout)] == [
+            ("FORCED", 1),
+            ("LOOSE", 0),
+        ]
+        assert json.loads(tdq("dump", "QGPL/FORCED").stdout)["text"] == "A"
+        refused = tdq("receive", "QGPL/FORCED")
+        assert refused.returncode == 3
+        assert "in use by process" in refused.stderr
+        assert job.qrcvdtaq("FORCED", "QGPL").data == b"\xc1"

@@ -129,8 +129,6 @@ def provoke(api, calls, scene):
             "CPF3C24": lambda: calls.qmhrqdqd(length=7),
             "CPF3C90": lambda: calls.qmhrqdqd(receiver=bytes(120)),
             "CPF9516": lambda: calls.qmhrqdqd(form="RDQD0200"),
-            # on a real machine an object in use elsewhere; here the lock of the operation is CPF9503, so a fault
-            "CPF9803": lambda: (plan(scene, "CPF9803", api), calls.qmhrqdqd()),
         }
     if api == "QMHRDQM":
         return found | {

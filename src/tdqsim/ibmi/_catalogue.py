@@ -24,14 +24,23 @@ _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
 class Catalogue:
-    """The records of one store."""
+    """The records of one store.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        store: the store.
+        readonly: nothing is kept; a queue whose entries the writing process has not committed yet looks empty.
+    """
+
+    def __init__(self, store: Store, *, readonly: bool = False) -> None:
         self._store = store
         self._durable = store.durable
+        self._readonly = readonly
+        self._scratch: Store | None = None
 
     def save(self, kind: str, name: str, record: dict[str, Any]) -> None:
         """Keep one record, committed."""
+        if self._readonly:
+            return
         self._durable.put_meta(f"{kind}/{name}".encode(), json.dumps(record).encode())
         self._durable.commit()
 
@@ -102,10 +111,21 @@ class Catalogue:
 
     def environment_for(self, queue: DataQueue) -> Environment:
         """Where a queue's entries belong."""
-        return self._store.durable if queue.attributes.force else self._store.volatile
+        found = self._store.durable if queue.attributes.force else self._store.volatile
+        if self._readonly and found.queue(str(queue.number).encode("ascii")) is None:
+            self._scratch = self._scratch or Store()
+            return self._scratch.volatile
+        return found
+
+    def close(self) -> None:
+        """Let go of what a look at another process's store needed."""
+        if self._scratch is not None:
+            self._scratch.close()
 
     def drop_strays(self, known: set[int]) -> None:
         """Drop stored entries that no object owns: those of a QTEMP, or of a delete that was cut short."""
+        if self._readonly:
+            return
         for environment in (self._store.volatile, self._store.durable):
             for stored in list(environment.queues()):
                 if int(stored.name.lstrip(b"J")) not in known:

@@ -49,6 +49,7 @@ class System:
         ccsid: CCSID of its jobs, unless they have another.
         limit_bytes: ceiling of the store's files.
         create: make the store when there is none.
+        readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
 
     Attributes:
         libraries: by name.
@@ -78,6 +79,7 @@ class System:
         ccsid: int = 37,
         limit_bytes: int | None = None,
         create: bool = True,
+        readonly: bool = False,
     ) -> None:
         if dispatcher is not None and clock not in (None, dispatcher.clock):
             raise ValueError("clock: a dispatcher that is given has its clock; give one of the two")
@@ -96,15 +98,17 @@ class System:
         self.jobs: dict[str, Job] = {}
         self._utc = timezone == "UTC"
         where = None if path is None else Path(path)
-        self.store = Store(where, durability=durability, limit_bytes=limit_bytes, create=create)
-        self._catalogue = Catalogue(self.store)
+        self.store = Store(where, durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly)
+        self.readonly = readonly
+        self._catalogue = Catalogue(self.store, readonly=readonly)
         try:
             self._catalogue.check_ours()
             self._load()
         except BaseException:
             self.store.close(clean=False)
             raise
-        self.dispatcher.on_idle.append(self._commit_idle)
+        if not readonly:
+            self.dispatcher.on_idle.append(self._commit_idle)
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {len(self.libraries)} libraries, {len(self.jobs)} jobs>"
@@ -128,7 +132,7 @@ class System:
             if not isinstance(one, Library):
                 self._libraries[one.library].objects[(one.type, one.name)] = one
         self._catalogue.drop_strays(set(self._objects))
-        if not self.profiles:
+        if not self.profiles and not self.readonly:
             self._ship()
 
     def _ship(self) -> None:
@@ -394,8 +398,10 @@ class System:
         self.dispatcher.end_strands(self, f"system {self.name} is closed")
         for job in list(self.jobs.values()):
             job.end()
-        self.dispatcher.on_idle.remove(self._commit_idle)
+        if not self.readonly:
+            self.dispatcher.on_idle.remove(self._commit_idle)
         if self._own_dispatcher:
             self.dispatcher.release_workers()
+        self._catalogue.close()
         self.store.close(clean=clean)
         return unfinished
