@@ -6,7 +6,7 @@ really are, because tables before them have fewer occurrences (only with ``varia
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -50,7 +50,7 @@ class Decoder:
         self.record = record
         self.fillers = fillers
         self.corrupt: list[CorruptField] = []
-        self.counters = {item.depending_on for item in layout.walk() if item.depending_on}
+        self.counters = layout.counters
         self.counts: dict[tuple[str, ...], int] = {}
         self.moving = layout.variable_size_occurs == "shift_record"
 
@@ -150,7 +150,7 @@ class Encoder:
         self.layout = layout
         self.base = None if base is None else bytes(base)
         self.record = bytearray(base or b"")
-        self.counters = {item.depending_on for item in layout.walk() if item.depending_on}
+        self.counters = layout.counters
         self.counts: dict[tuple[str, ...], int] = {}
         self.shared: list[tuple[Field, int, Any, tuple[int, ...]]] = []
         self.moving = layout.variable_size_occurs == "shift_record"
@@ -204,7 +204,7 @@ class Encoder:
             where = shown(fields[0].path[:-1], indexes)
             raise ConversionError(f"{where}: expected a mapping of field names to values")
         _refuse_unknown(fields, values, indexes)
-        for group in _sharing(fields):
+        for group in self.layout.groups[fields[0].path[:-1] if fields else ()]:
             given = [
                 item for item in group if values.get(item.key) is not None or (len(group) == 1 and item.key in values)
             ]
@@ -322,18 +322,7 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def _sharing(fields: tuple[Field, ...]) -> Iterator[list[Field]]:
-    """Fields that share bytes, together: each one with what redefines it."""
-    groups: dict[tuple[str, ...], list[Field]] = {}
-    owner: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for item in fields:
-        first = owner[item.redefines] if item.redefines else item.path
-        owner[item.path] = first
-        groups.setdefault(first, []).append(item)
-    yield from groups.values()
-
-
-def _refuse_missing(group: list[Field], shift: int, indexes: tuple[int, ...]) -> None:
+def _refuse_missing(group: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> None:
     """Fields without a value are refused unless they are FILLERs; None counts as one where nothing shares the bytes."""
     if any(not inner.is_filler for item in group for inner in item.walk()):
         names = " or ".join(item.name for item in group)

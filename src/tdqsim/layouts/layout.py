@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from tdqsim.core.codepage import codepage
@@ -95,6 +96,17 @@ class Layout:
     def length(self) -> int:
         """Bytes of the longest record."""
         return max((item.offset + item.size for item in self.fields), default=0)
+
+    @cached_property
+    def counters(self) -> frozenset[tuple[str, ...]]:
+        """Paths of the fields that hold the number of occurrences of a table."""
+        return frozenset(item.depending_on for item in self.walk() if item.depending_on)
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, ...], tuple[tuple[Field, ...], ...]]:
+        """For each group (by path; the record is the empty path), its fields, those that share bytes together."""
+        found = {item.path: _sharing(item.children) for item in self.walk() if item.is_group}
+        return found | {(): _sharing(self.fields)}
 
     @property
     def minimum_length(self) -> int:
@@ -212,6 +224,17 @@ def _variable_part(fields: tuple[Field, ...]) -> int:
         least = item.occurs.minimum if item.occurs else 1
         total += (item.count - least) * item.length + least * inner
     return total
+
+
+def _sharing(fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
+    """Fields with what redefines them."""
+    groups: dict[tuple[str, ...], list[Field]] = {}
+    owner: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for item in fields:
+        first = owner[item.redefines] if item.redefines else item.path
+        owner[item.path] = first
+        groups.setdefault(first, []).append(item)
+    return tuple(tuple(group) for group in groups.values())
 
 
 def _matches(item: Field, parts: list[str]) -> bool:
