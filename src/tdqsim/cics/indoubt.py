@@ -38,6 +38,7 @@ __all__ = [
     "Subordinate",
     "commit_together",
     "coordinator_lost",
+    "decided_alone",
     "decision_of",
     "decisions",
     "force",
@@ -318,6 +319,16 @@ def heuristics(region: Region) -> dict[bytes, dict[str, str]]:
     """The decisions that were taken here without the coordinator, by unit of work."""
     found = region.store.durable.meta_items(_HEURISTICS)
     return {key[len(_HEURISTICS) :]: _read(region, key, value) for key, value in found}
+
+
+def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
+    """A unit of work that was decided here without its coordinator and has ended; None when there is none."""
+    for uow_id, kept in heuristics(region).items():
+        if kept["coordinator"] == coordinator:
+            uow = UnitOfWork(region, uow_id)
+            uow.state, uow.link, uow.transid, uow.ended = _HEURISTIC[kept["state"]], kept["link"], kept["transid"], True
+            return uow
+    return None
 
 
 def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:

@@ -80,8 +80,14 @@ class RegionTasks(RegionResources):
         return indoubt.Subordinate(uow, name)
 
     def branch(self, name: str) -> indoubt.Subordinate | None:
-        """The unit of work that waits, shunted, for the coordinator that calls it so; None when there is none."""
+        """The unit of work that waits, shunted, for the coordinator that calls it so, or was decided without it.
+
+        Returns:
+            As :meth:`coordinate`; None when there is no such unit of work.
+        """
         found = next((uow for uow in self.shunted.values() if uow.coordinator == name), None)
+        if found is None:
+            found = indoubt.decided_alone(self.whole, name)
         return None if found is None else indoubt.Subordinate(found, name, found.link)
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
