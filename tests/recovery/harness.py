@@ -124,7 +124,9 @@ class Harness:
             assert region.inquire_tdqueue(queue.name, "NUMITEMS").numitems == len(records), queue.name
             assert len(queue.stored.name) == len(queue.name)
             seen[queue.name] = (queue.recovstatus, records)
-        stored = {each.name.decode() for half in (region.store.durable, region.store.volatile) for each in half.queues()}
+        stored = {
+            each.name.decode() for half in (region.store.durable, region.store.volatile) for each in half.queues()
+        }
         assert stored == set(seen), f"stored are {stored}, installed {set(seen)}"
         cis = sum(queue.cis for queue in region.intra_queues())
         assert region.intra.count() >= cis, (region.intra.count(), cis)

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +287,8 @@ def main() -> None:
         if child == 0:
             try:
                 live(json.loads(line))
-            finally:
+            except BaseException:
+                traceback.print_exc()
                 os._exit(1)
         _, status = os.waitpid(child, 0)
         say("end", os.waitstatus_to_exitcode(status))

@@ -1,0 +1,335 @@
+"""What becomes of a unit of work whose coordinator is lost: the table (3.2), and every way to end the doubt (3.4)."""
+
+from __future__ import annotations
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim.cics import Condition
+from tdqsim.cics.indoubt import Damage
+from tdqsim.definitions import define_transaction
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
+from tests.recovery.helpers import READQ, WRITEQ, again, make, outcome, prepared, queue, request
+from tests.rules import expect_rule, rule
+
+SECOND = 10**9
+
+
+def doubtful(store, *, wait="YES", action="BACKOUT", queue_wait="YES", other_wait="YES", waittime="00,00,00"):
+    return make(
+        queue("LOGQ", wait=queue_wait),
+        queue("LOG2", wait=other_wait),
+        queue("PHYQ", "PHYSICAL", wait="NO"),
+        queue("CSMT", "NO"),
+        define_transaction(name="PAYP", wait=wait, action=action, waittime=waittime),
+        store=store,
+    )
+
+
+TABLE = {
+    # TRANSACTION WAIT, WAIT of two queues: whether it waits
+    ("YES", "YES", "YES"): True,
+    ("YES", "YES", "NO"): False,
+    ("YES", "NO", "YES"): False,
+    ("YES", "NO", "NO"): False,
+    ("NO", "YES", "YES"): False,
+    ("NO", "NO", "NO"): False,
+}
+
+
+@pytest.mark.rule("REC-INDOUBT-SHUNTED", "REC-INDOUBT-COMMITTED", "REC-INDOUBT-BACKED-OUT")
+@pytest.mark.parametrize("action", ["BACKOUT", "COMMIT"])
+@pytest.mark.parametrize(("wait", "queue_wait", "other_wait"), TABLE)
+def test_every_cell_of_the_table(tmp_path, wait, queue_wait, other_wait, action):
+    store = tmp_path / "store"
+    with doubtful(store, wait=wait, action=action, queue_wait=queue_wait, other_wait=other_wait) as region:
+        branch = prepared(region, (WRITEQ, "LOGQ"), (WRITEQ, "LOG2"), (WRITEQ, "PHYQ"), transid="PAYP")
+        abend = branch.lose_coordinator()
+        waits = TABLE[wait, queue_wait, other_wait]
+        row = "SHUNTED" if waits else {"COMMIT": "COMMITTED", "BACKOUT": "BACKED-OUT"}[action]
+        code, message = rule(f"REC-INDOUBT-{row}").message.split()
+        assert abend.code == code
+        assert message in b"".join(region.peek("CSMT")).decode("cp037")
+        committed = [] if waits or action == "BACKOUT" else [b"new"]
+        assert region.peek("LOGQ") == region.peek("LOG2") == committed
+        assert region.peek("PHYQ") == [b"new"]
+        assert (branch.uow in region.shunted.values()) is waits
+        assert outcome(request, region, WRITEQ, "LOGQ") == ("LOCKED" if waits else None)
+
+
+def shunted(region):
+    region.seed("LOGQ", [b"one", b"two"])
+    branch = prepared(region, (READQ, "LOGQ"), (WRITEQ, "LOG2"), transid="PAYP")
+    branch.lose_coordinator()
+    return branch
+
+
+DECIDED = {True: ([b"two"], [b"new"]), False: ([b"one", b"two"], [])}
+"""What LOGQ and LOG2 hold after commit, and after backout."""
+
+
+def contents(region):
+    return (region.peek("LOGQ"), region.peek("LOG2"))
+
+
+@pytest.mark.rule("REC-SET-UOW")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize(
+    ("uowstate", "action", "commit"),
+    [
+        ("COMMIT", "BACKOUT", True), ("BACKOUT", "COMMIT", False),
+        ("FORCE", "BACKOUT", False), ("FORCE", "COMMIT", True),
+    ],
+)  # fmt: skip
+def test_set_uow_ends_the_doubt(tmp_path, uowstate, action, commit, restarted):
+    region = doubtful(tmp_path / "store", action=action)
+    uow_id = shunted(region).uow.id
+    if restarted:
+        region = again(region, tmp_path / "store")
+    waiter = region.start(lambda task: outcome(request, task, WRITEQ, "LOG2"))
+    assert waiter.result() == "LOCKED"
+    region.set_uow(uow_id, uowstate=uowstate)
+    assert contents(region) == DECIDED[commit]
+    assert not region.shunted
+    region.writeq_td("LOG2", b"free")
+    region = again(region, tmp_path / "store")
+    assert contents(region) == (DECIDED[commit][0], [*DECIDED[commit][1], b"free"])
+    region.close()
+
+
+@pytest.mark.rule("REC-SET-UOW-BAD-CVDA", "REC-SET-UOW-STATE", "REC-SET-UOW-UNKNOWN")
+def test_set_uow_is_for_units_of_work_in_doubt(tmp_path):
+    with doubtful(tmp_path / "store") as region:
+        branch = shunted(region)
+        expect_rule("REC-SET-UOW-BAD-CVDA", region.set_uow, branch.uow.id, uowstate="RETAINED")
+        expect_rule("REC-SET-UOW-UNKNOWN", region.set_uow, bytes(16), uowstate="COMMIT")
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"x")
+            expect_rule("REC-SET-UOW-STATE", region.set_uow, task.uow.id, uowstate="COMMIT")
+        region.set_uow(branch.uow.id, uowstate="COMMIT")
+        expect_rule("REC-SET-UOW-UNKNOWN", region.set_uow, branch.uow.id, uowstate="COMMIT")
+
+
+@pytest.mark.rule("REC-WAITTIME")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "over a restart"])
+@pytest.mark.parametrize("action", ["BACKOUT", "COMMIT"])
+def test_waittime_ends_the_doubt(tmp_path, action, restarted):
+    region = doubtful(tmp_path / "store", action=action, waittime="00,00,05")
+    shunted(region)
+    before = region.clock.time_ns()
+    region.clock.advance(200)
+    region.run()
+    assert region.shunted
+    if restarted:
+        now = region.clock.time_ns()
+        region = again(region, tmp_path / "store")
+        region.clock.advance_to(max(now, region.clock.time_ns()))
+    region.clock.advance_to(before + 299 * SECOND)
+    region.run()
+    assert region.shunted
+    region.clock.advance_to(before + 302 * SECOND)
+    region.run()
+    assert not region.shunted
+    assert contents(region) == DECIDED[action == "COMMIT"]
+    region.close()
+
+
+def test_without_waittime_it_waits_for_ever(tmp_path):
+    with doubtful(tmp_path / "store") as region:
+        shunted(region)
+        region.clock.advance(10**9)
+        region.run()
+        assert region.shunted
+
+
+@pytest.mark.rule("REC-INDOUBT-TDINTRA", "REC-INDOUBT-COLD")
+@pytest.mark.parametrize("options", [{"tdintra": "EMPTY"}, {"start": "COLD"}, {"start": "INITIAL"}], ids=str)
+def test_a_start_with_empty_queues_ends_the_doubt(tmp_path, options):
+    region = doubtful(tmp_path / "store")
+    shunted(region)
+    region.close()
+    definitions = () if "tdintra" in options else (queue("LOGQ"), queue("LOG2"))
+    with make(*definitions, store=tmp_path / "store", **options) as after:
+        assert not after.shunted
+        assert contents(after) == ([], [])
+        after.writeq_td("LOG2", b"free")
+
+
+@pytest.mark.rule("RESTART-INDOUBT")
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_doubt_survives_restarts_with_everything(tmp_path, commit, clean):
+    store = tmp_path / "store"
+    region = doubtful(store)
+    branch = prepared(region, (WRITEQ, "LOG2"), (READQ, "LOG2"), (WRITEQ, "LOG2"), transid="PAYP")
+    region.seed("LOGQ", [b"one", b"two"])
+    uow_id = branch.uow.id
+    for _ in range(3):
+        region.close(clean=clean)
+        region = make(store=store)
+        (uow,) = region.shunted.values()
+        assert (uow.id, uow.transid, uow.coordinator, uow.state) == (uow_id, "PAYP", "XA1", Cvda.INDOUBT)
+        assert outcome(request, region, WRITEQ, "LOG2") == "LOCKED"
+        assert region.peek("LOG2") == []
+        assert region.peek("LOG2", uncommitted=True) == [b"new"]
+    branch = region.branch("XA1")
+    (branch.commit if commit else branch.back_out)()
+    region = again(region, store)
+    assert not region.shunted
+    assert region.peek("LOG2") == ([b"new"] if commit else [])
+    region.close()
+
+
+def test_triggers_wait_for_the_decision(tmp_path):
+    with make(
+        queue("LOGQ", transid="PAYP", triggerlevel=1, atifacility="FILE"), define_transaction(name="PAYP")
+    ) as region:
+        started = []
+        region.register("PAYP", lambda task: started.append(task.readq_td("LOGQ")))
+        branch = prepared(region, (WRITEQ, "LOGQ"))
+        branch.lose_coordinator()
+        region.run()
+        assert started == []
+        branch.commit()
+        region.run()
+        assert started == [b"new"]
+
+
+# -- an external coordinator ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REC-COORDINATE")
+@pytest.mark.parametrize("commit", [True, False])
+def test_an_external_coordinator_drives_the_phases(tmp_path, commit):
+    with doubtful(tmp_path / "store") as region:
+        region.seed("LOGQ", [b"one", b"two"])
+        with region.task() as task:
+            task.readq_td("LOGQ")
+            task.writeq_td("LOG2", b"new")
+            branch = region.coordinate(task, "TX42")
+            task.writeq_td("PHYQ", b"the task goes on with another unit of work")
+        assert branch.state is Cvda.INFLIGHT
+        assert contents(region) == ([b"one", b"two"], [])
+        assert branch.prepare()
+        assert branch.state is Cvda.INDOUBT
+        assert contents(region) == ([b"one", b"two"], [])
+        with pytest.raises(TdqError, match="INFLIGHT"):
+            branch.prepare()
+        with pytest.raises(TdqError, match="decided"):
+            branch.forget()
+        (branch.commit if commit else branch.back_out)()
+        assert contents(region) == DECIDED[commit]
+        (branch.commit if commit else branch.back_out)()  # said twice, done once
+        branch.forget()
+        assert contents(region) == DECIDED[commit]
+
+
+def test_a_coordinator_that_is_lost_before_prepare_leaves_nothing(tmp_path):
+    with doubtful(tmp_path / "store") as region, region.task() as task:
+        task.writeq_td("LOGQ", b"new")
+        branch = region.coordinate(task, "TX42")
+        assert branch.lose_coordinator() is None
+        assert contents(region) == ([], [])
+        region.writeq_td("LOGQ", b"free")
+
+
+@pytest.mark.rule("REC-HEURISTIC-DAMAGE")
+@pytest.mark.parametrize("how", ["at once", "SET UOW", "WAITTIME"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize(("here", "theirs"), [("COMMIT", "COMMIT"), ("COMMIT", "BACKOUT"), ("BACKOUT", "COMMIT")])
+def test_a_decision_without_the_coordinator_is_compared_with_its_own(tmp_path, here, theirs, how, restarted):
+    waittime = "00,00,01" if how == "WAITTIME" else "00,00,00"
+    region = doubtful(
+        tmp_path / "store", action=here, queue_wait="NO" if how == "at once" else "YES", waittime=waittime
+    )
+    region.seed("LOGQ", [b"one", b"two"])
+    branch = prepared(region, (READQ, "LOGQ"), (WRITEQ, "LOG2"), transid="PAYP")
+    branch.lose_coordinator()
+    if how == "SET UOW":
+        region.set_uow(branch.uow.id, uowstate=here)
+    elif how == "WAITTIME":
+        region.clock.advance(61)
+        region.run()
+    assert branch.state is {"COMMIT": Cvda.HEURCOMMIT, "BACKOUT": Cvda.HEURBACKOUT}[here]
+    uow_id = branch.uow.id
+    if restarted:
+        region = again(region, tmp_path / "store")
+        branch = region.branch("XA1")
+    (branch.commit if theirs == "COMMIT" else branch.back_out)()
+    assert region.damage == ([] if here == theirs else [Damage(uow_id, here, theirs)])
+    assert contents(region) == DECIDED[here == "COMMIT"]
+    branch.forget()
+    (branch.commit if theirs == "COMMIT" else branch.back_out)()
+    assert len(region.damage) == (here != theirs)
+    region.close()
+
+
+@freeze_time("2026-01-01")
+def test_ids_are_not_given_again_after_a_restart_under_a_clock_that_stands_still(tmp_path):
+    given = []
+    region = make(store=tmp_path / "store")
+    for start in ({}, {}, {"start": "COLD"}, {}):
+        for _ in range(3):
+            with region.task() as task:
+                task.writeq_td("LOGQ", b"x")
+                given.append(task.uow.id)
+        region.close(clean=False)
+        region = make(*([] if not start else [queue("LOGQ")]), store=tmp_path / "store", **start)
+    region.close()
+    assert len(set(given)) == len(given)
+
+
+def test_a_store_that_does_not_take_the_decision_leaves_it_in_doubt(tmp_path):
+    from tdqsim.errors import StoreFull
+
+    region = doubtful(tmp_path / "store")
+    region.seed("LOGQ", [b"one", b"two"])
+    branch = prepared(region, (READQ, "LOGQ"), (WRITEQ, "LOG2"))
+
+    def full(point):
+        if point == "before_commit":
+            raise StoreFull("no room, for the test")
+
+    region.store.durable.fault = full
+    for decide in (branch.commit, branch.back_out):
+        with pytest.raises(StoreFull):
+            decide()
+        assert contents(region) == DECIDED[False]
+        assert outcome(request, region, WRITEQ, "LOG2") == "LOCKED"
+    region.store.durable.fault = None
+    region.branch("XA1").commit()
+    assert contents(region) == DECIDED[True]
+    region = again(region, tmp_path / "store")
+    assert contents(region) == DECIDED[True]
+    assert not region.shunted
+    region.close()
+
+
+def test_a_store_that_does_not_take_a_commit_backs_it_out(tmp_path):
+    from tdqsim.errors import StoreFull
+
+    store = tmp_path / "store"
+    with make(
+        queue("LOGQ", transid="PAYP", triggerlevel=1, atifacility="FILE"), define_transaction(name="PAYP"), store=store
+    ) as region:
+        started = []
+        region.register("PAYP", lambda task: started.append(task.readq_td("LOGQ")))
+        failing = [True]
+
+        def full(point):
+            if point == "before_commit" and failing[0]:
+                raise StoreFull("no room, for the test")
+
+        region.store.durable.fault = full
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"lost")
+            with pytest.raises(Condition, match="ROLLEDBACK"):
+                task.syncpoint()
+            failing[0] = False
+        assert region.peek("LOGQ") == []
+        region.run()
+        assert started == []
+        region.writeq_td("LOGQ", b"kept")  # the trigger that failed with the commit is not thought to be on
+        region.run()
+        assert started == [b"kept"]

@@ -1,0 +1,250 @@
+"""The lock tables, cell by cell: among units of work in flight (2.3), and against one that is shunted (3.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Abend
+from tdqsim.definitions import define_transaction
+from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
+
+REQUESTS = [READQ, WRITEQ, DELETEQ]
+
+CONFLICTS = {
+    # (what another unit of work has done, my request): whether I go on at once, with a committed record left
+    (READQ, READQ): False, (READQ, WRITEQ): True, (READQ, DELETEQ): False,
+    (WRITEQ, READQ): True, (WRITEQ, WRITEQ): False, (WRITEQ, DELETEQ): False,
+    (DELETEQ, READQ): False, (DELETEQ, WRITEQ): False, (DELETEQ, DELETEQ): False,
+}  # fmt: skip
+
+
+@pytest.fixture
+def region():
+    with make(queue("LOGQ"), define_transaction(name="WAIT", dtimout="10")) as made:
+        yield made
+
+
+@pytest.mark.rule("LOCK-CONFLICTS")
+@pytest.mark.parametrize("end", ["syncpoint", "syncpoint_rollback", "abend"])
+@pytest.mark.parametrize(("theirs", "mine"), CONFLICTS)
+def test_every_cell_among_units_of_work_in_flight(region, theirs, mine, end):
+    region.seed("LOGQ", [b"one", b"two"])
+    other = region.task()
+    request(other, theirs, "LOGQ")
+    handle = region.start(lambda task: request(task, mine, "LOGQ"))
+    region.run()
+    assert handle.done is CONFLICTS[theirs, mine]
+    other.end(normal=False) if end == "abend" else getattr(other, end)()
+    region.run()
+    assert handle.done
+    committed = end == "syncpoint"
+    if mine == READQ:
+        gone = {READQ: 1, WRITEQ: 0, DELETEQ: 2}[theirs] if committed else 0
+        expected = [b"one", b"two", *([b"new"] if committed and theirs == WRITEQ else [])][gone : gone + 1]
+        assert outcome(handle.result) == (expected[0] if expected else "AEIW")
+    else:
+        handle.result()
+
+
+@pytest.mark.rule("LOCK-CONFLICTS")
+@pytest.mark.parametrize("mine", REQUESTS)
+@pytest.mark.parametrize("theirs", REQUESTS)
+def test_a_unit_of_work_is_never_in_its_own_way(region, theirs, mine):
+    region.seed("LOGQ", [b"one", b"two"])
+    with region.task() as task:
+        request(task, theirs, "LOGQ")
+        assert outcome(request, task, mine, "LOGQ") == (
+            {READQ: b"two", WRITEQ: b"one", DELETEQ: "QZERO"}[theirs] if mine == READQ else None
+        )
+
+
+@pytest.mark.rule("LOCK-TD-READ-WAITS", "LOCK-TD-READ-REEVALUATES")
+def test_a_reader_behind_a_writer_looks_again_from_the_beginning(region):
+    region.seed("LOGQ", [b"one"])
+
+    def write(task):
+        task.writeq_td("LOGQ", b"a")
+        task.suspend()  # the reader comes and waits
+        task.syncpoint_rollback()
+        task.writeq_td("LOGQ", b"b")  # before the reader has its turn
+        task.suspend()  # it has it, and must wait again
+        assert not reader.done
+        task.syncpoint()
+
+    writer = region.start(write)
+    reader = region.start(lambda task: [task.readq_td("LOGQ"), task.readq_td("LOGQ")])
+    region.run()
+    writer.result()
+    assert reader.result() == [b"one", b"b"]
+
+
+@pytest.mark.rule("LOCK-QBUSY-NOSUSPEND")
+@pytest.mark.parametrize(("theirs", "expected"), [(READQ, "QBUSY"), (WRITEQ, b"one"), (DELETEQ, "QBUSY")])
+def test_nosuspend_never_waits(region, theirs, expected):
+    region.seed("LOGQ", [b"one"])
+    other = region.task()
+    request(other, theirs, "LOGQ")
+    with region.task() as task:
+        answers = []
+        task.handle_condition(QBUSY=lambda condition: condition.name)
+        answers.append(task.readq_td("LOGQ", nosuspend=True))
+        assert answers == [expected]
+        if theirs == WRITEQ:
+            assert task.readq_td("LOGQ", nosuspend=True) == "QBUSY"
+
+
+@pytest.mark.parametrize("mine", [WRITEQ, DELETEQ])
+def test_a_wait_ends_with_dtimout_and_leaves_nothing_held(region, mine):
+    other = region.task()
+    other.writeq_td("LOGQ", b"theirs")
+    region.register("WAIT", lambda task: request(task, mine, "LOGQ"))
+    handle = region.start("WAIT")
+    region.run()
+    with pytest.raises(Abend, match="AKCS"):
+        handle.result()
+    other.syncpoint()
+    region.deleteq_td("LOGQ")
+    assert region.peek("LOGQ") == []
+
+
+# -- against a shunted unit of work -----------------------------------------------------------------------------------
+
+SHUNTED = {
+    # (what the shunted one has done, my request): whether it is in my way
+    (READQ, READQ): True, (READQ, WRITEQ): False, (READQ, DELETEQ): True,
+    (WRITEQ, READQ): False, (WRITEQ, WRITEQ): True, (WRITEQ, DELETEQ): True,
+    (DELETEQ, READQ): True, (DELETEQ, WRITEQ): True, (DELETEQ, DELETEQ): True,
+}  # fmt: skip
+
+
+def indoubt_region(store, waitaction):
+    return make(queue("LOGQ", waitaction=waitaction), define_transaction(name="WAIT", dtimout="10"), store=store)
+
+
+@pytest.mark.rule("LOCK-RETAINED-LOCKED", "LOCK-ACTIVE-WAITS")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize("waitaction", ["REJECT", "QUEUE"])
+@pytest.mark.parametrize(("theirs", "mine"), SHUNTED)
+def test_every_cell_against_a_shunted_unit_of_work(tmp_path, theirs, mine, waitaction, restarted):
+    region = indoubt_region(tmp_path / "store", waitaction)
+    region.seed("LOGQ", [b"one", b"two"])
+    branch = prepared(region, (theirs, "LOGQ"))
+    branch.lose_coordinator()
+    if restarted:
+        region = again(region, tmp_path / "store")
+        branch = region.branch("XA1")
+    handle = region.start(lambda task: request(task, mine, "LOGQ"))
+    region.run()
+    refused = SHUNTED[theirs, mine]
+    if not refused:
+        assert handle.result() == (b"one" if mine == READQ else None)
+    elif waitaction == "REJECT":
+        assert outcome(handle.result) == "AEX8"
+    else:
+        assert not handle.done
+        branch.commit()
+        region.run()
+        assert handle.done
+        assert outcome(handle.result) == ({READQ: b"two", DELETEQ: "AEIW"}[theirs] if mine == READQ else None)
+    region.close()
+
+
+@pytest.mark.parametrize(("waitaction", "expected"), [("REJECT", "LOCKED"), ("QUEUE", "QBUSY")])
+def test_nosuspend_behind_a_shunted_reader(tmp_path, waitaction, expected):
+    with indoubt_region(tmp_path / "store", waitaction) as region:
+        region.seed("LOGQ", [b"one", b"two"])
+        prepared(region, (READQ, "LOGQ")).lose_coordinator()
+        region.readq_td("LOGQ", nosuspend=True, nohandle=True)
+        with region.task() as task:
+            task.handle_condition(QBUSY=lambda condition: condition.name)
+            assert outcome(task.readq_td, "LOGQ", nosuspend=True) == expected
+
+
+@pytest.mark.rule("LOCK-RETAINED-READ-PAST")
+@pytest.mark.parametrize(("waitaction", "expected"), [("REJECT", "AEX8"), ("QUEUE", None)])
+def test_past_the_committed_records_behind_a_shunted_writer(tmp_path, waitaction, expected):
+    with indoubt_region(tmp_path / "store", waitaction) as region:
+        region.seed("LOGQ", [b"one"])
+        branch = prepared(region, (WRITEQ, "LOGQ"))
+        branch.lose_coordinator()
+        handle = region.start(lambda task: [task.readq_td("LOGQ"), task.readq_td("LOGQ")])
+        region.run()
+        if expected:
+            assert outcome(handle.result) == expected
+            branch.commit()
+            assert region.peek("LOGQ") == [b"one", b"new"]
+        else:
+            assert not handle.done
+            branch.commit()
+            assert handle.result() == [b"one", b"new"]
+
+
+def test_those_who_wait_already_are_refused_when_the_lock_is_retained(tmp_path):
+    with indoubt_region(tmp_path / "store", "REJECT") as region:
+        branch = prepared(region, (WRITEQ, "LOGQ"))
+        handles = [region.start(lambda task, kind=kind: request(task, kind, "LOGQ")) for kind in REQUESTS]
+        region.run()
+        assert not any(handle.done for handle in handles)
+        branch.lose_coordinator()
+        region.run()
+        assert [outcome(handle.result) for handle in handles] == ["AEX8"] * 3
+
+
+# -- disable ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DISABLE-COMPLETES", "DISABLE-PENDING-NEWCOMER", "DISABLE-PENDING-OWNER")
+@pytest.mark.parametrize("end", ["syncpoint", "syncpoint_rollback", "abend"])
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_a_logical_queue_is_disabled_by_its_last_user(region, kind, end):
+    region.seed("LOGQ", [b"one"])
+    user = region.task()
+    request(user, kind, "LOGQ")
+    region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+    assert status(region, "LOGQ") == "DISABLING"
+    assert [outcome(request, region, each, "LOGQ") for each in REQUESTS] == ["DISABLED"] * 3
+    assert outcome(region.set_tdqueue, "LOGQ", enablestatus="ENABLED") == "INVREQ"
+    assert outcome(region.discard_tdqueue, "LOGQ") == "INVREQ"
+    request(user, WRITEQ, "LOGQ")  # the one that is inside goes on
+    user.end(normal=False) if end == "abend" else getattr(user, end)()
+    assert status(region, "LOGQ") == "DISABLED"
+    assert [outcome(request, region, each, "LOGQ") for each in REQUESTS] == ["DISABLED"] * 3
+    region.set_tdqueue("LOGQ", enablestatus="ENABLED")
+    region.writeq_td("LOGQ", b"again")
+
+
+def test_those_who_wait_are_users_too(region):
+    first = region.task()
+    first.writeq_td("LOGQ", b"first")
+    second = region.start(lambda task: task.writeq_td("LOGQ", b"second"))
+    region.run()
+    region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+    first.syncpoint()
+    assert region.peek("LOGQ") == [b"first", b"second"]
+    second.result()
+    assert status(region, "LOGQ") == "DISABLED"
+
+
+@pytest.mark.rule("DISABLE-DIRECT-AT-ONCE")
+@pytest.mark.parametrize("kind", ["NO", "PHYSICAL"])
+def test_a_queue_without_locks_is_disabled_at_once(kind):
+    with make(queue("DIRQ", kind)) as region, region.task() as task:
+        task.writeq_td("DIRQ", b"one")
+        region.set_tdqueue("DIRQ", enablestatus="DISABLED")
+        assert status(region, "DIRQ") == "DISABLED"
+        assert outcome(task.readq_td, "DIRQ") == "DISABLED"
+
+
+@pytest.mark.rule("REC-DISABLE-SHUNTED")
+def test_a_queue_of_a_shunted_unit_of_work_stays_disabling(tmp_path):
+    region = indoubt_region(tmp_path / "store", "REJECT")
+    prepared(region, (WRITEQ, "LOGQ")).lose_coordinator()
+    region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+    assert status(region, "LOGQ") == "DISABLING"
+    assert outcome(region.set_tdqueue, "LOGQ", atiuserid="ANNA") == "INVREQ"
+    assert outcome(region.discard_tdqueue, "LOGQ") == "INVREQ"
+    region.set_tdqueue("LOGQ", triggerlevel=7)
+    region.branch("XA1").commit()
+    assert status(region, "LOGQ") == "DISABLED"
+    region.discard_tdqueue("LOGQ")
+    region.close()
