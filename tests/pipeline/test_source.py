@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import known_options, options_page, read_options
+from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
@@ -308,3 +310,24 @@ def test_nulls_are_written_as_asked(tmp_path):
         chosen = options(tmp_path / "t", **more)
         commit_parts(chosen, [PartWriter(chosen, schema).write(rows, 0)], overwrite=True)
         assert (tmp_path / "t").read_bytes() == expected
+
+
+def test_a_parquet_file_is_there_whole_or_not_at_all(tmp_path):
+    schema = pa.schema([("a", pa.int64())])
+    batches = [pa.RecordBatch.from_pylist([{"a": number}], schema) for number in range(5)]
+    target = tmp_path / "sub" / "out.parquet"
+    assert write_parquet(target, batches, schema) == 5
+    assert pq.read_table(target)["a"].to_pylist() == [0, 1, 2, 3, 4]
+
+    def failing():
+        yield batches[0]
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError):
+        write_parquet(target, failing(), schema)
+    assert pq.read_table(target).num_rows == 5
+    assert [path.name for path in target.parent.iterdir()] == ["out.parquet"]
+    assert write_parquet(tmp_path / "none", [], schema) == 0
+    assert pq.read_table(tmp_path / "none").schema.names == ["a"]
+    with pytest.raises(DatasetError, match="cannot be written"):
+        write_parquet(target / "below", batches, schema)
