@@ -72,8 +72,12 @@ class Messages:
             queue.file.write(None, record)
             queue.writes += 1
         elif isinstance(queue, IntraQueue):
+            if queue.uncommitted:
+                raise TdqError(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
+            task = self._region.system_task()
             try:
-                self._region.system_task().writeq_td(queue.name, record)
+                task.writeq_td(queue.name, record)
+                task.take_syncpoint()
             except Condition as condition:
                 raise TdqError(str(condition)) from condition
         else:

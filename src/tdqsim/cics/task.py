@@ -312,6 +312,9 @@ class Task(Commands):
             raise
         except Exception as error:  # noqa: BLE001  (whatever leaves a program is its abend)
             return self._finish_after(error)
+        except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
+            self.end(normal=False)
+            raise
         return value
 
     def _finish_normally(self) -> None:

@@ -312,7 +312,14 @@ def _write_physical(task: Task, queue: IntraQueue, data: bytes) -> None:
     region = task.region
     _put(task, queue, data)
     due = queue.stored.count >= queue.fire_at and region.ati.due(queue)
-    region.force()
+    try:
+        region.force()
+    except StoreFull as error:  # the store has undone the write; so must the account of room and the cycle be
+        region.intra.close_queue(queue)
+        region.intra.open_queue(queue)
+        if due:
+            region.ati.emptied(queue)
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
     if due:
         region.ati.schedule(queue)
 

@@ -10,6 +10,7 @@ from freezegun import freeze_time
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.uow import UnitOfWork
+from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
 from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp
 from tests.rules import expect_rule, rule
@@ -519,3 +520,28 @@ def test_units_of_work_have_ids_and_titles(region: Region) -> None:
         assert units[0].id != units[1].id
         one.syncpoint()
         assert region.units_of_work() == units[1:]
+
+
+def test_an_interrupt_goes_to_the_program_outside_and_leaves_no_lock(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.writeq_td("LOGQ", b"undone")
+        raise KeyboardInterrupt
+
+    region.start(program)
+    with pytest.raises(KeyboardInterrupt):
+        region.run()
+    assert (region.tasks, region.units) == ({}, {})
+    region.writeq_td("LOGQ", b"free")
+    assert region.peek("LOGQ") == [b"free"]
+
+
+@pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
+def test_messages_may_go_to_any_queue_and_never_wait(make_region: Callable[..., Region], recovstatus: str) -> None:
+    region = make_region(define_tdqueue(name="CSMT", type="INTRA", recovstatus=recovstatus))
+    outcome(region, lambda task: task.abend("ONE"))
+    assert len(region.peek("CSMT")) == 2  # one message, in two lines
+    with region.task() as task:
+        task.writeq_td("CSMT", b"mine")
+        outcome(region, lambda other: other.abend("TWO"))  # lost when that would have to wait
+        assert region.abends == {"ONE": 1, "TWO": 1}
+    assert len(region.peek("CSMT")) == (3 if recovstatus == "LOGICAL" else 5)
