@@ -89,15 +89,35 @@ def test_the_store_of_something_else_is_left_alone(tmp_path):
         assert [queue.name for queue in store.volatile.queues()] == [b"PAYQ"]
 
 
+def test_a_system_for_reading_only(tmp_path):
+    with reopen(tmp_path / "store") as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
+        job.qsnddtaq("WORK", "QGPL", b"x")
+    with System("SYS1", tmp_path / "store", readonly=True) as system, system.job(user="NEW") as job:
+        assert job.qrcvdtaq("WORK", "QGPL", remove=False).data == b"x"
+        for change in (
+            lambda: job.qsnddtaq("WORK", "QGPL", b"y"),
+            lambda: job.qrcvdtaq("WORK", "QGPL"),
+            lambda: job.crtdtaq(dtaq="QGPL/MORE", maxlen=10),
+        ):
+            with pytest.raises(StoreError, match="for reading only"):
+                change()
+    with reopen(tmp_path / "store") as system, system.job() as job:
+        assert [repr(queue) for queue in system.queues()] == ["<*DTAQ QGPL/WORK>"]
+        assert job.qrcvdtaq("WORK", "QGPL").data == b"x"
+
+
 PROGRAM = textwrap.dedent("""
     import os, random, sys
-    from tdqsim.ibmi import System
+    from tdqsim.ibmi import DataQueue, System
 
     def say(text):
         os.write(1, text.encode() + b"\\n")
 
     def work(path, seed, serial):
         picked = random.Random(seed)
+        if "careless" in sys.argv:  # the planted bug: a forced send is not committed
+            DataQueue.commit_forced = lambda self: None
         system = System("SYS1", path)
         job = system.job("WRITER", "QSECOFR")
         if ("*DTAQ", "FORCED") not in system.libraries["QGPL"].objects:
@@ -133,9 +153,9 @@ PROGRAM = textwrap.dedent("""
 class Program:
     """The writing program, killed after a number of its lines that a seed chooses."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modes: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [sys.executable, "-c", PROGRAM, *modes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
     def __enter__(self) -> Self:
@@ -189,9 +209,9 @@ class Ledger:
         assert not lost, f"acknowledged sends are lost: {sorted(lost)}"
 
 
-def kill_many(path: Path, kills: int, first_seed: int) -> None:
+def kill_many(path: Path, kills: int, first_seed: int, *modes: str) -> None:
     ledger = Ledger()
-    with Program() as program:
+    with Program(*modes) as program:
         for life in range(kills):
             ledger.read(program.live(path, first_seed + life, max(ledger.begun, default=0)))
             with reopen(path) as system, system.job(user="QSECOFR") as job:
@@ -208,6 +228,11 @@ def kill_many(path: Path, kills: int, first_seed: int) -> None:
 @pytest.mark.rule("DTAQ-FORCE-KEPT")
 def test_kills_at_random_points(tmp_path):
     kill_many(tmp_path / "store", 40, 1000)
+
+
+def test_the_harness_finds_a_planted_bug(tmp_path):
+    with pytest.raises(AssertionError, match=r"lost|still there"):
+        kill_many(tmp_path / "store", 20, 1000, "careless")
 
 
 @pytest.mark.slow

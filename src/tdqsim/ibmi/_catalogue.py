@@ -20,6 +20,8 @@ from tdqsim.ibmi._queue import Attributes, DataQueue
 __all__ = ["Catalogue"]
 
 _KINDS = frozenset({"system", "object", "profile", "profileaut", "autl", "allocation"})
+_ASIDE = frozenset({"system", "profile"})
+"""What a job that only looks may come upon, and need not be kept."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
@@ -40,6 +42,8 @@ class Catalogue:
     def save(self, kind: str, name: str, record: dict[str, Any]) -> None:
         """Keep one record, committed."""
         if self._readonly:
+            if kind not in _ASIDE:
+                raise StoreError(f"{self._store.path}: the system is open for reading only")
             return
         self._durable.put_meta(f"{kind}/{name}".encode(), json.dumps(record).encode())
         self._durable.commit()

@@ -37,7 +37,7 @@ _ENTRY = layout("JOENT")
 _SENT = layout("JOQS")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Journal(SystemObject):
     """A *JRN object and its entries."""
 

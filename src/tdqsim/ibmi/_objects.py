@@ -57,7 +57,7 @@ def granted_names(words: str) -> frozenset[str]:
     return frozenset[str]().union(*(AUTHORITIES[word] for word in words.split()))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SystemObject:
     """What every object has.
 
@@ -90,6 +90,9 @@ class SystemObject:
         """The object type, such as ``*DTAQ``."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"<{self.type} {self.qualified}{' (deleted)' if self.gone else ''}>"
+
     @property
     def qualified(self) -> str:
         """``LIB/NAME``."""
@@ -114,7 +117,7 @@ class SystemObject:
         }  # fmt: skip
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Library(SystemObject):
     """A library: objects by type and name.
 

@@ -75,7 +75,7 @@ def maximum_entries(attributes: Attributes) -> int:
     return initial + extension * max(0, room // (extension * attributes.entry_bytes))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DataQueue(SystemObject):
     """One *DTAQ object; see the module's text.
 
