@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from freezegun import freeze_time
 
-from tdqsim.cics.abstime import abstime
+from tdqsim.cics.abstime import abstime, local_time
 from tdqsim.cics.inquire import TdqueueInfo
 from tdqsim.cics.security import SecurityPolicy
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, Resp
-from tests.cics.spi.helpers import condition, region
+from tests.cics.spi.helpers import condition, definitions, region
 from tests.rules import expect_rule
 
 BLANKS = {name: " " * option.length for name, option in INQUIRE_TDQUEUE_OPTIONS.items() if option.receiver == "CHAR"}
@@ -143,6 +144,19 @@ def test_the_signature_of_every_type(reg, name):
     assert (info.definesource, info.changeagrel) == ("PAYGRP  ", "0750")
     assert 0 <= now - info.installtime < 60_000
     assert info.definetime == info.changetime
+
+
+@pytest.mark.rule("SIGNATURE-GRPLIST", "SIGNATURE-CSDAPI", "ABSTIME-LOCAL-MILLISECONDS")
+def test_the_signature_by_way_of_installing_and_time_zone(tmp_path):
+    with freeze_time("2024-07-01 12:00:00") as frozen, region(tmp_path, timezone="Europe/Berlin") as reg:
+        frozen.move_to("2024-07-01 13:00:00.123456")
+        reg.install(definitions("group: LATER\ntdqueue: [{name: NEWQ, type: INTRA}]"), user="BOB")
+        first, second = reg.inquire_tdqueue("PAYQ"), reg.inquire_tdqueue("NEWQ")
+    assert (first.installagent, second.installagent) == (Cvda.GRPLIST, Cvda.CSDAPI)
+    assert (first.installusrid, second.installusrid) == ("CICSUSER", "BOB     ")
+    assert (first.definesource, second.definesource) == ("PAYGRP  ", "LATER   ")
+    assert str(local_time(first.installtime)) == "2024-07-01 14:00:00"
+    assert str(local_time(second.installtime)) == "2024-07-01 15:00:00.123000"
 
 
 def test_only_what_is_asked_for_is_returned(reg):
