@@ -15,11 +15,11 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
-pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records  # noqa: E402 - after asking for the extra
 from tdqsim.layouts import parse_copybook  # noqa: E402
 from tdqsim.pipeline.options import read_options  # noqa: E402
+from tdqsim.pipeline.parquet import write_parquet  # noqa: E402
 from tdqsim.pipeline.source import SplitReader  # noqa: E402
 from tdqsim.pipeline.splits import plan  # noqa: E402
 
@@ -173,12 +173,8 @@ def test_spark(fb, vb, tmp_path):
 
     def parquet(split):
         reader = SplitReader(fixed)
-        rows = 0
-        with pq.ParquetWriter(tmp_path / f"part-{split.start}", reader.schema, compression="snappy") as writer:
-            for batch in reader.read(split):
-                writer.write_batch(batch)
-                rows += batch.num_rows
-        return [{"rows": rows}]
+        name = tmp_path / f"part-{split.start}"
+        return [{"rows": write_parquet(name, reader.read(split), reader.schema, compression="snappy")}]
 
     def count(split):
         return [{"rows": sum(batch.num_rows for batch in SplitReader(variable).read(split))}]

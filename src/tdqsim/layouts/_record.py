@@ -210,7 +210,7 @@ class Encoder:
             ]
             if not given and self.base is None:
                 _refuse_missing(group, shift, indexes)
-                given = group[:1]
+                given = [group[0]]
             after = shift
             for item in group:
                 if item in given or self.base is not None:

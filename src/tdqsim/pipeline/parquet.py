@@ -1,0 +1,69 @@
+"""Record batches to a Parquet file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tdqsim.errors import DatasetError
+
+__all__ = ["write_parquet"]
+
+GROUP_ROWS = 1 << 17
+
+
+def write_parquet(
+    path: str | Path,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    *,
+    compression: str = "zstd",
+    dictionary: bool = True,
+) -> int:
+    """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
+
+    The file is written beside its place and renamed, so that a task that is run twice or killed leaves no half of it.
+
+    Args:
+        path: the file; its folder is made.
+        batches: the rows.
+        schema: their schema; a file without rows has it too.
+        compression: as Parquet calls it: zstd, snappy or none.
+        dictionary: look for repeated values; costs time where there are none.
+
+    Raises:
+        DatasetError: it cannot be written (disk full, no permission); nothing is left.
+    """
+    target = Path(path)
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        rows = _write(fresh, batches, schema, compression, dictionary=dictionary)
+        fresh.replace(target)
+    except OSError as error:
+        raise DatasetError(f"{target}: cannot be written: {error}") from error
+    finally:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+    return rows
+
+
+def _write(
+    path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, compression: str, *, dictionary: bool
+) -> int:
+    rows, waiting, count = 0, list[pa.RecordBatch](), 0
+    with pq.ParquetWriter(path, schema, compression=compression, use_dictionary=dictionary) as writer:
+        for batch in batches:
+            waiting.append(batch)
+            count += batch.num_rows
+            if count >= GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=count)
+                rows, waiting, count = rows + count, [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=max(count, 1))
+    return rows + count
