@@ -214,6 +214,7 @@ class Region(RegionTasks):
         if self.looks_at_store:
             self.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
             self.catalogue.load()
+            restart.show_latches(self)
             return
         identity = None if store.created else store.durable.get_meta(_IDENTITY)
         if identity is None or start != "AUTO":  # without it, a first start was never finished

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim import definitions as defs
@@ -45,6 +46,7 @@ __all__ = [
     "load_units_of_work",
     "pending_triggers",
     "save_latches",
+    "show_latches",
 ]
 
 _KINDS: Final[Mapping[str, type[defs.Resource]]] = {
@@ -141,7 +143,13 @@ class Catalogue:
 
 
 def _fields(resource: defs.Resource) -> dict[str, Any]:
-    return resource.model_dump(mode="json", exclude_unset=True)
+    """What was given of a definition; texts, numbers and moments, so that no serializer is needed."""
+    values = resource.__dict__
+    return {
+        name: str(values[name]) if isinstance(values[name], datetime) else values[name]
+        for name in resource.model_fields_set
+        if name != "without_effect"
+    }
 
 
 def _json(record: Any) -> bytes:
@@ -273,6 +281,16 @@ def save_latches(region: Region) -> None:
     for queue in region.intra_queues():
         if queue.latch and queue.recovstatus == "NO":
             region.store.volatile.put_meta(_LATCHES + queue.name.encode(), b"")
+
+
+def show_latches(region: Region) -> None:
+    """For a region that only looks: the cycles that the store says are on."""
+    for half in (region.store.durable, region.store.volatile):
+        for key, _ in half.meta_items(_LATCHES):
+            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+            if isinstance(queue, IntraQueue):
+                queue.latch = True
+                region.ati.arm(queue)
 
 
 def pending_triggers(region: Region) -> list[IntraQueue]:

@@ -356,3 +356,16 @@ def test_a_seed_that_does_not_fit_adds_nothing(make_region: Make) -> None:
         assert region.peek(queue) == [b"a" * 300, b"b" * 100]
         assert region.intra.count() == 1
         region.deleteq_td(queue)
+
+
+def test_marks_of_definition_survive(make_region: Make, tmp_path: Path) -> None:
+    marked = define_tdqueue(
+        name="OLDQ", type="INTRA", group="PAYGRP", definetime="2024-05-31 12:00:00", changetime="24/06/01 08:30:15",
+        changeusrid="PAYUSER", changeagent="CSDAPI", changeagrel="0740", description="a 'quoted' text",
+    )  # fmt: skip
+    first = make_region(marked, store=tmp_path / "store")
+    signature = first.tdqueues["OLDQ"].signature
+    first.close()
+    second = make_region(store=tmp_path / "store").tdqueues["OLDQ"]
+    assert second.definition == marked
+    assert second.signature == signature
