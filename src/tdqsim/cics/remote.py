@@ -139,9 +139,11 @@ class Branch:
 
     Attributes:
         name: the connection to that region.
+        began: whether a request has got there.
+        waiter: the strand whose request is under way, or None.
     """
 
-    __slots__ = ("_key", "_lost", "_system", "_uow", "name", "waiter")
+    __slots__ = ("_key", "_lost", "_system", "_uow", "began", "name", "waiter")
 
     def __init__(self, system: RemoteSystem, uow: UnitOfWork) -> None:
         self.name = system.name
@@ -150,6 +152,7 @@ class Branch:
         self._uow = uow
         self._key = system.name_of(uow)
         self._lost = False
+        self.began = False
 
     @property
     def is_lost(self) -> bool:
@@ -178,6 +181,7 @@ class Branch:
             raise LinkDown(f"{self._system.link!r}: it was lost during this unit of work")
         link, far = self._system.link, self._system.far
         link.carry("REQUEST")
+        self.began = True
         self.waiter = task.region.dispatcher.current
         try:
             return far.perform(self._key, task, request)
@@ -300,7 +304,9 @@ class RemoteSystem:
         self._check_service()
         request = _Request(command, queue, data, nosuspend, task.userid, task.transid, hops)
         uow = task.uow
-        branch = self.branches.get(uow.id) or Branch(self, uow)
+        branch = self.branches.get(uow.id)
+        if branch is None:
+            branch = self.branches[uow.id] = Branch(self, uow)
         try:
             return branch.ship(task, request)
         except LinkDown as error:
@@ -317,9 +323,12 @@ class RemoteSystem:
 
     def _keep(self, uow: UnitOfWork, branch: Branch) -> None:
         """A branch with something to commit takes part in the syncpoint; so does one that was lost."""
-        if uow.id not in self.branches and (branch.mirror is not None or branch.is_lost):
-            self.branches[uow.id] = branch
+        if branch in uow.participants:
+            return
+        if branch.mirror is not None or (branch.is_lost and branch.began):
             uow.participants.append(branch)
+        else:
+            self.branches.pop(uow.id, None)
 
     def leave(self) -> None:
         """See :class:`~tdqsim.cics.queues.RemoteLink`."""
