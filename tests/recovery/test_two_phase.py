@@ -1,0 +1,461 @@
+"""Queues of other regions, and the distributed unit of work: the link is lost at every message, and what then holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.indoubt import Damage, decisions
+from tdqsim.cics.remote import STEPS
+from tdqsim.cics.sysplex import Sysplex
+from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
+from tdqsim.facts import LIMITS, Cvda
+from tests.recovery.helpers import outcome, queue, status
+from tests.rules import expect_rule, rule
+
+
+class Complex:
+    """Two regions or more, each with a store, that can be failed and started again."""
+
+    def __init__(self, directory, *regions):
+        self.directory = directory
+        self.sysplex = Sysplex()
+        self.given = {applid: (sysid, definitions) for applid, sysid, definitions in regions}
+        for applid in self.given:
+            self.start(applid)
+
+    def start(self, applid, **options):
+        sysid, definitions = self.given[applid]
+        region = Region(
+            definitions, applid=applid, sysid=sysid, store=self.directory / applid, supplied_queues=False,
+            dispatcher=self.sysplex.dispatcher, **options,
+        )  # fmt: skip
+        return self.sysplex.add(region)
+
+    def again(self, applid, **options):
+        self[applid].close(clean=False)
+        return self.start(applid, **options)
+
+    def __getitem__(self, applid):
+        return self.sysplex.regions[applid]
+
+    def link(self, one="NEAR", other="FAR"):
+        return self.sysplex.link(one, other)
+
+    def run(self):
+        self.sysplex.run()
+
+    def contents(self):
+        return {
+            (applid, name): region.peek(name)
+            for applid, region in self.sysplex.regions.items()
+            for name, found in region.tdqueues.items()
+            if found.type == "INTRA"
+        }
+
+    def in_doubt(self):
+        return {applid for applid, region in self.sysplex.regions.items() if region.shunted}
+
+    def remembered(self):
+        return {applid for applid, region in self.sysplex.regions.items() if decisions(region)}
+
+
+def remote(name, sysid, remotename="", **attributes):
+    return define_tdqueue(name=name, remotesystem=sysid, remotename=remotename, **attributes)
+
+
+@pytest.fixture
+def two(tmp_path):
+    near = [
+        queue("LOCL"), remote("REMQ", "FAR", "FARQ"), remote("REMN", "FAR", "FARN"), remote("REMP", "FAR", "FARP"),
+        define_connection(name="FAR"), define_transaction(name="WAIT", dtimout="10"),
+    ]  # fmt: skip
+    far = [queue("FARQ"), queue("FARN", "NO"), queue("FARP", "PHYSICAL"), define_transaction(name="CSMI")]
+    made = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", far))
+    yield made
+    made.sysplex.close()
+
+
+NOTHING = {("NEAR", "LOCL"): [b"old"], ("FAR", "FARQ"): [b"old"], ("FAR", "FARN"): [], ("FAR", "FARP"): []}
+EVERYTHING = NOTHING | {("NEAR", "LOCL"): [b"old", b"new"], ("FAR", "FARQ"): [b"new"]}
+NEAR_ONLY = EVERYTHING | {("FAR", "FARQ"): [b"old"]}
+
+CUT_AT_COMMIT = {
+    # the message that is lost: what the task sees, the queues then, who is in doubt, who keeps a decision; the queues
+    # once they have spoken
+    "": ("committed", EVERYTHING, set(), set(), EVERYTHING),
+    "REQUEST": ("SYSIDERR ROLLEDBACK", NOTHING, set(), set(), NOTHING),  # the second one: there is work over there
+    "REPLY": ("SYSIDERR ROLLEDBACK", NOTHING, set(), set(), NOTHING),
+    "PREPARE": ("ROLLEDBACK", NOTHING, set(), set(), NOTHING),
+    "VOTE": ("ROLLEDBACK", NOTHING, {"FAR"}, set(), NOTHING),
+    "COMMIT": ("committed", NEAR_ONLY, {"FAR"}, {"NEAR"}, EVERYTHING),
+    "COMMITTED": ("committed", EVERYTHING, set(), {"NEAR"}, EVERYTHING),
+}
+CUT_AT_BACKOUT = {
+    "": ("backed out", NOTHING, set(), set(), NOTHING),
+    "BACKOUT": ("backed out", NOTHING, set(), set(), NOTHING),
+    "BACKED_OUT": ("backed out", NOTHING, set(), set(), NOTHING),
+}
+
+
+def test_the_tables_have_every_message():
+    assert {*CUT_AT_COMMIT, *CUT_AT_BACKOUT} == {"", *STEPS}
+
+
+def work(two, *, commit):
+    """One distributed unit of work; the words for what its task saw."""
+    seen = []
+    with two["NEAR"].task() as task:
+        task.writeq_td("LOCL", b"new")
+        for call in (lambda: task.readq_td("REMQ"), lambda: task.writeq_td("REMQ", b"new")):
+            answer = outcome(call)
+            if answer not in (None, b"old"):
+                seen.append(answer)
+                break
+        end = outcome(task.syncpoint if commit else task.syncpoint_rollback)
+        seen.append(end or ("committed" if commit else "backed out"))
+    return " ".join(seen)
+
+
+def speak(two, how):
+    """Let the regions come together again."""
+    if "near" in how:
+        two.again("NEAR")
+    if "far" in how:
+        two.again("FAR")
+    two.link().restore()
+    two.run()
+
+
+@pytest.mark.rule("REC-TWO-PHASE", "REC-RESYNC")
+@pytest.mark.parametrize("how", ["link", "near", "far", "near and far"])
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "backout"])
+@pytest.mark.parametrize("step", ["", *STEPS])
+def test_the_link_is_lost_at_every_message(two, step, commit, how):
+    table = CUT_AT_COMMIT if commit else CUT_AT_BACKOUT
+    if step not in table and step not in ("REQUEST", "REPLY"):
+        return  # that message is not sent
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    if step:
+        two.link().cut_at(step, nth=2 if step == "REQUEST" else 1)
+    saw = work(two, commit=commit)
+    if step in table:
+        words, then, doubt, kept, finally_ = table[step]
+    else:
+        words, then, doubt, kept, finally_ = "SYSIDERR backed out", NOTHING, set(), set(), NOTHING
+    assert (saw, two.contents(), two.in_doubt(), two.remembered()) == (words, then, doubt, kept)
+    if doubt:
+        assert outcome(two["FAR"].readq_td, "FARQ") == "LOCKED"
+    speak(two, how)
+    assert (two.contents(), two.in_doubt(), two.remembered()) == (finally_, set(), set())
+    with two["NEAR"].task() as task:  # nothing is held any more
+        task.writeq_td("REMQ", b"free")
+    assert two["FAR"].peek("FARQ") == [*finally_["FAR", "FARQ"], b"free"]
+
+
+def test_a_first_request_that_is_lost_concerns_nobody_else(two):
+    """Nothing was done over there, so the requester may go on with the rest of its unit of work."""
+    two.link().cut_at("REQUEST")
+    assert work(two, commit=True) == "SYSIDERR committed"
+    assert two["NEAR"].peek("LOCL") == [b"new"]
+    assert two.remembered() == set()
+
+
+@pytest.mark.parametrize("first", ["NEAR", "FAR"])
+@pytest.mark.parametrize("step", ["VOTE", "COMMIT"])
+def test_resynchronisation_waits_for_both(two, step, first):
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    two.link().cut_at(step)
+    work(two, commit=True)
+    for applid in ("NEAR", "FAR"):
+        two[applid].close(clean=False)
+    two.start(first)
+    assert two.in_doubt() == ({"FAR"} if first == "FAR" else set())
+    two.start("FAR" if first == "NEAR" else "NEAR")
+    assert two.in_doubt() == two.remembered() == set()
+    assert two.contents() == (NOTHING if step == "VOTE" else EVERYTHING)
+
+
+@pytest.mark.rule("REC-MIRROR-ATTRIBUTES")
+@pytest.mark.parametrize("action", ["COMMIT", "BACKOUT"])
+@pytest.mark.parametrize("step", ["VOTE", "COMMIT"])
+def test_the_mirror_decides_alone_and_damage_is_reported(tmp_path, step, action):
+    far = [queue("FARQ"), define_transaction(name="CSMI", wait="NO", action=action)]
+    near = [queue("LOCL"), remote("REMQ", "FAR", "FARQ"), define_connection(name="FAR")]
+    two = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", far))
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    two.link().cut_at(step)
+    work(two, commit=True)
+    assert two.in_doubt() == set()
+    here = [b"new"] if action == "COMMIT" else [b"old"]
+    assert two["FAR"].peek("FARQ") == here
+    two.link().restore()
+    theirs = "COMMIT" if step == "COMMIT" else "BACKOUT"
+    damage = [(item.here, item.coordinator) for item in two["FAR"].damage]
+    assert damage == ([] if action == theirs else [(action, theirs)])
+    assert all(isinstance(item, Damage) for item in two["FAR"].damage)
+    assert two.remembered() == set()
+    assert two["FAR"].peek("FARQ") == here
+    two.sysplex.close()
+
+
+def test_set_uow_while_the_link_is_away(two):
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    two.link().cut_at("COMMIT")
+    work(two, commit=True)
+    (uow,) = two["FAR"].shunted.values()
+    info = two["FAR"].inquire_uow(uow.id)
+    assert (info.uowstate, info.waitstate, info.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
+    assert info.link.strip() == "NEAR"
+    two["FAR"].set_uow(uow.id, uowstate="BACKOUT")
+    assert two["FAR"].peek("FARQ") == [b"old"]
+    two.link().restore()
+    assert two["FAR"].damage == [Damage(uow.id, "BACKOUT", "COMMIT")]
+    assert two.remembered() == set()
+
+
+def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):
+    from tdqsim.errors import StoreFull
+
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    points = []
+
+    def full(point):
+        points.append(point)
+        if point == "before_commit" and points.count("before_commit") > 1:  # the first one prepares
+            raise StoreFull("no room, for the test")
+
+    two["FAR"].store.durable.fault = full
+    assert work(two, commit=True) == "committed"
+    assert (two.contents(), two.in_doubt(), two.remembered()) == (NEAR_ONLY, {"FAR"}, {"NEAR"})
+    two["FAR"].store.durable.fault = None
+    two.link().cut()
+    two.link().restore()
+    assert (two.contents(), two.in_doubt(), two.remembered()) == (EVERYTHING, set(), set())
+
+
+# -- requests ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REC-REMOTE-SHIPPED")
+def test_what_is_not_recoverable_is_done_at_once_over_there(two):
+    with two["NEAR"].task() as task:
+        for name in ("REMN", "REMP"):
+            task.writeq_td(name, b"one")
+            task.writeq_td(name, b"two")
+            assert task.readq_td(name) == b"one"
+        task.syncpoint_rollback()
+    assert two["FAR"].peek("FARN") == two["FAR"].peek("FARP") == [b"two"]
+    assert not [task for task in two["FAR"].tasks.values() if task.transid == "CSMI"]
+
+
+def test_locks_over_there_last_as_long_as_the_requester(two):
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"one")
+        mirrors = [mirror for mirror in two["FAR"].tasks.values() if mirror.transid == "CSMI"]
+        assert len(mirrors) == 1
+        local = two["FAR"].start(lambda other: other.writeq_td("FARQ", b"two"))
+        two.run()
+        assert not local.done
+        assert two["FAR"].peek("FARQ") == []
+    two.run()
+    assert local.done
+    assert two["FAR"].peek("FARQ") == [b"one", b"two"]
+    assert not two["FAR"].tasks
+
+
+def test_a_reader_waits_across_the_link(two):
+    with two["FAR"].task() as writer:
+        writer.writeq_td("FARQ", b"one")
+        reader = two["NEAR"].start(lambda task: task.readq_td("REMQ"))
+        two.run()
+        assert not reader.done
+    assert reader.result() == b"one"
+    assert two["FAR"].peek("FARQ") == []
+
+
+def test_dtimout_of_the_requester_ends_its_wait_over_there(two):
+    with two["FAR"].task() as writer:
+        writer.writeq_td("FARQ", b"one")
+        two["NEAR"].register("WAIT", lambda task: task.readq_td("REMQ"))
+        reader = two["NEAR"].start("WAIT")
+        two.run()
+        assert outcome(reader.result) == "AKCS"
+    assert two["FAR"].peek("FARQ") == [b"one"]
+    assert two["NEAR"].readq_td("REMQ") == b"one"
+
+
+@pytest.mark.rule("REC-SYSIDERR-LINK")
+def test_a_link_that_goes_ends_the_waits_across_it(two):
+    with two["FAR"].task() as writer:
+        writer.writeq_td("FARQ", b"one")
+        reader = two["NEAR"].start(lambda task: outcome(task.readq_td, "REMQ"))
+        two.run()
+        two.link().cut()
+        two.run()
+        assert reader.exception is not None or reader.result() == "SYSIDERR"
+    assert two["FAR"].peek("FARQ") == [b"one"]
+    expect_rule("REC-SYSIDERR-LINK", two["NEAR"].readq_td, "REMQ")
+    two.link().restore()
+    assert two["NEAR"].readq_td("REMQ") == b"one"
+
+
+@pytest.mark.rule("REC-SYSIDERR-UNKNOWN", "REC-SYSIDERR-OUT-OF-SERVICE", "REC-SYSIDERR-CLOSED")
+def test_every_cause_of_sysiderr(two):
+    near = two["NEAR"]
+    expect_rule("REC-SYSIDERR-UNKNOWN", near.writeq_td, "FARQ", b"x", sysid="NONE")
+    near.install([define_connection(name="FAR", inservice="NO")])
+    expect_rule("REC-SYSIDERR-OUT-OF-SERVICE", near.writeq_td, "REMQ", b"x")
+    near.install([define_connection(name="FAR")])
+    near.writeq_td("REMQ", b"x")
+    two["FAR"].close()
+    expect_rule("REC-SYSIDERR-CLOSED", near.writeq_td, "REMQ", b"x")
+
+
+@pytest.mark.rule("REC-SYSID-BYPASSES")
+def test_sysid_does_not_look_at_local_definitions(two):
+    near = two["NEAR"]
+    near.writeq_td("FARQ", b"one", sysid="FAR")
+    assert two["FAR"].peek("FARQ") == [b"one"]
+    near.set_tdqueue("REMQ", enablestatus="DISABLED")
+    assert outcome(near.readq_td, "REMQ") == "DISABLED"
+    assert near.readq_td("FARQ", sysid="FAR") == b"one"
+    assert outcome(near.readq_td, "REMQ", sysid="FAR") == "QIDERR"
+    near.deleteq_td("FARQ", sysid="FAR")
+    assert status(two["FAR"], "FARQ") == "ENABLED"
+
+
+def test_conditions_come_back_over_the_link(two):
+    near, far = two["NEAR"], two["FAR"]
+    assert outcome(near.readq_td, "REMQ") == "QZERO"
+    with pytest.raises(Condition) as raised:
+        near.writeq_td("REMQ", b"x" * 5000)
+    assert raised.value.name == "LENGERR"
+    near.writeq_td("REMQ", b"abcdef")
+    with pytest.raises(Condition) as raised:
+        near.readq_td("REMQ", 4)
+    assert (raised.value.name, raised.value.data, raised.value.length) == ("LENGERR", b"abcd", 6)
+    far.set_tdqueue("FARQ", enablestatus="DISABLED")
+    assert outcome(near.readq_td, "REMQ") == "DISABLED"
+    far.discard_tdqueue("FARQ")
+    assert outcome(near.readq_td, "REMQ") == "QIDERR"
+    assert not far.tasks
+
+
+@pytest.mark.rule("REC-DUAL-PURPOSE")
+def test_one_definition_serves_both_regions(tmp_path):
+    dual = define_tdqueue(
+        name="DUAL", type="INTRA", recovstatus="LOGICAL", remotesystem="OWN", remotename="DUAL", remotelength=80
+    )
+    two = Complex(
+        tmp_path, ("NEAR", "NEAR", [dual, define_connection(name="OWN", netname="OWNER")]), ("OWNER", "OWN", [dual])
+    )
+    kinds = " ".join(Cvda(two[applid].inquire_tdqueue("DUAL", "TYPE").type).name for applid in ("NEAR", "OWNER"))
+    assert kinds == rule("REC-DUAL-PURPOSE").message
+    two["NEAR"].writeq_td("DUAL", b"one")
+    two["OWNER"].writeq_td("DUAL", b"two")
+    assert two["NEAR"].readq_td("DUAL") == b"one"
+    assert two["OWNER"].peek("DUAL") == [b"two"]
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-REMOTE-ATI")
+def test_triggers_belong_to_the_owner(tmp_path):
+    attributes = {"transid": "PAYP", "triggerlevel": 2, "atifacility": "FILE"}
+    two = Complex(
+        tmp_path,
+        (
+            "NEAR",
+            "NEAR",
+            [remote("REMQ", "FAR", "FARQ"), define_connection(name="FAR"), define_transaction(name="PAYP")],
+        ),
+        ("FAR", "FAR", [queue("FARQ", **attributes), define_transaction(name="PAYP")]),
+    )
+    started = []
+    for applid in ("NEAR", "FAR"):
+        two[applid].register("PAYP", lambda task, applid=applid: started.append((applid, task.readq_td("FARQ"))))
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"one")
+        task.writeq_td("REMQ", b"two")
+        two.run()
+        assert started == []
+    two.run()
+    assert started == [("FAR", b"one")]
+    two.sysplex.close()
+
+
+# -- chains -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chain(tmp_path):
+    made = Complex(
+        tmp_path,
+        ("NEAR", "NEAR", [queue("LOCL"), remote("REMQ", "MID"), define_connection(name="MID")]),
+        ("MID", "MID", [remote("REMQ", "FAR", "FARQ"), queue("MIDQ"), define_connection(name="FAR")]),
+        ("FAR", "FAR", [queue("FARQ")]),
+    )
+    yield made
+    made.sysplex.close()
+
+
+def chain_work(chain):
+    with chain["NEAR"].task() as task:
+        task.writeq_td("LOCL", b"new")
+        task.writeq_td("MIDQ", b"new", sysid="MID")
+        first = outcome(task.writeq_td, "REMQ", b"new")
+        return " ".join(filter(None, (first, outcome(task.syncpoint))))
+
+
+@pytest.mark.rule("REC-CHAIN")
+@pytest.mark.parametrize("restart", [(), ("MID",), ("NEAR", "MID", "FAR"), ("FAR", "MID", "NEAR")], ids=str)
+@pytest.mark.parametrize("link", [("NEAR", "MID"), ("MID", "FAR")], ids="-".join)
+@pytest.mark.parametrize("step", ["", "PREPARE", "VOTE", "COMMIT", "COMMITTED"])
+def test_a_chain_of_three_ends_the_same_everywhere(chain, step, link, restart):
+    if step:
+        chain.link(*link).cut_at(step)
+    saw = chain_work(chain)
+    committed = step in ("", "COMMIT", "COMMITTED")
+    assert saw == ("" if committed else "ROLLEDBACK")
+    for applid in restart:
+        chain.again(applid)
+    for pair in (("NEAR", "MID"), ("MID", "FAR")):
+        chain.link(*pair).restore()
+    chain.run()
+    expected = [b"new"] if committed else []
+    assert chain.contents() == {("NEAR", "LOCL"): expected, ("MID", "MIDQ"): expected, ("FAR", "FARQ"): expected}
+    assert chain.in_doubt() == chain.remembered() == set()
+    assert not any(region.damage for region in chain.sysplex.regions.values())
+    chain["NEAR"].writeq_td("REMQ", b"free")
+
+
+@pytest.mark.rule("REC-CHAIN-TOO-LONG")
+def test_a_ring_of_remote_definitions_ends(tmp_path):
+    ring = Complex(
+        tmp_path,
+        ("NEAR", "NEAR", [remote("RING", "FAR"), define_connection(name="FAR")]),
+        ("FAR", "FAR", [remote("RING", "NEAR"), define_connection(name="NEAR")]),
+    )
+    expect_rule("REC-CHAIN-TOO-LONG", ring["NEAR"].writeq_td, "RING", b"x")
+    assert LIMITS["daisy_chain_maximum"] > 1
+    assert not any(region.tasks for region in ring.sysplex.regions.values())
+    ring.sysplex.close()
+
+
+def test_a_region_behind_another_hears_of_the_decision_through_it(chain):
+    """The middle one is in doubt itself: it asks first, then it passes the answer on."""
+    chain.link("NEAR", "MID").cut_at("COMMIT")
+    chain_work(chain)
+    assert chain.in_doubt() == {"MID"}
+    chain["FAR"].close(clean=False)
+    chain.link("NEAR", "MID").restore()
+    assert chain["MID"].peek("MIDQ") == [b"new"]
+    chain.start("FAR")
+    chain.run()
+    assert chain["FAR"].peek("FARQ") == [b"new"]
+    assert chain.in_doubt() == chain.remembered() == set()
