@@ -23,6 +23,7 @@ _MODULES: Final = {
     "browse": "queues",
     "peek": "queues",
     "snapshot": "queues",
+    "explain": "queues",
     "read": "records",
     "write": "records",
     "seed": "records",
@@ -43,7 +44,6 @@ _MODULES: Final = {
 
 _MOUNTED: Final = {
     "dtaq": ("tdqsim.cli_dtaq", "IBM i data queues: libraries, data queues, entries."),
-    "explain": ("tdqsim.testing.cli_explain", "Say why a queue is as it is."),
     "coverage": ("tdqsim.testing.cli_coverage", "List what of the vendors' surface is there."),
     "pipeline": ("tdqsim.pipeline.cli", "Production-sized data on Spark."),
 }

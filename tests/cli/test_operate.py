@@ -121,6 +121,20 @@ def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path)
     assert len(found["queues"]) > 60
 
 
+def test_explain_says_why_a_trigger_does_not_fire(tdq: Tdq, pay: Path) -> None:
+    store = pay / "store"
+    assert tdq("seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).code == 0
+    told = tdq("explain", "PAYQ", "-s", store)
+    assert told.code == 0
+    assert "READQ TD" in told.out
+    (found,) = json.loads(tdq("explain", pay, "PAYQ", "-s", store, "--json").out)
+    assert found["commands"]["READQ TD"]["outcome"] == "NORMAL"
+    assert found["commands"]["WRITEQ TD"]["outcome"] == "NORMAL"
+    assert tdq("explain", pay, "PAY*").out.startswith("PAYQ:\n  ")
+    assert "no program" not in tdq("explain", pay, "PAYQ").out
+    assert tdq("explain", pay).code == 2
+
+
 def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -> None:
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
     (job,) = json.loads(tdq("jobs", "--store", pay / "store", "--json").out)

@@ -137,17 +137,19 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place) -> Iterator[Region]:
+def looking(place: Place, *, programs: bool = False) -> Iterator[Region]:
     """The region for a command that only looks.
 
     A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
+
+    Args:
+        place: where.
+        programs: load the handlers of the region directory: whether a transaction could start depends on them.
     """
-    region = place.open(readonly=True, handlers=())
-    try:
+    arguments = {"readonly": True} if programs else {"readonly": True, "handlers": ()}
+    with module_path(place.directory if programs else None), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
-    finally:
-        region.close()
 
 
 def _say_how_old(place: Place, region: Region) -> None:
