@@ -3,7 +3,8 @@
 A queue that is installed is ENABLED. One that is there already is replaced only by one of the same TYPE, when it is
 disabled (intrapartition), or disabled and closed (extrapartition); otherwise the install is refused and the old one
 stays. A group installed by hand installs whole or not at all; at a cold start each queue that is refused is
-left out with a message and the rest goes on. Sources: Installing transient data queue definitions; DFHTD0403, DFHTD1278.
+left out with a message and the rest goes on. Sources: Installing transient data queue definitions; DFHTD0403,
+DFHTD1278.
 
 The supplied queues (group DFHDCTG) are installed first; a definition that is given for one of them takes its place, as
 when a site puts its own group into the list instead.

@@ -146,21 +146,7 @@ class Region(RegionTasks):
         self._numbers = 0
         self._reqids = 0
         self._last_uow = self.clock.time_ns()
-        self.tdqueues: dict[str, TdQueue] = {}
-        self.transactions: dict[str, TransactionEntry] = {}
-        self.terminals: dict[str, defs.Terminal] = {}
-        self.connections: dict[str, defs.Connection] = {}
-        self.facilities: dict[tuple[str, str], Facility] = {}
-        self.tasks: dict[int, Task] = {}
-        self.browses: dict[str, Any] = {}
-        self.units: dict[bytes, UnitOfWork] = {}
-        self.shunted: dict[bytes, UnitOfWork] = {}
-        self.damage: list[indoubt.Damage] = []
-        self.links: dict[str, RemoteLink] = {}
-        self.enqueues: dict[bytes, Enqueue] = {}
-        self.start_requests: dict[str, StartRequest] = {}
-        self.abends: dict[str, int] = {}
-        self.survivors: tuple[Strand, ...] = ()
+        self._make_tables()
         self.intra = IntraSpace(*inspecting.dfhintra(dfhintra or {}), self.intra_queues)
         self.ati = Ati(self)
         self.messages = Messages(self)
@@ -186,6 +172,23 @@ class Region(RegionTasks):
         except BaseException:
             self._let_go(clean=False)
             raise
+
+    def _make_tables(self) -> None:
+        self.tdqueues: dict[str, TdQueue] = {}
+        self.transactions: dict[str, TransactionEntry] = {}
+        self.terminals: dict[str, defs.Terminal] = {}
+        self.connections: dict[str, defs.Connection] = {}
+        self.facilities: dict[tuple[str, str], Facility] = {}
+        self.tasks: dict[int, Task] = {}
+        self.browses: dict[str, Any] = {}
+        self.units: dict[bytes, UnitOfWork] = {}
+        self.shunted: dict[bytes, UnitOfWork] = {}
+        self.damage: list[indoubt.Damage] = []
+        self.links: dict[str, RemoteLink] = {}
+        self.enqueues: dict[bytes, Enqueue] = {}
+        self.start_requests: dict[str, StartRequest] = {}
+        self.abends: dict[str, int] = {}
+        self.survivors: tuple[Strand, ...] = ()
 
     @classmethod
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:

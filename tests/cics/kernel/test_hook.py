@@ -18,12 +18,12 @@ class Recording:
         self.seen: list[tuple[str, str, Any]] = []
         self.breaks = breaks
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, _task: Task, command: str, arguments: Mapping[str, Any]) -> None:
         self.seen.append(("before", command, arguments.get("queue")))
         if command == self.breaks:
             raise Condition(Resp.IOERR, detail="broken on purpose")
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, _task: Task, command: str, _arguments: Mapping[str, Any], outcome: object) -> None:
         self.seen.append(("after", command, outcome.name if isinstance(outcome, Condition) else outcome))
 
 
