@@ -157,7 +157,7 @@ def spark_session():
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     from tdqsim.pipeline.session import session
 
-    spark = session(name="bench", master="local[2]")
+    spark = session(name="bench", master="local[2]", quick_start=False)
     try:
         yield spark
     finally:

@@ -53,6 +53,7 @@ def session(
     master: str | None = None,
     config: Mapping[str, str] | None = None,
     register: bool = True,
+    quick_start: bool = True,
 ) -> SparkSession:
     """A Spark session with ``format("qsam")`` known to it.
 
@@ -63,12 +64,15 @@ def session(
         master: a cluster's master URL, or ``local[n]``.
         config: settings that win over the defaults.
         register: make the data sources known.
+        quick_start: of a local session: see :func:`local_settings`.
 
     Raises:
         SparkMissing: PySpark is not installed.
         JavaMissing: a local session was wanted and there is no Java for it.
     """
-    spark = existing if existing is not None else _new(name, remote, master, dict(config or {}))
+    spark = (
+        existing if existing is not None else _new(name, remote, master, dict(config or {}), quick_start=quick_start)
+    )
     if register:
         from tdqsim.pipeline.qsam import register as register_sources  # noqa: PLC0415 - needs PySpark
 
@@ -76,7 +80,9 @@ def session(
     return spark
 
 
-def _new(name: str, remote: str | None, master: str | None, config: dict[str, str]) -> SparkSession:
+def _new(
+    name: str, remote: str | None, master: str | None, config: dict[str, str], *, quick_start: bool
+) -> SparkSession:
     builder = _spark().builder.appName(name)
     remote = remote or os.environ.get("SPARK_REMOTE")
     if remote and not remote.startswith("local"):
@@ -92,7 +98,7 @@ def _new(name: str, remote: str | None, master: str | None, config: dict[str, st
     if chosen and not chosen.startswith("local"):
         return _configured(builder.master(chosen), config).getOrCreate()  # type: ignore[no-any-return]
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = local_settings(java) | config
+    settings = local_settings(java, quick_start=quick_start) | config
     if remote:  # a Connect server of our own
         return _own_server(builder.remote(remote), settings)
     spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
