@@ -111,7 +111,8 @@ class Place:
         from tdqsim.cics import Region  # noqa: PLC0415
 
         arguments = {"store": self.store, "dd": self.cards(), **arguments}
-        arguments.setdefault("definitions", self.load_definitions())
+        if "definitions" not in arguments:
+            arguments["definitions"] = self.load_definitions()
         if self.store is None:
             self.check_cards(arguments["definitions"])
         if self.directory is None:
@@ -146,7 +147,11 @@ def looking(place: Place, *, programs: bool = False) -> Iterator[Region]:
         place: where.
         programs: load the handlers of the region directory: whether a transaction could start depends on them.
     """
-    arguments = {"readonly": True} if programs else {"readonly": True, "handlers": ()}
+    arguments: dict[str, Any] = {"readonly": True}
+    if not programs:
+        arguments["handlers"] = ()
+    if place.store is not None:
+        arguments["definitions"] = ()  # the store has them, as for a warm start
     with module_path(place.directory if programs else None), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
