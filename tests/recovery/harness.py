@@ -11,7 +11,7 @@ import sys
 import traceback
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import Any, Self
 
 from tests.recovery import victim
 from tests.recovery.model import Ledger
@@ -45,7 +45,7 @@ class Harness:
             cwd=Path(__file__).parents[2],
         )  # fmt: skip
 
-    def __enter__(self) -> Harness:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -61,13 +61,13 @@ class Harness:
         point = pick.choice(POINTS) if pick.random() < 0.6 else None
         nth = pick.randrange(1, 8) if pick.random() < 0.3 else int(pick.expovariate(0.04)) + 1
         kill = [*point, nth] if point else None
-        lines = self._live(seed, kill, int(pick.expovariate(0.012)) + 1, pick.random() * 0.002)
+        most = 1500 if kill else int(pick.expovariate(0.012)) + 1
+        lines = self.live(seed, kill, most, pick.random() * 0.002)
         try:
             for line in lines:
                 self.ledger.read(line)
             self._restart(pick)
         except Exception as error:
-            Path("/tmp/kill_lines.txt").write_text("\n".join(json.dumps(line) for line in lines))
             tail = "\n".join(json.dumps(line) for line in lines[-40:])
             where = "".join(traceback.format_exception(error)[-3:])
             raise AssertionError(f"seed {seed}, killed at {kill}: {error}\n{where}\nlast lines:\n{tail}") from error
@@ -75,12 +75,12 @@ class Harness:
         way = point[1] if point else "outside"
         self.ways[way] = self.ways.get(way, 0) + 1
 
-    def _live(self, seed: int, kill: list[Any] | None, most: int, delay: float) -> list[list[Any]]:
+    def live(self, seed: int, kill: list[Any] | None, most: int, delay: float = 0) -> list[list[Any]]:
+        """One life, to its violent end after ``most`` lines or at the point ``kill``; the lines."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         order = {"path": str(self.path), "seed": seed, "serial": self.serial, "kill": kill, "plant": self.plant}
         self.process.stdin.write(json.dumps(order) + "\n")
-        most = 1500 if kill else most
         lines: list[list[Any]] = []
         while True:
             line = json.loads(self.process.stdout.readline())

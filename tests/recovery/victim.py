@@ -92,7 +92,7 @@ class Life:
         for _ in range(self.pick.randrange(1, 4)):
             self.number += 1
             number = self.number
-            region.register("WORK", lambda task, number: self.program(task, number))
+            region.register("WORK", self.program)
             entry = region.transactions["WORK"]
             programs.append(region.attach(entry, startcode="S", userid=region.default_user, args=(number,)))
         region.run()
@@ -112,7 +112,7 @@ class Life:
                 name = self.pick.choices(list(self.ops), self.weights)[0]
                 self.ops[name](task, number)
             if self.pick.random() < 0.1:
-                raise Abend("KILL")
+                task.abend("KILL")
             self.sync(task, number)
         except Abend:
             say("op", number, "rollback")
@@ -242,13 +242,13 @@ def commit_in_two_transactions() -> None:
 
 
 def forget_the_last_read() -> None:
-    UnitOfWork.remember_read = lambda self, queue, seq, data: None  # type: ignore[method-assign]
+    UnitOfWork.remember_read = lambda *_: None  # type: ignore[method-assign,assignment]
 
 
 def acknowledge_before_the_commit() -> None:
     from tdqsim.cics.hardening import Hardening
 
-    Hardening.wait = lambda self: None  # type: ignore[method-assign]
+    Hardening.wait = lambda _self: None  # type: ignore[method-assign]
 
 
 def keep_what_was_rolled_back() -> None:
@@ -287,7 +287,7 @@ def main() -> None:
         if child == 0:
             try:
                 live(json.loads(line))
-            except BaseException:
+            except BaseException:  # noqa: BLE001  (whatever it is, the parent must hear of it)
                 traceback.print_exc()
                 os._exit(1)
         _, status = os.waitpid(child, 0)
