@@ -63,14 +63,14 @@ def _lmdb(path: Path, size: int, *, sync: bool, readonly: bool) -> Any:
     )
 
 
-def make_half(path: Path, kind: str, store_id: bytes, limit: int | None) -> None:
-    """Make an empty environment."""
+def make_half(path: Path, kind: str, store_id: bytes, limit: int | None, *, brief: bool = False) -> None:
+    """Make an empty environment; a ``brief`` one is gone with its process: it needs no sync and holds no room ahead."""
     path.mkdir(exist_ok=True)
     env, _ = _environment(path, sync=False, readonly=False)
     try:
         space = Space(path / "data.mdb", env.stat()["psize"], limit, _SMALL_MAP)
         try:
-            if not space.grow(32):
+            if not (brief and space.ample()) and not space.grow(32):
                 raise StoreFull(f"{path}: there is no room for a new store")
         finally:
             space.close()
@@ -78,15 +78,18 @@ def make_half(path: Path, kind: str, store_id: bytes, limit: int | None) -> None
         with env.begin(write=True) as txn:
             state.txnid = txn.id()
             txn.put(STATE_KEY, state.pack())
-        env.sync(True)
+        if not brief:
+            env.sync(True)
     finally:
         env.close()
 
 
-def open_half(path: Path, *, limit: int | None, sync: bool, automatic: bool, readonly: bool) -> Environment:
+def open_half(
+    path: Path, *, limit: int | None, sync: bool, automatic: bool, readonly: bool, brief: bool = False
+) -> Environment:
     """Open an environment, having looked that it is whole as far as that costs nothing; raise what is wrong with it."""
     meta = read_meta(path, busy=readonly)
-    if meta.last_page <= _LOOKED_AT and not readonly:
+    if meta.last_page <= _LOOKED_AT and not readonly and not brief:
         _look(path)
     env, room = _environment(path, sync=sync, readonly=readonly)
     try:
@@ -100,7 +103,7 @@ def open_half(path: Path, *, limit: int | None, sync: bool, automatic: bool, rea
     try:
         if not readonly:
             env.reader_check()
-            space.start(meta.last_page + 1)
+            space.start(meta.last_page + 1, brief=brief)
             pen.pending = pen.reclaimable()
     except BaseException:
         environment.close()

@@ -11,6 +11,8 @@ __all__ = ["Space"]
 
 FIRST: Final = 1024 * 1024
 _STEP: Final = 64 * 1024 * 1024
+_AMPLE: Final = 64 * FIRST
+"""With so many bytes free on the disk, the beginning of a temporary file is not reserved."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -32,8 +34,24 @@ class Space:
         self._room = room
         self.pages = 0
 
-    def start(self, used: int) -> None:
-        """Reserve the file as it is: it may have been copied by a tool that left holes in it."""
+    def ample(self) -> bool:
+        """Whether the disk has so much room that the beginning of a file need not be reserved.
+
+        Blocks that were never given to a file cost nothing to take back: that makes a temporary store cheap to close.
+        """
+        if self.limit_bytes is not None or not hasattr(os, "fstatvfs"):
+            return False
+        disk = os.fstatvfs(self._fd)
+        return disk.f_bavail * disk.f_frsize >= _AMPLE
+
+    def start(self, used: int, *, brief: bool = False) -> None:
+        """Reserve the file as it is: it may have been copied by a tool that left holes in it.
+
+        The beginning of a ``brief`` one is taken for granted on a disk with ample room.
+        """
+        if brief and self.ample():
+            self.pages = FIRST // self.page_size
+            return
         size = os.fstat(self._fd).st_size
         wanted = max(size // self.page_size, used)
         if not self._reserve(wanted):

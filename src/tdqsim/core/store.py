@@ -122,7 +122,7 @@ class Store:
         store_id = os.urandom(16)
         for kind in KINDS:
             shutil.rmtree(self.path / f"{kind}.new", ignore_errors=True)
-            make_half(self.path / f"{kind}.new", kind, store_id, self._limit)
+            make_half(self.path / f"{kind}.new", kind, store_id, self._limit, brief=self._temporary)
         for kind in KINDS:
             shutil.rmtree(self.path / kind, ignore_errors=True)
             (self.path / f"{kind}.new").rename(self.path / kind)
@@ -159,7 +159,14 @@ class Store:
             raise
 
     def _half(self, kind: str, *, sync: bool, automatic: bool) -> Environment:
-        return open_half(self.path / kind, limit=self._limit, sync=sync, automatic=automatic, readonly=self._readonly)
+        return open_half(
+            self.path / kind,
+            limit=self._limit,
+            sync=sync,
+            automatic=automatic,
+            readonly=self._readonly,
+            brief=self._temporary,
+        )
 
     def _check_pair(self, volatile: State, durable: State) -> None:
         if volatile.store_id != durable.store_id:
