@@ -1,0 +1,257 @@
+"""Starts after every end: cycles that go on, what is left of a failure in the middle of something, shared commits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Abend, Condition
+from tdqsim.cics.indoubt import decisions
+from tdqsim.errors import RegionClosed, StoreFull
+from tests.recovery.helpers import again, make, outcome, queue, triggered
+
+
+def starts(region, *, reads=0):
+    """Register PAYP, let things run, and tell how often it was started."""
+    count = []
+
+    def payp(task):
+        count.append(task.assign("QNAME"))
+        for _ in range(reads):
+            task.readq_td("TRGQ")
+
+    region.register("PAYP", payp)
+    region.run()
+    return count
+
+
+# -- cycles -----------------------------------------------------------------------------------------------------------
+
+
+def begun(store, kind, facility):
+    """A region with a cycle that is on, whose task cannot run: it waits for its facility, or was never dispatched."""
+    region = make(*triggered("TRGQ", kind, facility), store=store)
+    region.set_terminal("T001", inservice=False)
+    region.register("PAYP", lambda task: task.readq_td("NONE"))
+    region.seed("TRGQ", [b"1", b"2"])
+    region.writeq_td("TRGQ", b"3")
+    if facility == "FILE":
+        region.run()
+    return region
+
+
+@pytest.mark.rule("RESTART-TRIGGER-TERMINAL", "RESTART-TRIGGER-FILE")
+@pytest.mark.parametrize("restarts", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
+def test_a_cycle_goes_on_after_any_number_of_restarts(tmp_path, kind, restarts):
+    region = begun(tmp_path / "store", kind, "TERMINAL")
+    for _ in range(restarts):
+        region = again(region, tmp_path / "store")
+    assert starts(region, reads=4) == ["TRGQ"]  # four reads: it gets its QZERO
+    region.close()
+
+
+@pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
+def test_the_first_write_after_a_restart_starts_no_second_task(tmp_path, kind):
+    region = begun(tmp_path / "store", kind, "TERMINAL")
+    region = again(region, tmp_path / "store")
+    region.set_terminal("T001", inservice=False)
+    region.register("PAYP", lambda _task: None)
+    region.writeq_td("TRGQ", b"4")
+    assert len(region.facility("TERMINAL", "T001").requests) == 1
+    region.close()
+
+
+@pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
+def test_a_cycle_that_reached_qzero_is_over_for_good(tmp_path, kind):
+    region = begun(tmp_path / "store", kind, "TERMINAL")
+    while region.readq_td("TRGQ", nohandle=True):
+        pass
+    region.seed("TRGQ", [b"1", b"2", b"3"])
+    region = again(region, tmp_path / "store")
+    assert starts(region) == []
+    region.close()
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("kind", ["NO", "PHYSICAL", "LOGICAL"])
+def test_a_file_cycle_is_over_and_the_next_write_starts(tmp_path, kind, clean):
+    region = begun(tmp_path / "store", kind, "FILE")
+    region.close(clean=clean)
+    region = make(store=tmp_path / "store")
+    assert starts(region) == []
+    lost = kind == "NO" and not clean
+    region.writeq_td("TRGQ", b"4")
+    assert starts(region) == []
+    kept = [] if lost else [b"1", b"2", b"3"]
+    assert region.peek("TRGQ") == [*kept, b"4"]
+    region.close()
+
+
+@pytest.mark.parametrize("options", [{"tdintra": "EMPTY"}, {"start": "COLD"}], ids=str)
+def test_no_cycle_without_records(tmp_path, options):
+    region = begun(tmp_path / "store", "LOGICAL", "TERMINAL")
+    region.close(clean=False)
+    with make(*triggered("TRGQ", "LOGICAL", "TERMINAL"), store=tmp_path / "store", **options) as after:
+        seen = starts(after, reads=4)
+        assert seen == []
+        after.seed("TRGQ", [b"1", b"2"])
+        after.writeq_td("TRGQ", b"3")
+        after.run()
+        assert seen == ["TRGQ"]
+
+
+# -- failures in the middle of something ------------------------------------------------------------------------------
+
+
+def test_a_region_that_fails_ends_its_tasks_and_undoes_nothing(tmp_path):
+    store = tmp_path / "store"
+    region = make(queue("LOGQ"), queue("PHYQ", "PHYSICAL"), queue("NOQ", "NO"), store=store)
+    region.seed("PHYQ", [b"one", b"two"])
+
+    def work(task):
+        task.readq_td("PHYQ")
+        task.writeq_td("LOGQ", b"x")
+        task.delay(seconds=3600)
+
+    handle = region.start(work)
+    waiting = region.start(lambda task: task.writeq_td("LOGQ", b"y"))
+    outside = region.task()
+    region.dispatcher.run_ready()
+    survivors = region.close(clean=False)
+    assert [strand.name for strand in survivors] == [handle.name, waiting.name]
+    for strand in survivors:
+        assert isinstance(strand.exception, RegionClosed)
+    with pytest.raises(RegionClosed):
+        outside.writeq_td("LOGQ", b"z")
+    outside.end(normal=False)
+    with make(store=store) as after:
+        assert (after.start_type, after.peek("PHYQ"), after.peek("LOGQ")) == ("EMERGENCY", [b"one", b"two"], [])
+
+
+def test_a_block_whose_region_fails_says_only_that(tmp_path):
+    region = make(queue("LOGQ"), queue("PHYQ", "PHYSICAL"), store=tmp_path / "store")
+    region.seed("PHYQ", [b"one"])
+    with pytest.raises(RegionClosed), region.task() as task:  # noqa: PT012  (the block is what is tested)
+        task.readq_td("PHYQ")
+        task.writeq_td("LOGQ", b"x")
+        region.close(clean=False)
+        task.writeq_td("LOGQ", b"y")
+
+
+def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
+    region = make(queue("LOGQ"), store=tmp_path / "store")
+    committing = region.start(lambda task: task.writeq_td("LOGQ", b"one"))
+    purging = region.start(lambda _task: region.purge(committing))
+    region.run()
+    assert purging.result() is True
+    with pytest.raises(Abend, match="AEXY"):
+        committing.result()
+    region.writeq_td("LOGQ", b"two")  # its locks are free
+    region = again(region, tmp_path / "store")
+    assert region.peek("LOGQ") == [b"one", b"two"]
+    region.close()
+
+
+# -- shared commits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+def test_tasks_that_end_together_share_a_commit(tmp_path):
+    names = [f"Q{number:03d}" for number in range(100)]
+    with make(*map(queue, names), store=tmp_path / "store") as region:
+        before = region.hardening.commits
+        handles = [region.start(lambda task, name=name: task.writeq_td(name, b"x")) for name in names]
+        region.run()
+        for handle in handles:
+            handle.result()
+        assert region.hardening.commits - before == 1
+        assert all(region.peek(name) == [b"x"] for name in names)
+
+
+def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
+    """The promise of a shared commit: a task goes on only when it is permanent."""
+    store = tmp_path / "store"
+    region = make(queue("LOG1"), queue("LOG2"), store=store)
+    told = []
+
+    def work(task, name):
+        task.writeq_td(name, b"x")
+        task.syncpoint()
+        told.append(name)
+
+    handles = [region.start(work, name) for name in ("LOG1", "LOG2")]
+    seen = []
+
+    def fault(point):
+        if point == "before_commit":
+            seen.append(list(told))
+
+    region.store.durable.fault = fault
+    region.run()
+    assert seen == [[]]
+    assert [handle.done for handle in handles] == [True, True]
+    region.close()
+
+
+def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
+    region = make(queue("LOG1"), queue("LOG2"), queue("LOG3"), store=tmp_path / "store")
+    failures = [StoreFull("no room, for the test")]
+
+    def fault(point):
+        if point == "before_commit" and failures:
+            raise failures.pop()
+
+    region.store.durable.fault = fault
+
+    def work(task, name):
+        task.writeq_td(name, b"x")
+        answer = outcome(task.syncpoint)
+        task.writeq_td("LOG3", b"%d" % len(answer or ""))
+        task.syncpoint()
+        return answer
+
+    handles = [region.start(work, name) for name in ("LOG1", "LOG2")]
+    region.run()
+    assert [handle.result() for handle in handles] == ["ROLLEDBACK", "ROLLEDBACK"]
+    assert (region.peek("LOG1"), region.peek("LOG2"), len(region.peek("LOG3"))) == ([], [], 2)
+    region = again(region, tmp_path / "store")
+    assert (region.peek("LOG1"), region.peek("LOG2"), len(region.peek("LOG3"))) == ([], [], 2)
+    region.close()
+
+
+# -- cold starts ------------------------------------------------------------------------------------------------------
+
+
+def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
+    """Decisions that another region has not heard are kept; an initial start forgets them too."""
+    from tdqsim.cics.indoubt import keep_decision
+
+    store = tmp_path / "store"
+    region = make(queue("LOGQ"), store=store)
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"x")
+        uow = task.uow
+        uow.decision = ("FAR",)
+        keep_decision(uow)
+    for start, expected in (("AUTO", {uow.id: ("FAR",)}), ("COLD", {uow.id: ("FAR",)}), ("INITIAL", {})):
+        region.close(clean=False)
+        region = make(queue("LOGQ"), store=store, start=start)
+        assert decisions(region) == expected
+    region.close()
+
+
+def full_at_commit(point):
+    if point == "before_commit":
+        raise StoreFull("no room, for the test")
+
+
+def test_a_store_that_is_full_says_rolledback_and_goes_on(tmp_path):
+    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+        region.store.durable.fault = full_at_commit
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"x")
+            with pytest.raises(Condition, match="ROLLEDBACK"):
+                task.syncpoint()
+            region.store.durable.fault = None
+            task.writeq_td("LOGQ", b"y")
+        assert region.peek("LOGQ") == [b"y"]
