@@ -56,6 +56,7 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     fill(region, "TRGQ", b"5", b"6")
     assert len(facts) == 2
     assert region.tdqueues["TRGQ"].triggers == 2  # type: ignore[attr-defined]
+    assert region.abends == {}  # what a program asserts would be its abend
     assert rule("ATI-LEVEL").confidence == "confirmed"
 
 

@@ -309,6 +309,7 @@ def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
             assert seen == []
         region.run()
     assert rule("IC-START").command == "START"
+    assert region.abends == {}  # what a program asserts would be its abend
     assert [(data, code, (moment - begun) // 10**9) for data, code, moment in seen] == [
         (b"first", "SD", 5),
         (b"second", "SD", 90),
