@@ -492,11 +492,24 @@ class Writer:
             self._measure()
         self._outstanding += nbytes
         self._calls += 1
-        need = self._need(max(self.left, 0) + OPERATION)
         self._refused = _NEVER
-        if need > self.space.pages and not self._grow(need) and need > self.space.pages + self._free_pages():
+        if self._has_room(max(self.left, 0) + OPERATION):
+            return
+        self._end_interval()  # its rest was room that had been found, not room that is needed
+        if not self._has_room(OPERATION):
             self._give_back(nbytes)
             raise self._full(OPERATION + nbytes)
+
+    def _has_room(self, interval: int) -> bool:
+        """Whether an interval has room beside what is reserved, free pages counted in when the file cannot grow."""
+        need = self._need(interval)
+        return need <= self.space.pages or self._grow(need) or need <= self.space.pages + self._free_pages()
+
+    def _end_interval(self) -> None:
+        """Give up what is left of the interval: the next change looks for room anew."""
+        self._spent = self._spent_now()
+        self.left = -1
+        self._interval = 0
 
     def release(self, nbytes: int) -> None:
         """Give back room that :meth:`reserve` holds."""
