@@ -18,7 +18,6 @@ __all__ = ["DataSets", "dd_card"]
 
 _SPOOL: Final = "spool"
 _JOBS: Final = "jobs"
-_INTERNAL_READER: Final = ",INTRDR"
 
 
 def dd_card(name: str, given: Any) -> DDCard:
@@ -39,11 +38,7 @@ def _plain(card: Any) -> dict[str, Any]:
     """What a card of region.yaml says, without what it leaves out."""
     if not hasattr(card, "model_dump"):
         raise TdqError(f"DD card {card!r}: allowed are a path, a DDCard and a mapping as in region.yaml")
-    values = {name: str(value) for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0)}
-    sysout = values.get("sysout", "")
-    if sysout.upper().endswith(_INTERNAL_READER):
-        values["sysout"], values["writer"] = sysout[: -len(_INTERNAL_READER)], "INTRDR"
-    return values
+    return {name: str(value) for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0)}
 
 
 class DataSets:

@@ -92,6 +92,11 @@ def _recfm_of(definition: Any, recordsize: int) -> RecordFormat | None:
     return RecordFormat.VB if blocked else RecordFormat.V
 
 
+def _on_spool(dcb: Dcb, owner: str) -> Dcb:
+    """What is true of SYSOUT, which is kept in a form of its own: what is said of it, else variable-length records."""
+    return (dcb if dcb.recfm is not None else Dcb(RecordFormat.V).or_else(dcb)).checked(owner, output=True)
+
+
 class DataSet:
     """The data set of one extrapartition queue.
 
@@ -102,7 +107,7 @@ class DataSet:
         report: told of what CICS writes a message about.
     """
 
-    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_spool", "_writer")
+    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_said", "_spool", "_writer")
 
     def __init__(self, queue: ExtraQueue, dds: DDTable, spool: SysoutSpool, report: Report) -> None:
         self._queue = queue
@@ -112,6 +117,7 @@ class DataSet:
         self._reader: DatasetReader | None = None
         self._writer: DatasetWriter | None = None
         self._allocation: Allocation | None = None
+        self._said: Dcb | None = None
         self._dynamic = False
 
     # -- open and close -------------------------------------------------------------------------------------------
@@ -143,7 +149,8 @@ class DataSet:
             self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
         elif not allocation.card.sysout or allocation.card.writer:
             self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
-        # A spool data set is made by its first record: regions have many message queues and write to few.
+        else:  # a spool data set is made by its first record: regions have many message queues and write to few
+            self._said = _on_spool(dcb.or_else(allocation.card.dcb), owner)
 
     def _allocate(self) -> Allocation:
         definition = self._queue.definition
@@ -163,7 +170,7 @@ class DataSet:
         return self._dds.allocate(card)
 
     def _free(self) -> None:
-        self._reader = self._writer = self._allocation = None
+        self._reader = self._writer = self._allocation = self._said = None
         if self._dynamic:
             self._dynamic = False
             self._dds.free(self._queue.definition.dd)
@@ -229,6 +236,8 @@ class DataSet:
                 FULL); IOERR: the system failed the write. In each case it was not written.
         """
         try:
+            if self._said is not None and (fault := self._said.length_fault(len(data))):
+                raise RecordError(f"queue {self._queue.name}", fault)
             writer = self._writer if self._writer is not None else self._first_write()
             if isinstance(writer, InternalReader):
                 writer.submitter = "" if task is None else f"{task.transid} {task.number}"
@@ -326,7 +335,9 @@ class DataSet:
 
     @property
     def dcb(self) -> Dcb | None:
-        """The data control block of the open data set; None when it is closed or not yet made."""
+        """The data control block of the open data set; None when it is closed or nothing is known of it."""
+        if self._said is not None:
+            return self._said
         opened = self._reader or self._writer
         return None if opened is None or not opened.dcb.recfm else opened.dcb
 

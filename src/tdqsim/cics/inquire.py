@@ -124,9 +124,11 @@ def _attribute(attribute: str) -> Reader:
     return read
 
 
+_UNKNOWN: Final = -1  # the null value: BLOCKSIZE(0), RECORDSIZE(0) leave it to the data set
+
 _EXTRA: Final[Mapping[str, Reader]] = {
     "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
-    "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize,
+    "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize or _UNKNOWN,
     "DATABUFFERS": lambda queue, _region: queue.definition.databuffers,
     "DDNAME": lambda queue, _region: queue.definition.dd,
     "DISPOSITION": _attribute("DISPOSITION"),
@@ -138,7 +140,7 @@ _EXTRA: Final[Mapping[str, Reader]] = {
     "OPENSTATUS": lambda queue, _region: queue.openstatus,
     "PRINTCONTROL": _attribute("PRINTCONTROL"),
     "RECORDFORMAT": _attribute("RECORDFORMAT"),
-    "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize,
+    "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize or _UNKNOWN,
     "REWIND": _attribute("REWIND"),
     "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
 }

@@ -283,8 +283,10 @@ def write_local(task: Task, queue: TdQueue, data: bytes, length: int | None = No
     """WRITEQ to a queue of this region, from the security check on; a mirror task calls it too."""
     check_state(task, "WRITEQ TD", queue)
     if isinstance(queue, ExtraQueue):
-        if length is not None and length <= 0:
-            raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; it must be at least 1")
+        if not data or (length is not None and length <= 0):
+            raise Condition(
+                Resp.LENGERR, detail=f"LENGTH is {len(data) if length is None else length}; it is 1 or more"
+            )
         assert queue.file is not None, queue
         queue.file.write(task, data)
     else:

@@ -36,6 +36,7 @@ _DUMMIES = frozenset({"DUMMY", "NULLFILE"})
 _INTRDR = "INTRDR"
 _NOTHING = Dcb()
 _OpenT = TypeVar("_OpenT", DatasetReader, DatasetWriter)
+_CLASS = re.compile(r"[A-Z0-9*]", re.ASCII)
 _TARGETS = ("path", "dsname", "dummy", "sysout")
 _KEYS = (*_TARGETS, "writer", "recfm", "lrecl", "blksize", "bufno", "rdwpos", "rdwincl", "disp", "space", "free",
          "concatenation")  # fmt: skip
@@ -50,7 +51,7 @@ class DDCard:
         path: a file.
         dsname: a data set name under the data-set directory; ``DUMMY`` and ``NULLFILE`` are the same as ``dummy``.
         dummy: no data set: reads are at the end at once, writes vanish.
-        sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only.
+        sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only. A mapping may say ``(A,INTRDR)`` as JCL does.
         writer: with ``sysout``: ``INTRDR`` makes it the internal reader.
         dcb: what the card says of the DCB; a definition overrides it.
         disp: DISP; None: what the definition says.
@@ -79,6 +80,8 @@ class DDCard:
             raise OpenError(self.where, f"give one of {', '.join(_TARGETS)}; given: {', '.join(given) or 'none'}")
         if self.writer not in {"", _INTRDR} or (self.writer and not self.sysout):
             raise OpenError(self.where, f"writer {self.writer[:20]!r}: allowed is {_INTRDR}, together with sysout")
+        if self.sysout and not _CLASS.fullmatch(self.sysout):
+            raise OpenError(self.where, f"SYSOUT class {self.sysout[:20]!r}: a class is one of A-Z, 0-9, or *")
         if self.dsname and not self.is_dummy:
             parse_dsname(self.dsname)
         if len(self.concatenation) >= limit("concatenation_maximum"):
@@ -125,13 +128,14 @@ class DDCard:
             raise OpenError(where, "concatenation is a list of data sets, each as a DD card without a name")
         text = {key: _scalar(where, key, value) for key, value in card.items() if key != "concatenation"}
         path = text.get("path")
+        sysout, comma, writer = text.get("sysout", "").removeprefix("(").removesuffix(")").partition(",")
         return cls(
             name=name,
             path=(base / path if base else Path(path)) if path else None,
             dsname=text.get("dsname", ""),
             dummy=_flag(where, "dummy", text.get("dummy", "NO")),
-            sysout=text.get("sysout", ""),
-            writer=text.get("writer", ""),
+            sysout=sysout,
+            writer=writer if comma else text.get("writer", ""),
             dcb=_mapped_dcb(where, text),
             disp=_disposition(where, text["disp"]) if "disp" in text else None,
             space=parse_space(text["space"], where) if "space" in text else None,

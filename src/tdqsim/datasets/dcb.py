@@ -170,6 +170,17 @@ class Dcb:
             return self.lrecl - (_RDW if self.rdw_inclusive else 0)
         return self.lrecl
 
+    def length_fault(self, length: int) -> str:
+        """Why a record of that many bytes of data does not suit RECFM and LRECL; empty when it does, or no LRECL is given.
+
+        For output that is kept in a form of its own, whatever RECFM says of it: SYSOUT and DUMMY.
+        """
+        if self.recfm is None or not self.lrecl:
+            return ""
+        if self.recfm.fixed:
+            return "" if length == self.lrecl else f"a record of {length} bytes; all have {self.lrecl}"
+        return "" if length <= self.data_maximum else f"a record of {length} bytes; the longest has {self.data_maximum}"
+
     def _parameters(self) -> list[tuple[str, str]]:
         lrecl = "X" if self.lrecl == LRECL_X else str(self.lrecl or "")
         recfm = f"{self.recfm.value}{(self.control or PrintControl.NONE).value}" if self.recfm else ""

@@ -105,10 +105,17 @@ class DummyWriter(DatasetWriter):
     def __init__(self, dcb: Dcb | None = None) -> None:
         super().__init__(Path("DUMMY"), dcb or Dcb())
 
-    def put(self, record: bytes) -> None:  # noqa: ARG002 - that is what DUMMY means
-        """Count the record."""
+    def put(self, record: bytes) -> None:
+        """Count the record.
+
+        Raises:
+            RecordError: its length is not what RECFM and LRECL say.
+            DatasetNotOpen: the writer is closed.
+        """
         if not self._open:
             raise self._not_open()
+        if fault := self.dcb.length_fault(len(record)):
+            raise RecordError(self.path, fault, record=self.records_written + 1)
         self.records_written += 1
 
 

@@ -10,6 +10,7 @@ import pytest
 from tdqsim.cics import Condition
 from tdqsim.cics.region import Region
 from tdqsim.definitions import parse_definitions
+from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda
 from tests.rules import expect_rule, rule
 
@@ -29,7 +30,9 @@ def make(tmp_path):
 
     def region(*queues: str, dd: dict | None = None, **options) -> Region:
         text = "group: TEST\ntdqueue:\n" + "".join(f"  - {queue}\n" for queue in queues)
-        made = Region(parse_definitions(text), dd=dd or {}, datasets=tmp_path / "datasets", supplied_queues=False, **options)
+        made = Region(
+            parse_definitions(text), dd=dd or {}, datasets=tmp_path / "datasets", supplied_queues=False, **options
+        )
         regions.append(made)
         return made
 
@@ -304,6 +307,66 @@ def test_output_without_a_data_set_goes_to_the_spool(make):
     region.writeq_td("LOGQ", b"and another one")
     assert region.peek("LOGQ") == [b"any length", b"and another one"]
     assert region.inquire_tdqueue("LOGQ", "DSNAME").dsname == " " * 44
+
+
+SYSOUT_FIXED = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {FIXED}}}"
+SYSOUT_VARIABLE = f"{{name: LOGQ, type: EXTRA, sysoutclass: A, {VARIABLE}}}"
+SYSOUT_BARE = "{name: LOGQ, type: EXTRA, sysoutclass: A}"
+DUMMY_FIXED = f"{{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {FIXED}}}"
+DUMMY_VARIABLE = f"{{name: LOGQ, type: EXTRA, typefile: OUTPUT, dsname: DUMMY, {VARIABLE}}}"
+
+
+@pytest.mark.rule("EX-SYSOUT-LENGTH", "EX-WRITE-ZERO")
+@pytest.mark.parametrize(
+    ("queue", "good", "bad"),
+    [
+        (SYSOUT_FIXED, [10], [9, 11]),
+        (SYSOUT_VARIABLE, [1, 80], [81]),
+        (SYSOUT_BARE, [1, 32_752], [32_753]),
+        (DUMMY_FIXED, [10], [9, 11]),
+        (DUMMY_VARIABLE, [1, 80], [81]),
+    ],
+)
+def test_lengths_are_checked_where_nothing_is_blocked(make, queue, good, bad):
+    region = make(queue)
+    for size in bad:
+        expect_rule("EX-SYSOUT-LENGTH", region.writeq_td, "LOGQ", b"x" * size)
+    expect_rule("EX-WRITE-ZERO", region.writeq_td, "LOGQ", b"")
+    for size in good:
+        region.writeq_td("LOGQ", b"x" * size)
+    assert [len(record) for record in region.peek("LOGQ")] == ([] if "DUMMY" in queue else good)
+
+
+@pytest.mark.rule("EX-SYSOUT-INQUIRE")
+@pytest.mark.parametrize(
+    ("queue", "true_of_it"),
+    [
+        (SYSOUT_FIXED, (Cvda.FIXED, Cvda.BLOCKED, 10, 20)),
+        (SYSOUT_VARIABLE, (Cvda.VARIABLE, Cvda.BLOCKED, 84, 200)),
+        (SYSOUT_BARE, (Cvda.VARIABLE, Cvda.UNBLOCKED, 32_756, 32_760)),
+    ],
+)
+def test_sysout_is_the_same_before_and_after_its_first_record(make, queue, true_of_it):
+    region = make(queue)
+
+    def shown():
+        info = region.inquire_tdqueue("LOGQ", "RECORDFORMAT", "BLOCKFORMAT", "RECORDLENGTH", "BLOCKSIZE")
+        return (info.recordformat, info.blockformat, info.recordlength, info.blocksize)
+
+    assert shown() == true_of_it
+    region.writeq_td("LOGQ", b"x" * 10)
+    assert shown() == true_of_it
+
+
+@pytest.mark.rule("EX-INTRDR")
+@pytest.mark.parametrize("sysout", ["A,INTRDR", "(A,INTRDR)"])
+def test_the_internal_reader_as_jcl_names_it(make, sysout):
+    region = make("{name: JOBQ, type: EXTRA, typefile: OUTPUT, ddname: RDR}", dd={"RDR": {"sysout": sysout}})
+    region.writeq_td("JOBQ", "//FIRST JOB (1)".encode("cp037"))
+    region.writeq_td("JOBQ", "/*EOF".encode("cp037"))
+    assert [job.name for job in region.jobs] == ["FIRST"]
+    with pytest.raises(DatasetError, match="class '@'"):
+        make(dd={"RDR": {"sysout": "@"}})
 
 
 @pytest.mark.rule("EX-INTRDR")
