@@ -17,7 +17,7 @@ BELOW = {
     "layouts": {"core", "facts"},
     "cics": {"core", "facts", "definitions", "datasets", "layouts"},
     "ibmi": {"core", "facts", "definitions", "datasets", "layouts"},
-    "pipeline": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi"},
+    "pipeline": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi", "job"},
     "testing": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi"},
 }
 """Each room and the rooms it may use. A room may always use ``errors``; the command line may use all."""
