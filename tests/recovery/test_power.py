@@ -1,0 +1,198 @@
+"""What a commit costs in syncs and what it promises: durability ``process`` and ``power``, counted by strace."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAD = """
+import os, sys
+from tdqsim.cics import Region
+from tdqsim.definitions import define_tdqueue
+
+def region(durability, **options):
+    names = {"LOG1": "LOGICAL", "LOG2": "LOGICAL", "PHYQ": "PHYSICAL", "NOQ": "NO"}
+    queues = [define_tdqueue(name=name, type="INTRA", recovstatus=kind) for name, kind in names.items()]
+    queues += [define_tdqueue(name=f"Q{n:03d}", type="INTRA", recovstatus="LOGICAL") for n in range(100)]
+    return Region(queues, store=sys.argv[1], supplied_queues=False, durability=durability, **options)
+
+def mark():
+    os.stat("/begin-or-end")  # seen in the trace
+def marked(work):
+    try:
+        mark()
+    except OSError:
+        pass
+    work()
+    try:
+        mark()
+    except OSError:
+        pass
+"""
+
+
+def traceable() -> bool:
+    if shutil.which("strace") is None:
+        return False
+    return subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode == 0
+
+
+needs_strace = pytest.mark.skipif(not traceable(), reason="syncs are counted by strace, which cannot be used here")
+
+
+def syncs(tmp_path: Path, code: str) -> int:
+    """How many syncs the part between the two marks makes."""
+    tmp_path.mkdir(exist_ok=True)
+    trace = tmp_path / "trace"
+    program = HEAD + textwrap.dedent(code)
+    command = [
+        "strace",
+        "-f",
+        "-e",
+        "trace=fsync,fdatasync,msync,sync_file_range,stat,newfstatat,statx",
+        "-o",
+        str(trace),
+    ]
+    done = subprocess.run(
+        [*command, sys.executable, "-c", program, str(tmp_path / "store")], cwd=ROOT, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    _, between, _ = trace.read_text().split("/begin-or-end")
+    return len(re.findall(r"\b(fsync|fdatasync|msync|sync_file_range)\(", between))
+
+
+WORK = {
+    "one reads and writes in a unit of work": (
+        """
+        def work():
+            for n in range(20):
+                with r.task() as t:
+                    t.readq_td("LOG1")
+                    t.writeq_td("LOG2", b"x" * 100)
+        """,
+        20,
+    ),
+    "one command a unit of work": (
+        """
+        def work():
+            for n in range(20):
+                r.writeq_td("LOG1", b"x" * 100)
+            for n in range(20):
+                r.writeq_td("PHYQ", b"x" * 100)
+        """,
+        40,
+    ),
+    "much volatile traffic before": (
+        """
+        def work():
+            for n in range(20):
+                for m in range(2000):
+                    r.writeq_td("NOQ", b"x" * 100)
+                r.writeq_td("LOG1", b"x" * 100)
+        """,
+        20,
+    ),
+    "a hundred records a unit of work": (
+        """
+        def work():
+            for n in range(4):
+                with r.task() as t:
+                    for m in range(50):
+                        t.readq_td("LOG1")
+                        t.writeq_td("LOG2", b"x" * 100)
+        """,
+        4,
+    ),
+    "a hundred tasks that commit together": (
+        """
+        def work():
+            for n in range(100):
+                r.start(lambda t, n=n: t.writeq_td(f"Q{n:03d}", b"x" * 100))
+            r.run()
+        """,
+        1,
+    ),
+    "backout": (
+        """
+        def work():
+            with r.task() as t:
+                for m in range(50):
+                    t.readq_td("LOG1")
+                    t.writeq_td("LOG2", b"x" * 100)
+                t.syncpoint_rollback()
+        """,
+        0,
+    ),
+}
+
+
+@needs_strace
+@pytest.mark.parametrize("what", WORK)
+def test_durability_power_syncs_each_commit_once(tmp_path, what):
+    code, expected = WORK[what]
+    text = textwrap.dedent(code) + 'r = region("power")\nr.seed("LOG1", [b"x" * 100] * 300)\nmarked(work)\n'
+    assert syncs(tmp_path, text) == expected
+
+
+@needs_strace
+def test_durability_process_never_syncs_but_at_the_end(tmp_path):
+    code, _ = WORK["one command a unit of work"]
+    text = textwrap.dedent(code) + 'r = region("process")\nmarked(work)\n'
+    assert syncs(tmp_path, text) == 0
+    closing = 'r = region("process")\nr.writeq_td("NOQ", b"x")\nr.writeq_td("LOG1", b"x")\nmarked(r.close)\n'
+    assert syncs(tmp_path / "closing", closing) >= 2  # both halves are on the disk before it is said to be clean
+
+
+@needs_strace
+def test_the_sync_comes_before_the_answer(tmp_path):
+    """With durability ``power`` nothing is told to be permanent before the disk has it."""
+    code = """
+    r = region("power")
+    def work():
+        r.writeq_td("LOG1", b"x")
+        os.path.exists("/answered")
+    marked(work)
+    """
+    trace = tmp_path / "trace"
+    assert syncs(tmp_path, code) == 1
+    between = trace.read_text().split("/begin-or-end")[1]
+    assert re.search(r"(fdatasync|fsync|msync).*/answered", between, re.DOTALL)
+
+
+PROMISE = """
+r = region(sys.argv[2])
+for number in range(300):
+    with r.task() as t:
+        t.writeq_td("LOG1", b"%d" % number)
+        t.writeq_td("LOG2", b"%d" % number)
+    r.writeq_td("PHYQ", b"%d" % number)
+    os.write(1, b"%d\\n" % number)
+"""
+
+
+@pytest.mark.parametrize("durability", ["process", "power"])
+def test_what_was_answered_survives_a_kill(tmp_path, durability):
+    store = tmp_path / "store"
+    command = [sys.executable, "-c", HEAD + PROMISE, str(store), durability]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        answered = [child.stdout.readline() for _ in range(40)]
+        os.kill(child.pid, 9)
+        answered += child.stdout.read().splitlines()
+    count = len(answered)
+    from tdqsim.cics import Region
+
+    with Region(store=store) as region:
+        for name in ("LOG1", "LOG2", "PHYQ"):
+            records = [int(record) for record in region.peek(name)]
+            assert records == list(range(len(records)))
+            assert count <= len(records) <= count + 1
