@@ -45,7 +45,7 @@ _MODULES: Final = {
 _MOUNTED: Final = {
     "dtaq": ("tdqsim.cli_dtaq", "IBM i data queues: libraries, data queues, entries."),
     "coverage": ("tdqsim.testing.cli_coverage", "List what of the vendors' surface is there."),
-    "pipeline": ("tdqsim.pipeline.cli", "Production-sized data on Spark."),
+    "pipeline": ("tdqsim._cli.pipeline", "Production-sized data on Spark."),
 }
 """Groups that other rooms bring along: module and help."""
 

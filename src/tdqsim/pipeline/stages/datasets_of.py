@@ -1,0 +1,184 @@
+"""The data sets of one replayed region: inputs made of its DD events, outputs put into the records table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tdqsim.datasets import Dcb, RecordFormat, open_writer, read_records
+from tdqsim.definitions import Definitions, ExtraQueue
+from tdqsim.errors import DatasetError
+from tdqsim.facts import SUPPLIED_QUEUES
+from tdqsim.pipeline.stages.events import BOUNDS, Slice, fixed_binary
+from tdqsim.pipeline.stages.order import in_order
+from tdqsim.pipeline.stages.tables import TABLES, Rows
+
+__all__ = ["InputSets", "OutputSets"]
+
+
+def _queues(definitions: Definitions, *kinds: str) -> dict[str, ExtraQueue]:
+    return {
+        queue.dd: queue
+        for queue in definitions.tdqueues
+        if isinstance(queue, ExtraQueue) and queue.typefile in kinds and not queue.dsname
+    }
+
+
+def _fixed(queue: ExtraQueue | None) -> bool:
+    return queue is not None and queue.recordformat == "FIXED" and queue.recordsize > 0
+
+
+class InputSets:
+    """Input data sets by DD name, written from events.
+
+    Args:
+        definitions: the region's; every input queue of theirs gets a data set, empty when no event is for it.
+        folder: where they go.
+
+    Attributes:
+        cards: the files by DD name.
+    """
+
+    def __init__(self, definitions: Definitions, folder: Path) -> None:
+        self._queues = _queues(definitions, "INPUT", "RDBACK")
+        self.cards = {dd: folder / f"{dd}.in" for dd in self._queues}
+        for path in self.cards.values():
+            path.touch()
+
+    def take(self, slices: Sequence[Slice]) -> None:
+        """Write the records of DD events.
+
+        Raises:
+            DatasetError: a DD name is no input queue's, or a record has another length than the definition says.
+        """
+        if not any("DD" in batch.column("command").unique().to_pylist() for batch in _first(slices)):
+            return
+        writers: dict[str, Any] = {}
+        try:
+            for batch in in_order(slices):
+                for dd, part in _by_dd(batch):
+                    self._put(writers, dd, part)
+        finally:
+            for writer in writers.values():
+                writer.close()
+
+    def _put(self, writers: dict[str, Any], dd: str, part: pa.RecordBatch) -> None:
+        queue = self._queues.get(dd)
+        if queue is None:
+            known = ", ".join(self._queues) or "none"
+            raise DatasetError(f"event {part.column('seq')[0]}: DD {dd} is no input queue's; those have {known}")
+        if dd not in writers:
+            path = self.cards[dd]
+            if _fixed(queue):
+                writers[dd] = path.open("wb")
+            else:
+                dcb = Dcb(RecordFormat.VB, lrecl=queue.recordsize or BOUNDS["variable_lrecl"])
+                writers[dd] = open_writer(path, dcb)
+        if _fixed(queue):
+            _put_fixed(writers[dd], dd, queue.recordsize, part)
+        else:
+            writers[dd].put_all(part.column("data").to_pylist())
+
+
+def _first(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    """The beginning of each slice: DD events come first in a region."""
+    for each in slices:
+        yield next(each.batches())
+
+
+def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The DD events of a batch, in stretches of one DD name."""
+    coded = batch.column("queue").dictionary_encode()
+    dd = np.array([command == "DD" for command in batch.column("command").dictionary_encode().dictionary.to_pylist()])
+    commands = batch.column("command").dictionary_encode().indices.to_numpy()
+    marks = np.where(dd[commands], coded.indices.fill_null(-1).to_numpy(), -1)
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(marks)) + 1, [len(marks)]))
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        if stop > start and marks[start] >= 0:
+            yield coded.dictionary[int(marks[start])].as_py(), batch.slice(int(start), int(stop - start))
+
+
+def _put_fixed(file: IO[bytes], dd: str, length: int, part: pa.RecordBatch) -> None:
+    """Records as they lie in memory: one write for all of them."""
+    data = part.column("data")
+    offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset : data.offset + len(data) + 1]
+    lengths = np.diff(offsets)
+    wrong = np.flatnonzero(lengths != length)
+    if len(wrong):
+        seq = part.column("seq")[int(wrong[0])]
+        raise DatasetError(
+            f"event {seq}: a record of {lengths[wrong[0]]} bytes for DD {dd}; its definition says RECORDSIZE {length}"
+        )
+    file.write(memoryview(data.buffers()[2])[int(offsets[0]) : int(offsets[-1])])
+
+
+class OutputSets:
+    """Output data sets by DD name, and the supplied queues' besides.
+
+    Args:
+        definitions: the region's.
+        folder: where they go.
+
+    Attributes:
+        cards: the files by DD name.
+    """
+
+    def __init__(self, definitions: Definitions, folder: Path) -> None:
+        self._queues = _queues(definitions, "OUTPUT")
+        self.cards = {dd: folder / f"{dd}.out" for dd in self._queues}
+        for each in SUPPLIED_QUEUES.values():
+            if each.ddname and each.ddname not in self.cards:
+                self.cards[each.ddname] = folder / f"{each.ddname}.sup"
+
+    def put(self, records: Rows, final: Rows) -> None:
+        """Put what came out into the tables."""
+        for dd, queue in sorted(self._queues.items()):
+            path = self.cards[dd]
+            if not path.is_file():
+                continue
+            found = blake2b(digest_size=8)
+            count = size = 0
+            parts = _fixed_parts(path, queue.recordsize) if _fixed(queue) else _variable_parts(path, queue)
+            for data in parts:
+                for buffer in data.buffers()[1:]:
+                    found.update(buffer)
+                size += data.nbytes
+                rows = len(data)
+                schema = TABLES["records"]
+                columns = [
+                    pa.repeat(pa.scalar(records._tables.region), rows),  # noqa: SLF001  (one mechanism in two modules)
+                    pa.repeat(pa.scalar(dd), rows),
+                    pa.repeat(pa.scalar("DD"), rows),
+                    pa.array(np.arange(count + 1, count + rows + 1, dtype=np.int64)),
+                    pa.nulls(rows, pa.binary()),
+                    data,
+                ]
+                records.flush()
+                records.batch(pa.record_batch(columns, schema=schema))
+                count += rows
+            final.add(dd, "DD", count, count, path.stat().st_size, found.hexdigest())
+
+
+def _fixed_parts(path: Path, length: int) -> Iterator[pa.Array]:
+    step = length * max(1, min(BOUNDS["batch_rows"], (16 << 20) // length))
+    with path.open("rb") as file:
+        while block := file.read(step):
+            whole = len(block) // length
+            yield fixed_binary(np.frombuffer(block, np.uint8)[: whole * length].reshape(whole, length))
+
+
+def _variable_parts(path: Path, queue: ExtraQueue) -> Iterator[pa.Array]:
+    dcb = Dcb(RecordFormat.VB if queue.blockformat == "BLOCKED" else RecordFormat.V, lrecl=queue.recordsize)
+    held: list[bytes] = []
+    for record in read_records(path, dcb):
+        held.append(record)
+        if len(held) == BOUNDS["batch_rows"]:
+            yield pa.array(held, pa.binary())
+            held = []
+    if held:
+        yield pa.array(held, pa.binary())

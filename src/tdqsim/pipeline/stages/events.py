@@ -1,0 +1,179 @@
+"""The event table: everything that is to happen in many regions, one row an event.
+
+``command`` says what an event is. Of CICS: WRITEQ TD, READQ TD, DELETEQ TD; SYNCPOINT, SYNCPOINT ROLLBACK, RETURN and
+ABEND of the task named in ``task``; START of the transaction in ``tran``; any other command as text in ``data`` under
+EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``. Before a region starts: DD, a record
+of the data set of the DD name in ``queue``; SEED, a record on a queue. EXPECT is a record that must come out of the
+queue or DD name; replay passes over it, reconcile looks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tdqsim.errors import DatasetError
+from tdqsim.facts import table
+
+__all__ = ["BOUNDS", "COLUMNS", "EVENTS", "Slice", "conform", "event_table", "fixed_binary", "open_pieces"]
+
+Ints = npt.NDArray[np.int64]
+
+BOUNDS = {row["name"]: int(row["value"]) for row in table("pipeline")}
+"""The bounds of the pipeline, by name."""
+
+COLUMNS = {
+    "region": "applid of the region, or name of the IBM i system",
+    "seq": "order within the region; no two events of a region have the same",
+    "time_us": "microseconds since 1970 UTC; the region's clock is moved forward to it; null or 0: it stays",
+    "task": "events with the same number above 0 belong to one task; 0 is a task of its own",
+    "tran": "transaction id of the task, or the one to start",
+    "command": "what happens; see the module",
+    "queue": "queue, DD name, or LIBRARY/QUEUE",
+    "key": "key of a keyed data queue; of EXPECT: by what records are found",
+    "data": "the record",
+    "resp": "the response that is expected, by name; null for any",
+    "resp2": "the RESP2 that is expected; null for any",
+}
+"""What each column of an event table holds."""
+
+EVENTS = pa.schema(
+    [
+        ("region", pa.string()),
+        ("seq", pa.int64()),
+        ("time_us", pa.int64()),
+        ("task", pa.int64()),
+        ("tran", pa.string()),
+        ("command", pa.string()),
+        ("queue", pa.string()),
+        ("key", pa.binary()),
+        ("data", pa.binary()),
+        ("resp", pa.string()),
+        ("resp2", pa.int32()),
+    ]
+)
+_NEEDED = ("region", "seq", "command")
+
+
+def conform(given: pa.Table, where: str) -> pa.Table:
+    """A table as an event table: columns in order, those that are left out null; others are dropped.
+
+    Raises:
+        DatasetError: a column that is needed is missing, or has values of another kind; names the column.
+    """
+    columns = []
+    for field in EVENTS:
+        if field.name in given.column_names:
+            columns.append(_cast(given.column(field.name), field, where))
+        elif field.name in _NEEDED:
+            have = ", ".join(given.column_names) or "none"
+            raise DatasetError(f"{where}: an event table needs the column {field.name}; it has {have}")
+        else:
+            columns.append(pa.nulls(given.num_rows, field.type))
+    made = pa.table(columns, schema=EVENTS)
+    for name in _NEEDED:
+        if made.column(name).null_count:
+            row = made.column(name).is_null().to_pylist().index(True)
+            raise DatasetError(f"{where}: record {row + 1}: column {name} is null; every event needs it")
+    return made
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field, where: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DatasetError(
+            f"{where}: column {field.name} holds {column.type}; {field.type} is needed: {error}"
+        ) from error
+
+
+def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:
+    """A matrix of bytes, a row a record, as a binary column without touching the bytes one by one."""
+    rows, width = matrix.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+    data = np.ascontiguousarray(matrix)
+    return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array, key: Any = None) -> pa.Table:
+    """Events that differ in region, sequence number and data only."""
+    rows = len(seq)
+    columns = {
+        "region": regions,
+        "seq": pa.array(seq, pa.int64()),
+        "command": pa.repeat(pa.scalar(command, pa.string()), rows),
+        "queue": pa.repeat(pa.scalar(queue, pa.string()), rows),
+        "data": data,
+    }
+    if key is not None:
+        columns["key"] = key
+    return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in EVENTS], schema=EVENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The events of one region in one piece: they stay on disk until they are asked for.
+
+    Attributes:
+        table: the piece, memory-mapped.
+        start, stop: its rows, in sequence order.
+    """
+
+    table: pa.Table
+    start: int
+    stop: int
+
+    @property
+    def first(self) -> int:
+        """The sequence number of its first event."""
+        return int(self.table.column("seq")[self.start].as_py())
+
+    @property
+    def last(self) -> int:
+        """The sequence number of its last event."""
+        return int(self.table.column("seq")[self.stop - 1].as_py())
+
+    def batches(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Its events, so many at a time."""
+        size = rows or BOUNDS["batch_rows"]
+        for start in range(self.start, self.stop, size):
+            part = self.table.slice(start, min(size, self.stop - start))
+            yield from part.combine_chunks().to_batches()
+
+
+def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
+    """The slices of each region in the pieces of a bucket, regions by name, slices by their first event.
+
+    Raises:
+        DatasetError: a piece cannot be read; names it.
+    """
+    found: dict[str, list[Slice]] = {}
+    for path in files:
+        try:
+            with pa.memory_map(str(path)) as mapped:
+                whole = pa.ipc.open_file(mapped).read_all()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DatasetError(f"{path}: this piece of the exchange cannot be read: {error}; run ingest again") from error
+        for name, start, stop in _runs(whole):
+            found.setdefault(name, []).append(Slice(whole, start, stop))
+    return {name: sorted(found[name], key=lambda each: each.first) for name in sorted(found)}
+
+
+def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
+    """Where each region's events are in a piece, which is sorted by region."""
+    if not whole.num_rows:
+        return
+    coded = whole.column("region").combine_chunks().dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    codes = coded.indices.to_numpy()
+    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]))
+    names = coded.dictionary.to_pylist()
+    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        yield names[codes[start]], int(start), int(stop)

@@ -1,0 +1,234 @@
+"""The exchange: events from any number of inputs, laid down by bucket, so that one task has all of a region.
+
+Two passes over pieces of the input. The first counts events by region; from the counts the plan gives each region a
+bucket, the heaviest first to whichever bucket has least. The second writes each piece's events to a file for each
+bucket, sorted by region and sequence number. Nothing goes through Spark but counts and receipts.
+
+A piece is a range of bytes of a data set of fixed-length records, or a Parquet file's row groups.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.events import BOUNDS, EVENTS, conform, event_table, fixed_binary
+from tdqsim.pipeline.stages.jobs import loaded_job
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
+
+__all__ = ["CountTask", "FixedPiece", "ParquetPiece", "SplitTask", "assign", "count_piece", "pieces_of", "split_piece"]
+
+_READ = 16 << 20
+_DD_SHIFT = 40
+"""Sequence numbers of an input data set's records begin at its place among the inputs, shifted left by this."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPiece:
+    """Some records of an input data set of a job, which says which region each goes to.
+
+    Attributes:
+        path: the data set.
+        dd: its DD name; ``place`` is its place among the job's inputs.
+        length: bytes of a record.
+        first, count: its records, from 0.
+        directory: the region directory of the job.
+        regions: how many regions there are.
+        inputs: the job's data sets by DD name; the job routes by some of them.
+    """
+
+    path: Path
+    dd: str
+    place: int
+    length: int
+    first: int
+    count: int
+    directory: Path
+    regions: int
+    inputs: tuple[tuple[str, Path], ...]
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Its events, some megabytes at a time."""
+        with loaded_job(self.directory) as job:
+            route = job.router(dict(self.inputs), self.regions)
+            names = pa.array([job.region_name(number, self.regions) for number in range(self.regions)])
+            at_once = max(1, _READ // self.length)
+            with self.path.open("rb") as file:
+                file.seek(self.first * self.length)
+                for done in range(0, self.count, at_once):
+                    wanted = min(at_once, self.count - done)
+                    matrix = self._read(file, wanted, self.first + done)
+                    numbers = route(self.dd, matrix)
+                    seq = np.arange(wanted, dtype=np.int64) + self.first + done + (self.place << _DD_SHIFT)
+                    yield event_table(names.take(pa.array(numbers)), seq, "DD", self.dd, fixed_binary(matrix))
+
+    def _read(self, file: Any, records: int, number: int) -> Any:
+        data = file.read(records * self.length)
+        if len(data) != records * self.length:
+            raise DatasetError(
+                f"{self.path}: record {number + len(data) // self.length + 1} at offset "
+                f"{number * self.length + len(data)}: the file ends inside it; was it cut off, or is it still written?"
+            )
+        return np.frombuffer(data, np.uint8).reshape(records, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPiece:
+    """Row groups of a Parquet file with events.
+
+    Attributes:
+        path: the file.
+        groups: numbers of its row groups.
+    """
+
+    path: Path
+    groups: tuple[int, ...]
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Its events, a row group at a time."""
+        file = pq.ParquetFile(self.path)
+        for group in self.groups:
+            yield conform(file.read_row_group(group), f"{self.path}: row group {group}")
+
+
+Piece = FixedPiece | ParquetPiece
+
+
+def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
+    """A data set of fixed-length records cut into pieces.
+
+    Args:
+        path: the data set.
+        whole: makes a piece of a first record and a count.
+        length: bytes of a record.
+        size: bytes of a piece.
+
+    Raises:
+        DatasetError: its size is no multiple of the record length.
+    """
+    total = path.stat().st_size
+    if total % length:
+        raise DatasetError(
+            f"{path}: its {total:,} bytes are no multiple of {length}: record {total // length + 1} at offset "
+            f"{total // length * length} has only {total % length}; check LRECL, or whether the file was cut off"
+        )
+    records = total // length
+    step = max(1, (size or BOUNDS["piece_bytes"]) // length)
+    return [whole(first, min(step, records - first)) for first in range(0, records, step)]
+
+
+@dataclass(frozen=True, slots=True)
+class CountTask:
+    """Count the events of one piece by region."""
+
+    run: Path
+    bucket: int
+    inputs: str
+    weight: int
+    piece: Piece
+    stage: str = "count"
+
+
+def count_piece(task: CountTask) -> Receipt:
+    """How many events each region has in a piece; in the receipt's details under ``counts``."""
+    begun = time.perf_counter()
+    counts: dict[str, int] = {}
+    size = 0
+    for part in task.piece.tables():
+        size += part.nbytes
+        for row in part.column("region").value_counts().to_pylist():
+            counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
+    receipt = Receipt(
+        task.stage, task.bucket, task.inputs, (), sum(counts.values()), size, "",
+        round(time.perf_counter() - begun, 3), {"counts": dict(sorted(counts.items()))},
+    )  # fmt: skip
+    Receipts(task.run, task.stage).put(receipt)
+    return receipt
+
+
+def assign(counts: Mapping[str, int], buckets: int) -> dict[str, int]:
+    """A bucket for each region: heaviest region first, to the bucket that has least; the same for the same counts."""
+    loads = [(0, number) for number in range(max(1, min(buckets, len(counts))))]
+    heapq.heapify(loads)
+    found = {}
+    for name in sorted(counts, key=lambda region: (-counts[region], region)):
+        load, number = heapq.heappop(loads)
+        found[name] = number
+        heapq.heappush(loads, (load + counts[name], number))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTask:
+    """Write the events of one piece by bucket.
+
+    Attributes:
+        bucket: the number of the piece.
+        plan: the bucket of each region.
+        folder: where files go, relative to the run: ``FOLDER/BUCKET/PIECE.arrow``.
+    """
+
+    run: Path
+    bucket: int
+    inputs: str
+    weight: int
+    piece: Piece
+    plan: Mapping[str, int]
+    folder: str
+    stage: str = "split"
+
+
+def split_piece(task: SplitTask) -> Receipt:
+    """Write a piece's events by bucket, sorted by region and sequence number."""
+    begun = time.perf_counter()
+    names = sorted(task.plan)
+    buckets = np.array([task.plan[name] for name in names], np.int64)
+    parts: dict[int, list[pa.Table]] = {}
+    rows = 0
+    for part in task.piece.tables():
+        rows += part.num_rows
+        for bucket, events in _by_bucket(part, names, buckets):
+            parts.setdefault(bucket, []).append(events)
+    files, size = [], 0
+    for bucket, tables in sorted(parts.items()):
+        name = f"{task.folder}/{bucket:05d}/{task.bucket:05d}.arrow"
+        _write(task.run / name, tables)
+        files.append(name)
+        size += (task.run / name).stat().st_size
+    seconds = round(time.perf_counter() - begun, 3)
+    receipt = Receipt(task.stage, task.bucket, task.inputs, tuple(files), rows, size, "", seconds)
+    Receipts(task.run, task.stage).put(receipt)
+    return receipt
+
+
+def _by_bucket(part: pa.Table, names: list[str], buckets: Any) -> Iterator[tuple[int, pa.Table]]:
+    """A table's events for each bucket, in order of region and sequence number."""
+    codes = pc.index_in(part.column("region"), pa.array(names)).to_numpy()
+    seq = part.column("seq").to_numpy()
+    order = np.lexsort((seq, codes, buckets[codes]))
+    sorted_part = part.take(pa.array(order))
+    cut = buckets[codes][order]
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(cut)) + 1, [len(cut)]))
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        if stop > start:
+            yield int(cut[start]), sorted_part.slice(start, stop - start)
+
+
+def _write(path: Path, tables: list[pa.Table]) -> None:
+    whole = pa.concat_tables(tables)
+    if len(tables) > 1:  # each part is in order by itself
+        whole = whole.take(pc.sort_indices(whole, [("region", "ascending"), ("seq", "ascending")]))
+    with published(path) as fresh, pa.OSFile(str(fresh), "wb") as sink, pa.ipc.new_file(sink, EVENTS) as writer:
+        writer.write_table(whole, max_chunksize=BOUNDS["batch_rows"])
+
+

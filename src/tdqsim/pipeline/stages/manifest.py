@@ -1,0 +1,174 @@
+"""Manifests: what a stage has finished, published last, so that a run can be killed anywhere and go on.
+
+A task writes its files under other names, renames them when they are whole, and then publishes a *receipt* for its
+bucket, by a rename too. A bucket with a receipt of the same inputs is not done again; one without is done from the
+start. So a task may be killed, retried, or run twice at once: each time the same bytes come to be under the same names.
+When all buckets of a stage have receipts, the driver publishes the stage's manifest: a Parquet file that anyone can
+read, and the same as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tdqsim import __version__
+
+__all__ = ["Receipt", "Receipts", "digest_of", "file_digest", "publish_json", "published", "write_manifest"]
+
+_CHUNK = 1 << 20
+MANIFEST = pa.schema(
+    [
+        ("stage", pa.string()),
+        ("bucket", pa.int32()),
+        ("files", pa.list_(pa.string())),
+        ("rows", pa.int64()),
+        ("bytes", pa.int64()),
+        ("digest", pa.string()),
+        ("seconds", pa.float64()),
+        ("tdqsim_version", pa.string()),
+        ("inputs_digest", pa.string()),
+        ("details", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a task says of its bucket.
+
+    Attributes:
+        stage: the stage.
+        bucket: the bucket's number.
+        inputs: digest of everything the outcome depends on.
+        files: the files it wrote, relative to the run's directory.
+        rows: rows in them.
+        size: their bytes.
+        digest: of the outcome, the same whatever the buckets.
+        seconds: how long the task took; the one thing here that differs from run to run.
+        details: figures of the stage.
+    """
+
+    stage: str
+    bucket: int
+    inputs: str
+    files: tuple[str, ...] = ()
+    rows: int = 0
+    size: int = 0
+    digest: str = ""
+    seconds: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept in its file."""
+        return {
+            "stage": self.stage,
+            "bucket": self.bucket,
+            "inputs": self.inputs,
+            "files": list(self.files),
+            "rows": self.rows,
+            "size": self.size,
+            "digest": self.digest,
+            "seconds": self.seconds,
+            "details": dict(self.details),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Receipt:
+        """The receipt that :meth:`as_json` gave."""
+        return cls(**{**value, "files": tuple(value["files"])})
+
+
+class Receipts:
+    """The receipts of one stage in a run's directory.
+
+    Args:
+        run: the run's directory.
+        stage: the stage's name.
+    """
+
+    def __init__(self, run: Path, stage: str) -> None:
+        self.folder = run / "manifest" / stage
+        self.stage = stage
+
+    def get(self, bucket: int, inputs: str) -> Receipt | None:
+        """The receipt of a bucket, if it was given for these inputs and its files are there."""
+        try:
+            found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # none yet, or one that somebody damaged: the bucket is done again
+        there = all((self.folder.parent.parent / name).is_file() for name in found.files)
+        return found if found.inputs == inputs and there else None
+
+    def put(self, receipt: Receipt) -> None:
+        """Publish a receipt; the bucket is done."""
+        publish_json(self._path(receipt.bucket), receipt.as_json())
+
+    def _path(self, bucket: int) -> Path:
+        return self.folder / f"{bucket:05d}.json"
+
+
+@contextmanager
+def published(path: Path) -> Iterator[Path]:
+    """A name to write to; at the end of the block the file takes its real name, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        yield fresh
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def publish_json(path: Path, value: Any) -> None:
+    """Write JSON under a name, whole or not at all."""
+    with published(path) as fresh:
+        fresh.write_text(json.dumps(value, ensure_ascii=False, sort_keys=True), "utf-8")
+
+
+def digest_of(*parts: Any) -> str:
+    """A digest of plain values: the same values, the same digest, in any process."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(f"{__version__}/{text}".encode()).hexdigest()[:32]
+
+
+def file_digest(path: Path) -> str:
+    """A digest of a file's content."""
+    found = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
+    """Publish a stage's manifest, in the order of its buckets; to be called when all of them are done."""
+    rows = [
+        {
+            "stage": each.stage,
+            "bucket": each.bucket,
+            "files": list(each.files),
+            "rows": each.rows,
+            "bytes": each.size,
+            "digest": each.digest,
+            "seconds": each.seconds,
+            "tdqsim_version": __version__,
+            "inputs_digest": each.inputs,
+            "details": json.dumps(dict(each.details), sort_keys=True),
+        }
+        for each in sorted(receipts, key=lambda receipt: receipt.bucket)
+    ]
+    path = run / f"{stage}.manifest.parquet"
+    with published(path) as fresh:
+        pq.write_table(pa.Table.from_pylist(rows, schema=MANIFEST), fresh)
+    return path

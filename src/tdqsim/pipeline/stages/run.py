@@ -1,0 +1,443 @@
+"""A whole run: a job spread over many regions, replayed, reconciled with an independent result, reported.
+
+Everything is under one directory, by stage; a run that was killed goes on where it was when it is started again with
+the same arguments, and begins anew with others.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tdqsim import __version__
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
+from tdqsim.pipeline.stages.events import BOUNDS, EVENTS, conform
+from tdqsim.pipeline.stages.exchange import (
+    CountTask,
+    FixedPiece,
+    ParquetPiece,
+    Piece,
+    SplitTask,
+    assign,
+    count_piece,
+    pieces_of,
+    split_piece,
+)
+from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, publish_json, published
+from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
+from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, replay_bucket
+from tdqsim.pipeline.stages.tables import read_table
+
+__all__ = ["RunRequest", "RunResult", "parquet_pieces", "replay_exchange", "run_job", "spread_events"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What the user asked for.
+
+    Attributes:
+        directory: the region directory.
+        out: the run's directory; it is made.
+        engine: local, spark or auto.
+        regions: over how many regions the job is spread.
+        buckets: how many files each table gets, and how many tasks there are.
+        dd: files of input data sets by DD name; generated when none is given.
+        records: how many records are generated.
+        seed: the seed of what is generated, and of the order of ready tasks.
+        commands: take down every command of handlers too.
+        piece_bytes: bytes of input that one task takes.
+    """
+
+    directory: Path
+    out: Path
+    engine: EngineName = "auto"
+    regions: int = 16
+    buckets: int = BOUNDS["buckets"]
+    dd: Mapping[str, Path] = field(default_factory=dict)
+    records: int | None = None
+    seed: int = 0
+    commands: bool = False
+    piece_bytes: int = BOUNDS["piece_bytes"]
+
+
+@dataclass(slots=True)
+class RunResult:
+    """What came out.
+
+    Attributes:
+        figures: the job's figures, summed over the regions.
+        checks: what must hold, and whether it does.
+        details: of the checks that do not hold, what was seen.
+        engine: the engine, and why.
+        digest: of everything that came out of every region: the same for the same input and seed.
+        records: records of the first input.
+        seconds: how long each stage took.
+        causes: regions that did not end well, with their cause.
+        out: the run's directory.
+    """
+
+    figures: dict[str, Any]
+    checks: dict[str, bool]
+    details: dict[str, str]
+    engine: str
+    why: str
+    regions: int
+    digest: str
+    records: int
+    seconds: dict[str, float]
+    causes: dict[str, str]
+    differences: dict[str, int]
+    independent: str
+    out: Path
+
+    @property
+    def ok(self) -> bool:
+        """Everything holds."""
+        return all(self.checks.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For one line of JSON; the job's figures come first."""
+        total = sum(self.seconds.values())
+        return {
+            **self.figures,
+            "ok": self.ok,
+            "checks": self.checks,
+            "details": self.details,
+            "engine": self.engine,
+            "engine_why": self.why,
+            "independent_result": self.independent,
+            "regions": self.regions,
+            "causes": self.causes,
+            "differences": self.differences,
+            "digest": self.digest,
+            "seconds": round(total, 3),
+            "stage_seconds": self.seconds,
+            "records_per_second": round(self.records / total) if total else 0,
+            "output": str(self.out),
+        }
+
+
+class _Timer:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def __call__(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = round(now - self._last, 3)
+        self._last = now
+
+
+def run_job(
+    request: RunRequest, *, spark: Any = None, say: Callable[[str], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> RunResult:  # fmt: skip
+    """Run a job over many regions.
+
+    Args:
+        request: what to run.
+        spark: a session that there is already.
+        say: told what happens, for people.
+        progress: told how far the generating of input is.
+
+    Raises:
+        DefinitionError, DatasetError: the job or its input cannot be used.
+        StageFailed: a stage could not be finished; running it again goes on with what is left.
+    """
+    timer = _Timer()
+    talk = say or (lambda text: None)
+    with loaded_job(request.directory) as job:
+        files = _inputs(job, request, progress)
+        timer("input")
+        size = sum(path.stat().st_size for path in files.values())
+        first, length = next(iter(job.inputs.items()))
+        records = files[first].stat().st_size // length
+        engine = choose(request.engine, records=records, size=size, spark=spark, say=talk)
+        talk(f"engine {engine.name}: {engine.why}")
+        base = _base(request, files)
+        plan, weights = _spread(engine, job, request, files, base)
+        timer("ingest")
+        replayed = replay_exchange(engine, request.out, plan, weights, _spec(request), base)
+        timer("replay")
+        independent = _expect(engine, job, request, files, base, plan)
+        timer("expected")
+        reconciled = _reconcile(engine, job, request, plan, base)
+        timer("reconcile")
+        result = _result(job, request, engine, replayed, reconciled, records, independent, timer.seconds)
+    publish_json(request.out / "run.json", result.as_dict())
+    return result
+
+
+def _spec(request: RunRequest) -> ReplaySpec:
+    return ReplaySpec(directory=request.directory.resolve(), seed=request.seed, commands=request.commands)
+
+
+def _inputs(
+    job: SpreadJob, request: RunRequest, progress: Callable[[str, int, int], None] | None
+) -> dict[str, Path]:
+    """The input data sets; what was generated by the same arguments before is taken again."""
+    folder = request.out / "input"
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = folder / "generated.json"
+    wanted = {"records": request.records, "seed": request.seed, "version": __version__, "code": _code(request.directory)}
+    if not request.dd and stamp.is_file():
+        found = json.loads(stamp.read_text("utf-8"))
+        files = {name: folder / file for name, file in found.pop("files").items()}
+        if found == wanted and all(path.is_file() for path in files.values()):
+            return files
+    show = progress or (lambda *_: None)
+    files = job.prepare(SpreadRequest(request.directory, folder, request.dd, request.records, request.seed, show))
+    for name, path in files.items():
+        if not path.is_file():
+            raise DatasetError(f"DD {name}: {path} is no file")
+    if not request.dd:
+        publish_json(stamp, wanted | {"files": {name: path.name for name, path in files.items()}})
+    return {name: files[name].resolve() for name in job.inputs}
+
+
+def _code(directory: Path) -> str:
+    """A digest of the region directory: other programs or definitions, another outcome."""
+    return digest_of({path.name: file_digest(path) for path in sorted(directory.glob("*")) if path.suffix in _CODE})
+
+
+_CODE = (".py", ".yaml", ".yml", ".csd")
+
+
+def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
+    """A digest of everything that the outcome depends on."""
+    content = {name: file_digest(path) for name, path in files.items()}
+    return digest_of(
+        content, _code(request.directory), request.regions, request.buckets, request.seed, request.commands,
+        request.piece_bytes,
+    )  # fmt: skip
+
+
+# spreading -----------------------------------------------------------------------------------------------------------
+
+
+def _spread(
+    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    pieces: list[Piece] = []
+    given = tuple(sorted(files.items()))
+    for place, (dd, length) in enumerate(job.inputs.items()):
+        path = files[dd]
+
+        def whole(first: int, count: int, path: Path = path, dd: str = dd, place: int = place, length: int = length
+        ) -> Piece:  # fmt: skip
+            return FixedPiece(path, dd, place, length, first, count, request.directory.resolve(), request.regions, given)
+
+        pieces += pieces_of(path, whole, length, request.piece_bytes)
+    return spread_events(engine, request.out, pieces, base, request.buckets, "exchange")
+
+
+def spread_events(
+    engine: Engine, run: Path, pieces: list[Piece], base: str, buckets: int, folder: str,
+    plan: dict[str, int] | None = None,
+) -> tuple[dict[str, int], dict[str, int]]:  # fmt: skip
+    """Lay events down by bucket.
+
+    Args:
+        engine: where tasks run.
+        run: the run's directory.
+        pieces: the input.
+        base: digest of the input.
+        buckets: how many there are at most.
+        folder: where, under the run's directory.
+        plan: the bucket of each region, when that is settled already; regions that are not in it are added.
+
+    Returns:
+        The bucket of each region, and its number of events.
+    """
+    counted = run_stage(
+        engine, f"count.{folder}", run,
+        [CountTask(run, at, digest_of(base, folder, at), _weight(each), each, f"count.{folder}") for at, each in enumerate(pieces)],
+        count_piece,
+    )  # fmt: skip
+    counts: Counter[str] = Counter()
+    for receipt in counted:
+        counts.update(receipt.details["counts"])
+    chosen = dict(plan) if plan is not None else assign(counts, buckets)
+    for name in sorted(set(counts) - set(chosen)):
+        chosen[name] = len(chosen) % max(1, min(buckets, len(chosen) or 1))
+    publish_json(run / f"{folder}.plan.json", {"regions": chosen, "events": counts})
+    inputs = digest_of(base, folder, chosen)
+    run_stage(
+        engine, f"split.{folder}", run,
+        [
+            SplitTask(run, at, digest_of(inputs, at), _weight(each), each, chosen, folder, f"split.{folder}")
+            for at, each in enumerate(pieces)
+        ],
+        split_piece,
+    )  # fmt: skip
+    return chosen, dict(counts)
+
+
+def _weight(piece: Piece) -> int:
+    return piece.count if isinstance(piece, FixedPiece) else len(piece.groups)
+
+
+def parquet_pieces(paths: list[Path], groups: int = 4) -> list[Piece]:
+    """Parquet files with events, cut by row groups.
+
+    Raises:
+        DatasetError: a file cannot be read as Parquet; names it.
+    """
+    pieces: list[Piece] = []
+    for path in paths:
+        try:
+            count = pq.ParquetFile(path).num_row_groups
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DatasetError(f"{path}: not to be read as Parquet: {error}") from error
+        pieces += [
+            ParquetPiece(path, tuple(range(first, min(first + groups, count)))) for first in range(0, count, groups)
+        ]
+    return pieces
+
+
+def _files_of(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
+    return tuple(sorted((run / folder / f"{bucket:05d}").glob("[0-9]*.arrow")))
+
+
+def replay_exchange(
+    engine: Engine, run: Path, plan: Mapping[str, int], weights: Mapping[str, int], spec: ReplaySpec, base: str
+) -> list[Receipt]:
+    """Replay every bucket of the exchange, the heaviest first."""
+    loads: Counter[int] = Counter()
+    for name, bucket in plan.items():
+        loads[bucket] += weights.get(name, 0)
+    members = {bucket: sorted(name for name, at in plan.items() if at == bucket) for bucket in loads}
+    tasks = [
+        ReplayTask(
+            run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load, _files_of(run, "exchange", bucket), spec
+        )
+        for bucket, load in sorted(loads.items())
+    ]  # fmt: skip
+    return run_stage(engine, "replay", run, tasks, replay_bucket)
+
+
+# what must come out --------------------------------------------------------------------------------------------------
+
+
+def _expect(
+    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: dict[str, int]
+) -> str:
+    """Compute what must come out, and lay it down by bucket; says how it was computed."""
+    folder = request.out / f"expected.{engine.name}"
+    stamp = folder / "inputs.json"
+    if not stamp.is_file() or json.loads(stamp.read_text("utf-8")) != {"base": base}:
+        if engine.name == "spark":
+            _expect_by_sql(engine, job, request, files, folder)
+        else:
+            _expect_here(job, request, files, folder)
+        publish_json(stamp, {"base": base})
+    pieces = parquet_pieces(sorted(folder.glob("*.parquet")))
+    spread_events(engine, request.out, pieces, digest_of(base, engine.name), request.buckets, "expected", plan)
+    return "Spark SQL" if engine.name == "spark" else "a plain loop in Python over columns decoded by the layout"
+
+
+def _expect_by_sql(
+    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path
+) -> None:
+    spark = engine.session()
+    frame = job.expected_sql(spark, files, request.regions)
+    frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
+    frame.write.mode("overwrite").parquet(str(folder.resolve()))
+
+
+def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path) -> None:
+    with (
+        published(folder / "00000.parquet") as fresh,
+        pq.ParquetWriter(fresh, EVENTS, compression="zstd") as writer,
+    ):
+        for part in job.expected(files, request.regions):
+            if part.num_rows:
+                writer.write_table(part)
+
+
+def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
+    for path in sorted((run / f"expected.{engine}").glob("*.parquet")):
+        file = pq.ParquetFile(path)
+        for group in range(file.num_row_groups):
+            yield conform(file.read_row_group(group), str(path))
+
+
+def _reconcile(
+    engine: Engine, job: SpreadJob, request: RunRequest, plan: Mapping[str, int], base: str
+) -> list[Receipt]:
+    matches = {
+        name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
+        for name, each in job.outputs.items()
+    }
+    run = request.out
+    tasks = [
+        ReconcileTask(
+            run, bucket, digest_of(base, engine.name, repr(matches), bucket), 1, _files_of(run, "expected", bucket),
+            run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
+        )
+        for bucket in sorted(set(plan.values()))
+    ]  # fmt: skip
+    return run_stage(engine, "reconcile", run, tasks, reconcile_bucket)
+
+
+# the outcome ---------------------------------------------------------------------------------------------------------
+
+
+def _result(
+    job: SpreadJob, request: RunRequest, engine: Engine, replayed: list[Receipt], reconciled: list[Receipt],
+    records: int, independent: str, seconds: dict[str, float],
+) -> RunResult:  # fmt: skip
+    regions = read_table(request.out, "replay", "regions").to_pylist()
+    figures: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for row in regions:
+        job.add_figures(figures, json.loads(row["figures"]))
+        for name, holds in json.loads(row["checks"]).items():
+            if not holds:
+                wrong.setdefault(name, row["region"])
+    expected = job.expected_figures(_expected_tables(request.out, engine.name))
+    differences: Counter[str] = Counter()
+    for receipt in reconciled:
+        differences.update(receipt.details["differences"])
+    causes = {row["region"]: row["cause"] for row in regions if row["cause"]}
+    checks: dict[str, bool] = {}
+    details: dict[str, str] = {}
+
+    def check(name: str, holds: bool, seen: str = "") -> None:
+        checks[name] = holds
+        if not holds:
+            details[name] = seen
+
+    check("every region ended well", not causes, _few(causes))
+    check("no task abended", all(row["abends"] == "{}" for row in regions), _abends(regions))
+    check("no task waits", not any(row["waiting"] for row in regions), _few({r["region"]: r["waiting"] for r in regions if r["waiting"]}))
+    check("every region's own checks hold", not wrong, _few(wrong))
+    for name, value in expected.items():
+        check(f"{name} as computed by {independent}", figures.get(name) == value, f"{figures.get(name)} is not {value}")
+    check("every record as expected, in its order", not differences, _few({k: str(v) for k, v in differences.items()}))
+    digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
+    return RunResult(
+        figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(seconds), causes,
+        dict(sorted(differences.items())), independent, request.out,
+    )  # fmt: skip
+
+
+def _few(found: Mapping[str, str], most: int = 3) -> str:
+    shown = "; ".join(f"{name}: {text}" for name, text in list(found.items())[:most])
+    return shown + (f"; and {len(found) - most} more" if len(found) > most else "")
+
+
+def _abends(regions: list[dict[str, Any]]) -> str:
+    return _few({row["region"]: row["abends"] for row in regions if row["abends"] != "{}"})

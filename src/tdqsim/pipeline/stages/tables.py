@@ -1,0 +1,220 @@
+"""The tables that replay writes, and writers that put them down in bounded memory with a digest for each region."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.events import BOUNDS
+from tdqsim.pipeline.stages.manifest import published
+
+__all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
+
+TABLES = {
+    "results": pa.schema(
+        [
+            ("region", pa.string()),
+            ("seq", pa.int64()),
+            ("time_us", pa.int64()),
+            ("task", pa.int64()),
+            ("command", pa.string()),
+            ("queue", pa.string()),
+            ("resp", pa.string()),
+            ("resp2", pa.int32()),
+            ("as_expected", pa.bool_()),
+            ("length", pa.int32()),
+            ("data", pa.binary()),
+            ("depth", pa.int64()),
+            ("cause", pa.string()),
+        ]
+    ),
+    "records": pa.schema(
+        [
+            ("region", pa.string()),
+            ("queue", pa.string()),
+            ("kind", pa.string()),
+            ("recno", pa.int64()),
+            ("key", pa.binary()),
+            ("data", pa.binary()),
+        ]
+    ),
+    "queue_final": pa.schema(
+        [
+            ("region", pa.string()),
+            ("queue", pa.string()),
+            ("kind", pa.string()),
+            ("depth", pa.int64()),
+            ("peak", pa.int64()),
+            ("bytes", pa.int64()),
+            ("digest", pa.string()),
+        ]
+    ),
+    "ati_events": pa.schema(
+        [
+            ("region", pa.string()),
+            ("queue", pa.string()),
+            ("tran", pa.string()),
+            ("task", pa.int64()),
+            ("depth", pa.int64()),
+            ("attached_us", pa.int64()),
+            ("began_us", pa.int64()),
+            ("waited_dispatches", pa.int64()),
+        ]
+    ),
+    "depth": pa.schema(
+        [
+            ("region", pa.string()),
+            ("queue", pa.string()),
+            ("step", pa.int64()),
+            ("time_us", pa.int64()),
+            ("depth", pa.int64()),
+        ]
+    ),
+    "regions": pa.schema(
+        [
+            ("region", pa.string()),
+            ("kind", pa.string()),
+            ("events", pa.int64()),
+            ("unexpected", pa.int64()),
+            ("tasks", pa.int64()),
+            ("dispatches", pa.int64()),
+            ("ati_starts", pa.int64()),
+            ("abends", pa.string()),
+            ("waiting", pa.string()),
+            ("cause", pa.string()),
+            ("figures", pa.string()),
+            ("checks", pa.string()),
+            ("digest", pa.string()),
+        ]
+    ),
+}
+"""What replay writes; ``results`` every response, ``records`` what is in queues and data sets at the end, and so on."""
+
+
+class Rows:
+    """Rows of one table for one region, put down when there are enough of them."""
+
+    def __init__(self, tables: BucketTables, name: str) -> None:
+        self._tables = tables
+        self._name = name
+        self.rows: list[tuple[Any, ...]] = []
+        self.count = 0
+
+    def add(self, *row: Any) -> None:
+        """One row, in the order of the columns after the region."""
+        self.rows.append(row)
+        if len(self.rows) >= BOUNDS["batch_rows"]:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put down the rows at hand."""
+        if self.rows:
+            schema = TABLES[self._name]
+            columns = [[self._tables.region] * len(self.rows), *map(list, zip(*self.rows, strict=True))]
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            self.batch(pa.record_batch(arrays, schema=schema))
+            self.rows.clear()
+
+    def batch(self, batch: pa.RecordBatch) -> None:
+        """Rows that are columns already."""
+        self.count += batch.num_rows
+        self._tables.put(self._name, batch)
+
+
+class BucketTables:
+    """The tables of one bucket; they get their names at the end of the ``with`` block, all or none.
+
+    Args:
+        run: the run's directory.
+        folder: of the stage.
+        bucket: the bucket.
+        names: which tables there are.
+    """
+
+    def __init__(self, run: Path, folder: str, bucket: int, names: Iterable[str] = tuple(TABLES)) -> None:
+        self.run = run
+        self.files = {name: f"{folder}/{name}/{bucket:05d}.parquet" for name in names}
+        self.region = ""
+        self.rows = 0
+        self._digest: Any = None
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in self.files}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        for name, file in self.files.items():
+            fresh = self._stack.enter_context(published(self.run / file))
+            self._writers[name] = self._stack.enter_context(
+                pq.ParquetWriter(fresh, TABLES[name], compression="zstd", write_batch_size=BOUNDS["batch_rows"])
+            )
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None:
+            for name in self.files:
+                self._flush(name)
+        self._stack.__exit__(kind, error, trace)
+
+    @contextmanager
+    def of(self, region: str) -> Iterator[dict[str, Rows]]:
+        """Rows for each table of one region."""
+        self.region = region
+        self._digest = hashlib.blake2b(region.encode(), digest_size=16)
+        rows = {name: Rows(self, name) for name in self.files}
+        yield rows
+        for each in rows.values():
+            each.flush()
+
+    def digest(self, rows: dict[str, Rows]) -> str:
+        """The digest of what the region has so far."""
+        for each in rows.values():
+            each.flush()
+        return str(self._digest.hexdigest())
+
+    def put(self, name: str, batch: pa.RecordBatch) -> None:
+        """Some rows of a table, and into the region's digest."""
+        self.rows += batch.num_rows
+        self._digest.update(name.encode())
+        for column in batch.columns:
+            for buffer in column.buffers():
+                if buffer is not None:
+                    self._digest.update(buffer)
+        held = self._held[name]
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= BOUNDS["batch_rows"]:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        held = self._held[name]
+        if held:
+            whole = pa.Table.from_batches(held, schema=TABLES[name])
+            self._writers[name].write_table(whole, row_group_size=BOUNDS["batch_rows"] * 2)
+            held.clear()
+
+
+def table_files(run: Path, stage: str, name: str) -> list[Path]:
+    """The files of a table, in bucket order."""
+    return sorted((run / stage / name).glob("[0-9]*.parquet"))
+
+
+def read_table(run: Path, stage: str, name: str, columns: list[str] | None = None) -> pa.Table:
+    """A table of all buckets, sorted by region; for the small ones.
+
+    Raises:
+        DatasetError: there is none: the stage was not run.
+    """
+    files = table_files(run, stage, name)
+    if not files:
+        raise DatasetError(f"{run / stage / name}: there are no files; run tdq pipeline {stage} first")
+    whole = pa.concat_tables([pq.read_table(file, columns=columns, partitioning=None) for file in files])
+    keys = [
+        (key, "ascending") for key in ("region", "queue", "seq", "recno", "step", "task") if key in whole.column_names
+    ]
+    return whole.sort_by(keys) if keys else whole
