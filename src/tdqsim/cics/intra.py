@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.conditions import Condition
+from tdqsim.errors import StoreDamaged
 from tdqsim.facts import LIMITS, Resp
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class IntraSpace:
         if not stored.count:
             return
         queue.head_ci = stored.first_seq >> SLOT_BITS
-        queue.ci_left = self.longest - _bytes_in_tail(queue)
+        try:
+            queue.ci_left = self.longest - _bytes_in_tail(queue)
+        except StoreDamaged:
+            pass  # nothing more goes into that control interval; whoever reads the record is told
         self._used(queue.tail_ci - queue.head_ci + 1, queue)
 
     def close_queue(self, queue: IntraQueue) -> None:

@@ -1,0 +1,255 @@
+"""A region on a store that was damaged on purpose: refused, or the damaged record reported; never other data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.cli import main
+from tdqsim.core import _entry, storecheck
+from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
+from tdqsim.facts import Resp
+from tests.core.test_store_damage import damage
+from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
+
+Contents = dict[str, list[str]]
+IN_DOUBT = "in doubt"
+
+
+def fill(path: Path, records: int, *, clean: bool) -> Contents:
+    """A region's store with some history; what it holds."""
+    region = make(*queues(), queue("LOG2"), store=path)
+    for number in range(records):
+        for name in NAMES.values():
+            region.writeq_td(name, b"%s %d " % (name.encode(), number) * (150 if number % 17 == 16 else 1))
+            if number % 3 == 2:
+                region.readq_td(name)
+    prepared(region, (WRITEQ, "LOG2"))
+    held = {name: [record.decode() for record in region.peek(name)] for name in NAMES.values()}
+    held["LOG2"] = []
+    held[IN_DOUBT] = ["new"]
+    region.close(clean=clean)
+    if not clean:
+        held["NOQ"] = []
+    return held
+
+
+def use(path: Path) -> tuple[Contents, str]:
+    """Start a region and read everything; what came, and what ended it."""
+    seen: Contents = {}
+    try:
+        region = Region(store=path)
+    except StoreError as error:
+        return seen, f"{type(error).__name__}: {error}"
+    problem = ""
+    try:
+        for name in (*NAMES.values(), "LOG2"):
+            seen[name] = []
+            while (record := region.readq_td(name, nohandle=True)) != b"":
+                seen[name].append(record.decode())
+            if (why := last_answer(region, name)) not in ("QZERO", "LOCKED"):
+                problem = f"{name}: {why}"
+        (uow,) = region.shunted.values()
+        seen[IN_DOUBT] = [data.decode() for work in uow.work.values() for _, data in work.written]
+    except StoreError as error:
+        problem = f"{type(error).__name__}: {error}"
+    finally:
+        region.close(clean=False)
+    return seen, problem
+
+
+def last_answer(region: Region, name: str) -> str:
+    try:
+        region.readq_td(name)
+    except Condition as condition:
+        return f"{condition.name}{f': {condition.detail}' if condition.resp is Resp.IOERR else ''}"
+    return "NORMAL"
+
+
+def judge(expected: Contents, seen: Contents, problem: str) -> str:
+    """Everything, or with a problem the beginning of it and no more."""
+    if not problem:
+        assert seen == expected
+        return "harmless"
+    for name, records in seen.items():
+        assert records == expected[name][: len(records)], (name, problem)
+    return "reported" if seen else "refused"
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["closed", "failed"])
+def small(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "store"
+    return path, fill(path, 60, clean=request.param)
+
+
+def copy_of(path: Path, target: Path) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    return Path(shutil.copytree(path, target))
+
+
+def try_damages(small: tuple[Path, Contents], tmp_path: Path, seeds: range) -> Counter[str]:
+    path, expected = small
+    outcomes: Counter[str] = Counter()
+    for seed in seeds:
+        place = copy_of(path, tmp_path / "damaged")
+        damage(place, seed)
+        outcomes[judge(expected, *use(place))] += 1
+    return outcomes
+
+
+def test_a_damaged_store_is_refused_or_the_damage_is_reported(small, tmp_path):
+    outcomes = try_damages(small, tmp_path, range(60))
+    assert outcomes["refused"] > 10
+    assert outcomes["harmless"] > 5
+
+
+@pytest.mark.slow
+def test_thousands_of_damages(small, tmp_path):
+    print(try_damages(small, tmp_path, range(10_000, 12_000)))
+
+
+LARGE = """
+import json, sys
+from pathlib import Path
+from tests.recovery.test_damage import use
+print(json.dumps(use(Path(sys.argv[1]))))
+"""
+
+
+def try_large(path: Path, expected: Contents, place: Path, seeds: range) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+    for seed in seeds:
+        damage(copy_of(path, place), seed)
+        command = [sys.executable, "-c", LARGE, str(place)]
+        done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+        if done.returncode < 0:  # LMDB trusts its file: then the check, in a process of its own, must say it
+            assert not storecheck.check(place).sound, seed
+            outcomes["died"] += 1
+            continue
+        assert done.returncode == 0, (seed, done.stderr)
+        outcomes[judge(expected, *json.loads(done.stdout))] += 1
+    return outcomes
+
+
+@pytest.mark.slow
+def test_many_damages_of_a_large_store(tmp_path):
+    expected = fill(tmp_path / "store", 4000, clean=True)
+    print(try_large(tmp_path / "store", expected, tmp_path / "damaged", range(200)))
+
+
+def test_a_damaged_record_is_ioerr_and_keeps_its_place(tmp_path):
+    path = tmp_path / "store"
+    region = make(store=path)
+    for name in NAMES.values():
+        region.seed(
+            name, [b"%s record 1" % name.encode(), b"%s record 2" % name.encode(), b"%s record 3" % name.encode()]
+        )
+    region.close()
+    for half in ("durable", "volatile"):
+        file = path / half / "data.mdb"
+        file.write_bytes(file.read_bytes().replace(b" record 2", b" RECORD 2"))
+    with make(store=path) as region:
+        for name in NAMES.values():
+            assert region.readq_td(name).endswith(b"record 1")
+            for _ in range(2):
+                with pytest.raises(Condition, match=f"IOERR.*queue b'{name}'.*damaged.*tdq store salvage"):
+                    region.readq_td(name)
+            region.writeq_td(name, b"goes on")
+            assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3
+            region.deleteq_td(name)
+            region.writeq_td(name, b"works again")
+            assert region.readq_td(name) == b"works again"
+
+
+def test_check_and_salvage_from_the_command_line(tmp_path, capsys):
+    path = tmp_path / "store"
+    expected = fill(path, 30, clean=True)
+    assert main(["store", "check", str(path)]) == 0
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"LOGQ 20 ", b"LOGQ !! "))
+    assert main(["store", "check", str(path)]) == 3
+    assert main(["store", "salvage", str(path), str(tmp_path / "saved")]) == 0
+    output = capsys.readouterr().out
+    assert "LOGQ" in output
+    assert main(["store", "check", str(tmp_path / "saved")]) == 0
+    seen, problem = use(tmp_path / "saved")
+    assert problem == ""
+    assert seen["LOGQ"] == [record for record in expected["LOGQ"] if not record.startswith("LOGQ 20 ")]
+    assert seen[IN_DOUBT] == ["new"]
+    assert {name: seen[name] for name in ("PHYQ", "LOG2")} == {name: expected[name] for name in ("PHYQ", "LOG2")}
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_store_without_its_last_page(tmp_path, clean):
+    path = tmp_path / "store"
+    expected = fill(path, 60, clean=clean)
+    for half in ("durable", "volatile"):
+        place = copy_of(path, tmp_path / half)
+        file = place / half / "data.mdb"
+        used = max(int.from_bytes(file.read_bytes()[at + 136 : at + 144], "little") for at in (0, 4096)) + 1
+        with file.open("r+b") as opened:
+            opened.truncate((used - 1) * 4096)
+        assert judge(expected, *use(place)) == "refused"
+
+
+def test_files_of_two_stores_are_not_mixed(tmp_path):
+    for name in ("one", "two"):
+        fill(tmp_path / name, 10, clean=True)
+    shutil.copy(tmp_path / "one" / "volatile" / "data.mdb", tmp_path / "two" / "volatile" / "data.mdb")
+    with pytest.raises(StoreDamaged, match="different stores"):
+        Region(store=tmp_path / "two")
+    shutil.copy(tmp_path / "one" / "durable" / "data.mdb", tmp_path / "one" / "volatile" / "data.mdb")
+    with pytest.raises(StoreDamaged, match="swapped"):
+        Region(store=tmp_path / "one")
+
+
+def test_an_older_half_is_noticed_after_a_clean_close(tmp_path):
+    path = tmp_path / "store"
+    fill(path, 10, clean=True)
+    shutil.copytree(path, tmp_path / "old")
+    with make(store=path) as region:
+        region.writeq_td("NOQ", b"newer")
+        region.readq_td("LOGQ")
+    for half in ("durable", "volatile"):
+        place = copy_of(path, tmp_path / "mixed")
+        shutil.copy(tmp_path / "old" / half / "data.mdb", place / half / "data.mdb")
+        with pytest.raises(StoreDamaged, match="not closed together"):
+            Region(store=place)
+
+
+def test_a_store_of_a_newer_version_is_left_alone(tmp_path, monkeypatch):
+    from tdqsim.core import _opening
+
+    path = tmp_path / "store"
+    fill(path, 10, clean=True)
+    before = (path / "durable" / "data.mdb").read_bytes()
+    monkeypatch.setattr(_opening, "FORMAT", _entry.FORMAT - 1)
+    with pytest.raises(StoreVersionError, match="format"):
+        Region(store=path)
+    monkeypatch.undo()
+    assert (path / "durable" / "data.mdb").read_bytes() == before
+
+
+@pytest.mark.parametrize("key", [b"cat/TDQUEUE/LOGQ", b"uow/", b"region/"])
+def test_damaged_records_of_the_region_are_refused_by_name(tmp_path, key):
+    path = tmp_path / "store"
+    fill(path, 5, clean=False)
+    file = path / "durable" / "data.mdb"
+    data = file.read_bytes()
+    assert key in data
+    damaged = bytearray(data)
+    at = -1
+    while (at := data.find(key, at + 1)) >= 0:  # older copies of the page too
+        damaged[at + len(key) + 12] ^= 1
+    file.write_bytes(damaged)
+    seen, problem = use(path)
+    assert not seen
+    assert "StoreDamaged" in problem
+    assert "tdq store" in problem
