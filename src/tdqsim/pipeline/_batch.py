@@ -14,19 +14,24 @@ import pyarrow as pa
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, decode_value
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
+    UNDEFINED,
     ascii_strings,
     ascii_table,
+    blank_bytes,
     code_points,
     decimal_array,
     integer_array,
     null_mask,
+    pieces,
     strings,
+    translated,
     trimmed,
+    up_to,
 )
-from tdqsim.pipeline._numbers import Bytes, Integers
+from tdqsim.pipeline._numbers import Bytes, Cut, Integers
 from tdqsim.pipeline.shape import Column, Shape
 
-__all__ = ["Corrupt", "Level", "Pass", "counts_in"]
+__all__ = ["Corrupt", "Level", "Pass", "counts_in", "windows"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -45,12 +50,14 @@ class Corrupt:
 
 @dataclass(slots=True)
 class Level:
-    """A matrix of bytes: the records, or the occurrences of a table in them.
+    """Rows of bytes: the records, or the occurrences of a table in them.
 
     Attributes:
-        data: bytes, a row for each record or occurrence.
+        data: bytes, a row for each record or occurrence; its first bytes at least, as far as they are numbers.
         start: offset in the layout of the first byte of each row.
         lengths: valid bytes of each row, or None when all are.
+        source: what the rows lie in, where ``data`` has not all of them.
+        places: where each row begins in ``source``, ascending.
         records: record number of each row, or None at the top.
         offsets: offset in its record of each row, or None at the top.
         indexes: occurrence numbers of each row, outermost first.
@@ -60,31 +67,60 @@ class Level:
     data: Bytes
     start: int
     lengths: Ints | None
+    source: Bytes | None = None
+    places: Ints | None = None
     records: Ints | None = None
     offsets: Ints | None = None
     indexes: tuple[Ints, ...] = ()
     counts: dict[tuple[str, ...], Ints] = field(default_factory=dict)
+    shortest: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shortest = int(self.lengths.min()) if self.lengths is not None and len(self.lengths) else 0
 
     @property
     def rows(self) -> int:
         return len(self.data)
 
-    def cut(self, item: Field) -> Bytes:
-        """The bytes of one field."""
-        at = item.offset - self.start
-        return self.data[:, at : at + item.length]
+    def cut(self, item: Field, size: int | None = None) -> Cut:
+        """The bytes of one field, or of a table of ``size`` bytes."""
+        at, width = item.offset - self.start, item.length if size is None else size
+        if at + width <= self.data.shape[1]:
+            return Cut(self.data, at, width)
+        assert self.source is not None
+        assert self.places is not None
+        return Cut(windows(self.source, width)[self.places + at], 0, width)
 
-    def text(self, item: Field, rules: Rules) -> Bytes:
-        """The same in ASCII (X'80' and up: look closer)."""
-        flat = self.cut(item).tobytes().translate(ascii_table(rules.page(item)))
-        return np.frombuffer(flat, np.uint8).reshape(self.rows, item.length)
+    def first(self, item: Field) -> Bytes:
+        """The first byte of a field in each row."""
+        at = item.offset - self.start
+        if at < self.data.shape[1] or self.source is None or self.places is None:
+            return self.data[:, at]
+        return self.source[self.places + at]
+
+    def text(self, item: Field, have: Ints | None) -> pa.Array:
+        """The bytes that each row has of a field, as if they were text."""
+        at = item.offset - self.start
+        if self.source is not None and self.places is not None:
+            begins = self.places + (at if have is None else np.minimum(at, self.lengths))
+            return pieces(self.source, begins, begins + (item.length if have is None else have), pa.string())
+        column = self.cut(item).bytes()
+        if have is None:
+            return ascii_strings(column, None, None)
+        begins = np.arange(self.rows, dtype=np.int64) * item.length
+        return pieces(column.reshape(-1), begins, begins + have, pa.string())
 
     def available(self, item: Field) -> Ints | None:
         """How many bytes of the field each row really has; None when all of them."""
-        if self.lengths is None:
+        end = item.offset - self.start + item.length
+        if self.lengths is None or self.shortest >= end:
             return None
-        have = np.clip(self.lengths - (item.offset - self.start), 0, item.length)
-        return None if (have == item.length).all() else have
+        return np.clip(self.lengths - (end - item.length), 0, item.length)
+
+
+def windows(data: Bytes, width: int) -> Bytes:
+    """Every ``width`` bytes of ``data``, beginning with each of its bytes, without a copy."""
+    return np.lib.stride_tricks.as_strided(data, (len(data) - width + 1, width), (1, 1), writeable=False)
 
 
 class Pass:
@@ -115,8 +151,7 @@ class Pass:
     def _table(self, column: Column, level: Level) -> pa.Array:
         item = column.field
         size, rows = item.count, level.rows
-        at = item.offset - level.start
-        data = np.ascontiguousarray(level.data[:, at : at + size * item.length]).reshape(rows * size, item.length)
+        data = level.cut(item, size * item.length).bytes().reshape(rows * size, item.length)
         counts = self._sizes(item, level)
         keep = None if counts is None else (np.arange(size) < counts[:, None]).ravel()
         inner = _occurrences(level, item, data, keep, self._carried(item, level))
@@ -159,9 +194,9 @@ class Pass:
         return self._number(item, kind, level, missing)
 
     def _number(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
-        column = level.cut(item)
-        numbers = _fast(item, np.ascontiguousarray(column), self.rules)
-        doubtful = ~(numbers.good & _fits(item, kind, numbers))
+        numbers = _fast(item, level.cut(item), self.rules)
+        fits = _fits(item, kind, numbers)
+        doubtful = ~numbers.good if fits is None else ~(numbers.good & fits)
         nulls = missing
         if missing is not None:
             doubtful &= ~missing
@@ -206,7 +241,8 @@ class Pass:
         self, item: Field, level: Level, rows: Ints, one: Callable[[bytes], Any]
     ) -> Iterable[tuple[Ints, Any]]:
         """Each different byte pattern of these rows decoded once; a corrupt one is noted for each row and None."""
-        column = np.ascontiguousarray(level.cut(item)[rows])
+        cut = level.cut(item)
+        column = Cut(cut.data[rows], cut.at, cut.width).bytes()
         unique, inverse = np.unique(column.view(np.dtype((np.void, item.length)))[:, 0], return_inverse=True)
         for number, pattern in enumerate(unique):
             data, same = pattern.tobytes(), rows[inverse == number]
@@ -225,20 +261,21 @@ class Pass:
             self.found.append(Corrupt(record, ".".join(item.path) + (f"({indexes})" if indexes else ""), before, data))
 
     def _float(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
-        values = _floats(np.ascontiguousarray(level.cut(item)), self.rules.floating_point)
+        column = level.cut(item).bytes()
+        values = _floats(column, self.rules.floating_point)
         nulls = missing
         if pa.types.is_float32(kind):
             too_large = np.isfinite(values) & (np.abs(values) > np.finfo(np.float32).max)
             if too_large.any():
                 nulls = too_large if missing is None else missing | too_large
                 for row in np.flatnonzero(too_large & ~missing if missing is not None else too_large):
-                    self._note(item, level, np.array([row]), level.cut(item)[row].tobytes())
+                    self._note(item, level, np.array([row]), column[row].tobytes())
                 values = np.where(too_large, 0, values)
             values = values.astype(np.float32)
         return pa.Array.from_buffers(kind, level.rows, [null_mask(nulls), pa.py_buffer(values)])
 
     def _bytes(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
-        column = np.ascontiguousarray(level.cut(item))
+        column = level.cut(item).bytes()
         if pa.types.is_string(kind):
             column = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8).reshape(level.rows, -1)
             return ascii_strings(column, None, missing)
@@ -249,32 +286,42 @@ class Pass:
 
     def _text(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
-            array = self._national(item, level, have)
-        else:
-            array = self._single_byte(item, level, have)
-        return trimmed(array, self.shape.string_trimming_policy)
+            return trimmed(self._national(item, level, have), self.shape.string_trimming_policy)
+        nulls = self._nulls(item, level, have)
+        page, policy = self.rules.page(item), self.shape.string_trimming_policy
+        blanks = blank_bytes(page)
+        raw = level.text(item, have)
+        if blanks is not None and (level.places is not None or have is not None or _padded(level.cut(item), blanks)):
+            raw = trimmed(raw, policy, blanks)
+        array = translated(raw, ascii_table(page), nulls)
+        if array is None:
+            array = self._beyond_ascii(item, level, have, nulls)
+        elif blanks is not None:
+            return array
+        return trimmed(array, policy)
 
     def _nulls(self, item: Field, level: Level, have: Ints | None) -> Mask | None:
         """Rows without any byte of the field, and rows of X'00' only."""
         nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
         if self.rules.null_detection:
-            column = level.cut(item)
-            zero = np.flatnonzero(column[:, 0] == 0)
-            zero = zero[~column[zero].any(axis=1)]
+            first = level.first(item)
+            zero = np.flatnonzero(first == 0) if len(first) and not first.min() else ()
             if len(zero):
+                column = level.cut(item).bytes()[zero]
+                if have is not None:
+                    column *= up_to(item.length, have[zero])
+                zero = zero[~column.any(axis=1)]
                 nulls = np.zeros(level.rows, np.bool_) if nulls is None else nulls
                 nulls[zero] = True
         return nulls
 
-    def _single_byte(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
-        text = level.text(item, self.rules)
-        nulls = self._nulls(item, level, have)
-        if not text.size or text.max() <= 0x7F:
-            return ascii_strings(text, have, nulls)
-        column = level.cut(item)
-        undefined = text == 0x81
+    def _beyond_ascii(self, item: Field, level: Level, have: Ints | None, nulls: Mask | None) -> pa.Array:
+        """Text with letters that ASCII has not, or bytes that are no characters."""
+        page = self.rules.page(item)
+        column = level.cut(item).bytes()
+        undefined = code_points(page)[column] == UNDEFINED
         if have is not None:
-            undefined &= np.arange(item.length) < have[:, None]
+            undefined &= up_to(item.length, have)
         if undefined.any():
             rows = np.flatnonzero(undefined.any(axis=1))
             nulls = np.zeros(level.rows, np.bool_) if nulls is None else nulls
@@ -285,11 +332,12 @@ class Pass:
         lengths = np.full(level.rows, item.length, np.int64) if have is None else have
         if nulls is not None:
             lengths = np.where(nulls, 0, lengths)
-        return strings(code_points(self.rules.page(item))[column], lengths, nulls)
+        return strings(code_points(page)[column], lengths, nulls)
 
     def _national(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
         order = ">u2" if self.rules.utf16_big_endian else "<u2"
-        units = np.ascontiguousarray(level.cut(item)).view(order).astype(np.uint32)
+        column = level.cut(item).bytes()
+        units = column.view(order).astype(np.uint32)
         lengths = np.full(level.rows, item.length // 2, np.int64) if have is None else have // 2
         nulls = self._nulls(item, level, have)
         surrogates = ((units & 0xF800) == 0xD800).any(axis=1)
@@ -297,7 +345,7 @@ class Pass:
             return strings(units, lengths if nulls is None else np.where(nulls, 0, lengths), nulls)
         texts: list[str | None] = []
         for row in range(level.rows):
-            raw = level.cut(item)[row][: item.length if have is None else int(have[row])].tobytes()
+            raw = column[row][: item.length if have is None else int(have[row])].tobytes()
             data = raw[: len(raw) & ~1]
             try:
                 value = decode_value(item, data, self.rules) if data else None
@@ -322,6 +370,8 @@ def _occurrences(
         data,
         item.offset,
         None if level.lengths is None else np.clip(level.lengths[above] - at, 0, item.length),
+        None,
+        None,
         above if level.records is None else level.records[above],
         at if level.offsets is None else level.offsets[above] + at,
         (*(outer[above] for outer in level.indexes), index),
@@ -329,7 +379,14 @@ def _occurrences(
     )
 
 
-def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:
+def _padded(column: Cut, blanks: str) -> bool:
+    """Whether some row may begin or end with a blank."""
+    if not len(column.data):
+        return False
+    return min(int(column.byte(-1).min()), int(column.byte(0).min())) <= ord(max(blanks))
+
+
+def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
     """The numbers of a column as far as they are plainly well-formed."""
     if item.type is FieldType.ZONED:
         sign = item.sign
@@ -341,36 +398,32 @@ def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:
             separate=sign is not None and sign.separate,
         )
     elif item.type is FieldType.NATIONAL_DIGITS:
-        numbers = Integers(
-            np.zeros(len(column), np.int64), np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
-        )
+        rows = len(column.data)
+        numbers = Integers(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
     elif item.type is FieldType.PACKED:
         numbers = _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
     else:
         little = item.usage.value == "COMP-5" and rules.native_little_endian
         numbers = _numbers.binary(column, signed=item.signed, little=little)
-        numbers.good &= _top_bit_clear(item, column, little=little)
+        if not item.signed and item.usage.value != "COMP-5":
+            numbers.good &= column.byte(-1 if little else 0) < 0x80
     return numbers
 
 
-def _top_bit_clear(item: Field, column: Bytes, *, little: bool) -> Mask:
-    if item.signed or item.usage.value == "COMP-5":
-        return np.ones(len(column), np.bool_)
-    return column[:, -1 if little else 0] < 0x80
-
-
-def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask:
-    """Numbers that surely have no more digits than the column; the others are looked at one by one."""
+def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
+    """Numbers that surely have no more digits than the column (None: all); the others are looked at one by one."""
     if pa.types.is_decimal(kind):
         limit = 10 ** min(
             kind.precision + min(item.scale, 0), item.digits if item.scale > 0 and item.usage.value != "COMP-5" else 38
         )
     else:
         limit = 10**item.digits if item.type is not FieldType.BINARY else INT64.max
+    if limit >= _most(item):
+        return None
     fits: Mask
     if numbers.high is None:
         if limit > INT64.max:
-            return np.ones(len(numbers.low), np.bool_)
+            return None
         fits = (numbers.low < limit) & (numbers.low > -limit)
         return fits
     high_limit = limit >> 64
@@ -382,6 +435,15 @@ def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask:
     else:
         fits = (numbers.high < high_limit) & (numbers.high > -high_limit)
     return fits
+
+
+def _most(item: Field) -> int:
+    """One more than the highest number that the bytes of a field can hold."""
+    if item.type is FieldType.ZONED:
+        return int(10 ** (item.length - (item.sign is not None and item.sign.separate)))
+    if item.type is FieldType.PACKED:
+        return int(10 ** (2 * item.length - (item.usage.value != "COMP-6")))
+    return 1 << 8 * item.length if item.type is FieldType.BINARY else 1 << 128
 
 
 def _small(item: Field) -> bool:
@@ -430,14 +492,15 @@ def counts_in(counter: Field, level: Level, rules: Rules) -> Ints:
     have = level.available(counter)
     counts = np.zeros(level.rows, np.int64)
     if counter.is_numeric and counter.scale == 0:
-        numbers = _fast(counter, np.ascontiguousarray(level.cut(counter)), rules)
+        numbers = _fast(counter, level.cut(counter), rules)
         easy = numbers.good if numbers.high is None else numbers.good & (numbers.high == 0)
         counts[easy] = numbers.low[easy]
     else:
         easy = np.zeros(level.rows, np.bool_)
+    column = level.cut(counter).bytes() if not easy.all() else np.zeros((0, 0), np.uint8)
     for row in np.flatnonzero(~easy):
         try:
-            value = decode_value(counter, level.cut(counter)[row].tobytes(), rules)
+            value = decode_value(counter, column[row].tobytes(), rules)
         except BadValue:
             continue
         if isinstance(value, str):

@@ -15,11 +15,14 @@ from tdqsim.pipeline._numbers import Bytes
 __all__ = [
     "UNDEFINED",
     "ascii_table",
+    "blank_bytes",
     "code_points",
     "decimal_array",
     "integer_array",
     "null_mask",
+    "pieces",
     "strings",
+    "translated",
     "trimmed",
     "up_to",
 ]
@@ -50,6 +53,16 @@ def up_to(width: int, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def ascii_table(page: CodePage) -> bytes:
     """Each byte's ASCII character, or X'80' for one beyond ASCII and X'81' for an undefined byte."""
     return bytes(0x81 if ord(c) == UNDEFINED else 0x80 if ord(c) > HIGHEST_ASCII else ord(c) for c in page.characters())
+
+
+@cache
+def blank_bytes(page: CodePage) -> str | None:
+    """The bytes of a page that are blanks and control characters, each as the ASCII character of that byte.
+
+    So text can be trimmed before it is translated. None where one of them is no ASCII byte.
+    """
+    found = bytes(byte for byte, c in enumerate(page.characters()) if c in BLANKS)
+    return found.decode("ascii") if found.isascii() else None
 
 
 @cache
@@ -84,10 +97,32 @@ def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt
     return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def trimmed(array: pa.Array, policy: str) -> pa.Array:
+def pieces(data: Bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+    """A string or binary array of pieces of ``data``, which come one after the other and do not overlap.
+
+    The array of all pieces and of what lies between them needs no copy; Arrow then takes every other one, which copies
+    each piece once.
+    """
+    count = len(begins)
+    bounds = np.empty(2 * count + 1, np.int32)
+    bounds[0:-1:2], bounds[1::2], bounds[-1] = begins, ends, len(data)
+    both = pa.Array.from_buffers(kind, 2 * count, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    return both.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int32)))
+
+
+def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:
     """Blanks and control characters cut off at the left, right or both ends."""
     trim = {"both": pc.ascii_trim, "left": pc.ascii_ltrim, "right": pc.ascii_rtrim}.get(policy)
-    return array if trim is None else trim(array, characters=BLANKS)
+    return array if trim is None else trim(array, characters=blanks)
+
+
+def translated(array: pa.Array, table: bytes, nulls: npt.NDArray[np.bool_] | None) -> pa.Array | None:
+    """A string array with its bytes exchanged by a table of ASCII characters; None when there are others."""
+    offsets, data = array.buffers()[1:]
+    text = data.to_pybytes().translate(table) if data is not None else b""
+    if not text.isascii():
+        return None
+    return pa.Array.from_buffers(pa.string(), len(array), [null_mask(nulls), offsets, pa.py_buffer(text)])
 
 
 def integer_array(low: npt.NDArray[np.int64], kind: pa.DataType, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:

@@ -1,8 +1,9 @@
 """Numbers of a column at once: zoned, packed and binary digits to 64- or 128-bit integers with numpy.
 
 Eight digits are handled as one 64-bit word: each step adds neighbours, first digits to pairs, then pairs to fours, then
-to eights. So a column costs a handful of passes whatever its width. What is not plainly a number is only marked here;
-the caller asks the plain decoder about those few.
+to eights. So a column costs a handful of passes whatever its width. The words are read from where the records lie, so
+that a column is not cut out first. What is not plainly a number is only marked here; the caller asks the plain decoder
+about those few.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "Integers", "binary", "packed", "zoned"]
+__all__ = ["Bytes", "Cut", "Integers", "binary", "packed", "zoned"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -22,6 +23,34 @@ EIGHT = np.uint64(10**8)
 LOW_32 = np.uint64(0xFFFFFFFF)
 SHIFT_32 = np.uint64(32)
 LONG_DIGITS = 18
+WORD = 8
+ALL_64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A column of bytes where it lies: ``width`` bytes at ``at`` in each row of ``data``, whose rows may overlap."""
+
+    data: Bytes
+    at: int
+    width: int
+
+    def bytes(self) -> Bytes:
+        """The column on its own."""
+        return np.ascontiguousarray(self.data[:, self.at : self.at + self.width])
+
+    def byte(self, index: int) -> Bytes:
+        """One byte of each row; from the end with a negative index."""
+        return self.data[:, self.at + (index if index >= 0 else self.width + index)]
+
+    def part(self, low: int, high: int) -> Cut:
+        """The bytes from ``low`` up to ``high`` of the column."""
+        return Cut(self.data, self.at + low, high - low)
+
+    def words(self, at: int, kind: str) -> npt.NDArray[np.generic]:
+        """Numbers of a numpy type that begin at ``at`` in each row, aligned or not."""
+        size = np.dtype(kind).itemsize
+        return self.data[:, at : at + size].view(kind)[:, 0]
 
 
 @dataclass(slots=True)
@@ -37,34 +66,58 @@ def _u(value: int) -> np.uint64:
     return np.uint64(value)
 
 
-def _words(column: Bytes, fill: int, *, big: bool) -> list[Words]:
+def _words(cut: Cut, fill: int, *, big: bool) -> list[Words]:
     """The column as 64-bit words, filled up on the left; the first word holds the most significant digits."""
-    rows, width = column.shape
-    count = -(-width // 8)
-    padded = np.empty((rows, count * 8), np.uint8)
-    padded[:, : count * 8 - width] = fill
-    padded[:, count * 8 - width :] = column
-    words = padded.view(">u8" if big else "<u8").astype(np.uint64, copy=False)
-    return [np.ascontiguousarray(words[:, index]) for index in range(count)]
+    kind, rest = (">u8" if big else "<u8"), cut.width % WORD
+    whole = range(cut.at + rest, cut.at + cut.width, WORD)
+    words = [cut.words(at, kind).astype(np.uint64) for at in whole]
+    return [_first_word(cut, rest, fill, kind), *words] if rest else words
+
+
+def _first_word(cut: Cut, rest: int, fill: int, kind: str) -> Words:
+    """The first ``rest`` bytes of the column in a word of their own, read with what stands beside them in the row."""
+    big, spare, row = kind[0] == ">", 8 * (WORD - rest), cut.data.shape[1]
+    low_bytes = (1 << 8 * rest) - 1
+    if cut.at + rest >= WORD:
+        word = cut.words(cut.at + rest - WORD, kind).astype(np.uint64)
+        word &= _u(low_bytes if big else ALL_64 ^ ((1 << spare) - 1))
+    elif cut.at + WORD <= row:
+        word = cut.words(cut.at, kind).astype(np.uint64)
+        word = word >> _u(spare) if big else word << _u(spare)
+    else:
+        padded = np.zeros((len(cut.data), WORD), np.uint8)
+        padded[:, WORD - rest :] = cut.data[:, cut.at : cut.at + rest]
+        word = padded.view(kind)[:, 0].astype(np.uint64)
+    if fill:
+        word |= _u(int.from_bytes(bytes([fill]) * (WORD - rest) + bytes(rest), "big" if big else "little"))
+    return word
 
 
 def _eight_digits(words: Words) -> Words:
-    """Eight digit bytes, the first in the lowest byte, to their number."""
-    out = (words & _u(0x0F0F0F0F0F0F0F0F)) * _u(2561) >> _u(8)
-    out = (out & _u(0x00FF00FF00FF00FF)) * _u(6553601) >> _u(16)
-    return (out & _u(0x0000FFFF0000FFFF)) * _u(42949672960001) >> SHIFT_32
+    """Eight digits of a byte each, the first in the lowest byte, to their number; the words are used up."""
+    for factor, shift, mask in (
+        (2561, 8, 0x00FF00FF00FF00FF),
+        (6553601, 16, 0x0000FFFF0000FFFF),
+        (42949672960001, 32, ALL_64),
+    ):
+        words *= _u(factor)
+        words >>= _u(shift)
+        if mask != ALL_64:
+            words &= _u(mask)
+    return words
 
 
-def _all_digits(words: Words, zones: int) -> Mask:
-    """Whether each byte is the zone with a digit of 0 to 9."""
-    over_nine = ((words & _u(0x0F0F0F0F0F0F0F0F)) + _u(0x0606060606060606)) & _u(0xF0F0F0F0F0F0F0F0)
-    good: Mask = ((words & _u(0xF0F0F0F0F0F0F0F0)) == _u(zones)) & (over_nine == _u(0))
-    return good
+def _odd_digits(digits: Words) -> Words:
+    """Not zero where a byte is more than 9."""
+    odd = digits + _u(0x0606060606060606)
+    odd |= digits
+    odd &= _u(0xF0F0F0F0F0F0F0F0)
+    return odd
 
 
 def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Limbs of eight digits, most significant first, to one integer."""
-    low = limbs[0].copy()
+    low = limbs[0]
     if digits <= LONG_DIGITS:
         for limb in limbs[1:]:
             low *= EIGHT
@@ -82,40 +135,44 @@ def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], np
 
 
 def _negate(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64] | None, negative: Mask) -> None:
-    if high is None:
-        np.negative(low, out=low, where=negative)
-        return
-    flipped = np.negative(low)
-    high[negative] = ~high[negative] + (low[negative] == 0)
-    low[negative] = flipped[negative]
+    """Change the sign where ``negative``: all bits turned over, and one added."""
+    one = negative.astype(np.int64)
+    turn = np.negative(one)
+    low ^= turn
+    low += one
+    if high is not None:
+        high ^= turn
+        high += one & (low == 0)
 
 
-def zoned(column: Bytes, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> Integers:
+def zoned(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> Integers:
     """DISPLAY numbers: one digit a byte, sign in the zone of the last or first byte, or in a byte of its own."""
-    zone, width = (0x30 if ascii_digits else 0xF0), column.shape[1]
-    negative = good = None
+    zone = 0x30 if ascii_digits else 0xF0
+    negative = good = mark = None
     if signed:
-        at = 0 if leading else width - 1
-        mark = column[:, at]
+        sign = column.byte(0 if leading else -1)
         if separate:
             minus, plus = (0x2D, 0x2B) if ascii_digits else (0x60, 0x4E)
-            negative = mark == minus
-            good = negative | (mark == plus)
-            column = column[:, 1:] if leading else column[:, :-1]
+            negative = sign == minus
+            good = negative | (sign == plus)
+            column = column.part(1, column.width) if leading else column.part(0, column.width - 1)
         else:
-            table = _SIGNS[ascii_digits]
-            code = table[mark]
-            negative, good = (code & 32) != 0, code != 255
-            column = column.copy()
-            column[:, at] = (code & 15) | zone
+            mark = _SIGNS[ascii_digits][sign]
+            negative, good = (mark & 32) != 0, mark != 255
     words = _words(column, zone, big=False)
-    zones = int.from_bytes(bytes([zone]) * 8, "big")
+    if mark is not None:
+        word, place = (words[0], (WORD - column.width) % WORD) if leading else (words[-1], WORD - 1)
+        word &= _u(ALL_64 ^ (0xFF << 8 * place))
+        word |= ((mark & 15) | zone).astype(np.uint64) << _u(8 * place)
+    odd, zones = None, _u(int.from_bytes(bytes([zone]) * WORD, "big"))
     for word in words:
-        good = _all_digits(word, zones) if good is None else good & _all_digits(word, zones)
-    low, high = _combine([_eight_digits(word) for word in words], column.shape[1])
+        np.bitwise_xor(word, zones, out=word)
+        odd = _odd_digits(word) if odd is None else odd | _odd_digits(word)
+    digits = np.zeros(0, np.bool_) if odd is None else odd == 0
+    good = digits if good is None else good & digits
+    low, high = _combine([_eight_digits(word) for word in words], column.width)
     if negative is not None and negative.any():
         _negate(low, high, negative)
-    assert good is not None
     return Integers(low, high, good)
 
 
@@ -135,23 +192,26 @@ def _sign_table(*, ascii_digits: bool) -> Bytes:
 _SIGNS = (_sign_table(ascii_digits=False), _sign_table(ascii_digits=True))
 
 
-def packed(column: Bytes, digits: int, *, has_sign: bool) -> Integers:
+def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
     """COMP-3 (sign in the last half byte) and COMP-6 (no sign)."""
     words = _words(column, 0, big=True)
-    negative = None
-    good = np.ones(len(column), np.bool_)
+    negative = good = None
     if has_sign:
-        sign = column[:, -1] & 15
+        sign = column.byte(-1) & 15
         negative = sign == 13
         good = negative | (sign == 12) | (sign == 15)
         for index in range(len(words) - 1, -1, -1):
-            above = words[index - 1] << _u(60) if index else _u(0)
-            words[index] = (words[index] >> _u(4)) | above
+            words[index] >>= _u(4)
+            if index:
+                words[index] |= words[index - 1] << _u(60)
     limbs: list[Words] = []
-    for word in words:
-        good &= (word & ((word << _u(1)) | (word << _u(2))) & _u(0x8888888888888888)) == 0
-        limbs += _sixteen_digits(word)
-    stored = 2 * column.shape[1] - (1 if has_sign else 0)
+    stored = 2 * column.width - (1 if has_sign else 0)
+    for number, word in enumerate(words):
+        high_bits = word & ((word << _u(1)) | (word << _u(2))) & _u(0x8888888888888888)
+        good = high_bits == 0 if good is None else good & (high_bits == 0)
+        few = number == 0 and stored - 16 * (len(words) - 1) <= 8
+        limbs += _sixteen_digits(word)[1 if few else 0 :]
+    assert good is not None
     low, high = _combine(limbs, max(digits, stored))
     if negative is not None and negative.any():
         _negate(low, high, negative)
@@ -160,18 +220,24 @@ def packed(column: Bytes, digits: int, *, has_sign: bool) -> Integers:
 
 def _sixteen_digits(words: Words) -> list[Words]:
     """Sixteen half bytes, the first in the highest, as two numbers of eight digits."""
-    out = words - _u(6) * ((words >> _u(4)) & _u(0x0F0F0F0F0F0F0F0F))
-    out = ((out >> _u(8)) & _u(0x00FF00FF00FF00FF)) * _u(100) + (out & _u(0x00FF00FF00FF00FF))
-    out = ((out >> _u(16)) & _u(0x0000FFFF0000FFFF)) * _u(10000) + (out & _u(0x0000FFFF0000FFFF))
-    return [out >> SHIFT_32, out & LOW_32]
+    # Each step takes (base - 10 ** n) times the upper neighbour off, which leaves upper * 10 ** n + lower.
+    for shift, take, mask in (
+        (4, 6, 0x0F0F0F0F0F0F0F0F),
+        (8, 156, 0x00FF00FF00FF00FF),
+        (16, 55536, 0x0000FFFF0000FFFF),
+    ):
+        upper = words >> _u(shift)
+        upper &= _u(mask)
+        upper *= _u(take)
+        words = words - upper
+    return [words >> SHIFT_32, words & LOW_32]
 
 
-def binary(column: Bytes, *, signed: bool, little: bool) -> Integers:
+def binary(column: Cut, *, signed: bool, little: bool) -> Integers:
     """Two's complement of 2, 4 or 8 bytes; unsigned 64-bit numbers come with a high half of zeros."""
-    width = column.shape[1]
-    kind = f"{'<' if little else '>'}{'i' if signed else 'u'}{width}"
-    values = np.ascontiguousarray(column).view(kind)[:, 0]
-    good = np.ones(len(column), np.bool_)
-    if signed or width < 8:
+    width = column.width
+    values = column.words(column.at, f"{'<' if little else '>'}{'i' if signed else 'u'}{width}")
+    good = np.ones(len(values), np.bool_)
+    if signed or width < WORD:
         return Integers(values.astype(np.int64), None, good)
-    return Integers(values.astype(np.uint64).view(np.int64), np.zeros(len(column), np.int64), good)
+    return Integers(values.astype(np.uint64).view(np.int64), np.zeros(len(values), np.int64), good)

@@ -1,6 +1,8 @@
 """Records to Arrow, a batch at a time, giving exactly what :mod:`tdqsim.layouts` gives one by one.
 
-The columns of a batch are cut out of one matrix of bytes (a row is a record) and converted with numpy. Whatever is not
+The columns of a batch are read from one matrix of bytes (a row is a record) and converted with numpy. Where records
+have one length the matrix is a view of the file's bytes; else only the part with numbers in it is brought together, and
+text is copied from where it lies. Whatever is not
 plainly well-formed (blanks in a number, odd signs, text that is no UTF-16) goes to the plain decoder, each different
 byte pattern once; so both agree by construction, and the fast path needs to know only the usual case.
 
@@ -11,7 +13,7 @@ variable length takes only the room of its occurrences, are decoded in groups of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,21 +21,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import Field, Layout, Occurs
-from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in
-from tdqsim.pipeline._columns import up_to
+from tdqsim.layouts import Field, FieldType, Layout, Occurs
+from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in, windows
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
 
 __all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
 
-Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 CORRUPT_TYPE = list_of(
     pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", pa.binary()), pa.field("offset", pa.int32())])
 )
-INT64 = np.iinfo(np.int64)
 
 
 class RecordDecoder:
@@ -73,10 +72,9 @@ class RecordDecoder:
         if corrupt == "column":
             fields.append(pa.field(corrupt_name, CORRUPT_TYPE))
         self.schema = pa.schema(fields)
-        wanted = {item.path for column in self.columns for item in column.field.walk()}
         self._moving = layout.variable_size_occurs == "shift_record" and bool(layout.counters)
         self._nested = self._moving and any(_inside_table(layout, item) for item in layout.walk() if item.depending_on)
-        self._wanted = wanted
+        self._numbers_end = _numbers_end(column.field for column in self.columns)
 
     def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
         """Decode records of one length that lie one after another.
@@ -86,39 +84,38 @@ class RecordDecoder:
         """
         if len(data) % record_length:
             raise ConversionError(f"{len(data)} bytes are no multiple of the record length {record_length}")
-        matrix = np.frombuffer(data, np.uint8).reshape(-1, record_length)
-        lengths = np.full(len(matrix), record_length, np.int64) if record_length < self.layout.length else None
-        return self._matrix(_widened(matrix, self.layout.length), lengths)
+        starts = np.arange(0, len(data), record_length, dtype=np.int64)
+        return self.decode(data, starts, np.full(len(starts), record_length, np.int64))
 
-    def decode(self, data: bytes | Bytes, starts: Ints, lengths: Ints) -> pa.RecordBatch:
-        """Decode records by place: where each starts in ``data``, and how long it is.
+    def decode(self, data: bytes | memoryview | Bytes, starts: Ints, lengths: Ints) -> pa.RecordBatch:
+        """Decode records by place: where each starts in ``data``, one after the other, and how long it is.
 
         Raises:
             ConversionError: a field is corrupt under ``raise``; it names record, field and offset.
         """
         width = self.layout.length
         buffer = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
-        if len(starts) and int(starts.max()) + width > len(buffer):
-            buffer = np.concatenate((buffer, np.zeros(width, np.uint8)))
         if not width or not len(starts):
-            return self._matrix(np.zeros((len(starts), width), np.uint8), None)
-        matrix = np.lib.stride_tricks.sliding_window_view(buffer, width)[starts]
-        short = lengths < width
-        if not short.any():
-            return self._matrix(matrix, None)
-        # What follows a short record in the file must not be seen in it.
-        np.multiply(matrix, up_to(width, lengths), out=matrix)
-        return self._matrix(matrix, np.minimum(lengths, width).astype(np.int64))
+            starts, lengths, buffer = starts * 0, lengths * 0, np.zeros(width, np.uint8)
+        first, end = (int(starts[0]), int(starts[-1]) + width) if len(starts) else (0, width)
+        short = bool(len(starts)) and int(lengths.min()) < width
+        if end <= len(buffer):
+            buffer = buffer[first:end]
+        else:
+            buffer = np.concatenate((buffer[first:], np.zeros(end - len(buffer), np.uint8)))
+        rows = _Rows(buffer, starts - first if first else starts, np.minimum(lengths, width) if short else None)
+        return self._rows(rows)
 
-    def _matrix(self, matrix: Bytes, lengths: Ints | None) -> pa.RecordBatch:
+    def _rows(self, rows: _Rows) -> pa.RecordBatch:
         found: list[Corrupt] = []
         if self._nested:
-            arrays = self._one_by_one(matrix, lengths, found)
+            arrays = self._one_by_one(rows, found)
         elif self._moving:
-            arrays = self._by_counts(matrix, lengths, found)
+            arrays = self._by_counts(rows, found)
         else:
-            arrays = Pass(self.layout, self.shape, found).columns(self.columns, Level(matrix, 0, lengths))
-        return self._finish(arrays, found, len(matrix))
+            level = rows.level(self.layout, self._numbers_end)
+            arrays = Pass(self.layout, self.shape, found).columns(self.columns, level)
+        return self._finish(arrays, found, len(rows.places))
 
     def _finish(self, arrays: list[pa.Array], found: list[Corrupt], rows: int) -> pa.RecordBatch:
         found.sort(key=lambda bad: (bad.row, bad.offset))
@@ -139,11 +136,11 @@ class RecordDecoder:
 
     # fields that move -------------------------------------------------------------------------------------------------
 
-    def _by_counts(self, matrix: Bytes, lengths: Ints | None, found: list[Corrupt]) -> list[pa.Array]:
+    def _by_counts(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
         """Decode records with equal table sizes together, by a layout in which nothing moves any more."""
         order: list[Ints] = []
         parts: list[list[pa.Array]] = []
-        self._split(self.layout, np.arange(len(matrix)), matrix, lengths, [], order, parts, found)
+        self._split(self.layout, np.arange(len(rows.places)), rows, [], order, parts, found)
         if len(parts) == 1:
             return parts[0]
         if not parts:
@@ -154,41 +151,41 @@ class RecordDecoder:
     def _split(
         self,
         layout: Layout,
-        rows: Ints,
-        matrix: Bytes,
-        lengths: Ints | None,
+        members: Ints,
+        rows: _Rows,
         done: list[tuple[str, ...]],
         order: list[Ints],
         parts: list[list[pa.Array]],
         found: list[Corrupt],
     ) -> None:
         table = next((item for item in layout.walk() if item.depending_on and item.path not in done), None)
-        here, part_lengths = matrix[rows], None if lengths is None else lengths[rows]
+        here = rows.some(members)
         if table is None:
             mine: list[Corrupt] = []
             columns = _recolumned(self.columns, {item.path: item for item in layout.walk()})
-            parts.append(Pass(layout, self.shape, mine).columns(columns, Level(here, 0, part_lengths)))
-            order.append(rows)
-            found += [replace(bad, row=int(rows[bad.row])) for bad in mine]
+            level = here.level(self.layout, _numbers_end(column.field for column in columns))
+            parts.append(Pass(layout, self.shape, mine).columns(columns, level))
+            order.append(members)
+            found += [replace(bad, row=int(members[bad.row])) for bad in mine]
             return
         assert table.depending_on is not None
         assert table.occurs is not None
         counter = layout.field(".".join(table.depending_on))
-        counts = np.clip(counts_in(counter, Level(here, 0, part_lengths), self.layout.rules), 0, table.occurs.maximum)
+        level = here.level(self.layout, counter.offset + counter.length)
+        counts = np.clip(counts_in(counter, level, self.layout.rules), 0, table.occurs.maximum)
         for count in np.unique(counts):
             fixed = _with_count(layout, table, int(count))
-            self._split(fixed, rows[counts == count], matrix, lengths, [*done, table.path], order, parts, found)
+            self._split(fixed, members[counts == count], rows, [*done, table.path], order, parts, found)
 
-    def _one_by_one(self, matrix: Bytes, lengths: Ints | None, found: list[Corrupt]) -> list[pa.Array]:
+    def _one_by_one(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
         """A table of variable length within a table: the plain decoder."""
-        rows: list[dict[str, Any]] = []
-        for number, row in enumerate(matrix):
-            record = row.tobytes() if lengths is None else row[: lengths[number]].tobytes()
+        made: list[dict[str, Any]] = []
+        for number, record in enumerate(rows.records(self.layout.length)):
             values, corrupt = self.layout.decode_with_corrupt(record, fillers=True)
-            rows.append(values)
+            made.append(values)
             found += [Corrupt(number, bad.field, bad.offset, bytes.fromhex(bad.hex)) for bad in corrupt]
         return [
-            pa.array([_plain(column, row.get(column.field.key), self.shape) for row in rows], column.arrow.type)
+            pa.array([_plain(column, row.get(column.field.key), self.shape) for row in made], column.arrow.type)
             for column in self.columns
         ]
 
@@ -196,11 +193,48 @@ class RecordDecoder:
 # helpers --------------------------------------------------------------------------------------------------------------
 
 
-def _widened(matrix: Bytes, width: int) -> Bytes:
-    """The matrix with at least as many columns as the layout has bytes; what is missing is marked by the lengths."""
-    if matrix.shape[1] >= width:
-        return matrix
-    return np.concatenate((matrix, np.zeros((len(matrix), width - matrix.shape[1]), np.uint8)), axis=1)
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Records where they lie: each has the layout's bytes in ``data``, of which ``lengths`` are its own (None: all)."""
+
+    data: Bytes
+    places: Ints
+    lengths: Ints | None
+
+    def some(self, rows: Ints) -> _Rows:
+        """Only these records."""
+        return _Rows(self.data, self.places[rows], None if self.lengths is None else self.lengths[rows])
+
+    def level(self, layout: Layout, end: int) -> Level:
+        """The records as rows: a view where they are evenly spaced, else their first ``end`` bytes in one matrix."""
+        count, width = len(self.places), layout.length
+        step = int(self.places[1] - self.places[0]) if count > 1 else width
+        if not count or (int(self.places[-1] - self.places[0]) == step * (count - 1) and _even(self.places, step)):
+            data = self.data[int(self.places[0]) if count else 0 :]
+            rows = np.lib.stride_tricks.as_strided(data, (count, width), (step, 1), writeable=False)
+            return Level(rows, 0, self.lengths)
+        return Level(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
+
+    def records(self, width: int) -> Iterable[bytes]:
+        """The bytes of each record."""
+        for number, place in enumerate(self.places.tolist()):
+            size = width if self.lengths is None else int(self.lengths[number])
+            yield self.data[place : place + size].tobytes()
+
+
+def _even(places: Ints, step: int) -> bool:
+    return step > 0 and bool((np.diff(places) == step).all())
+
+
+def _numbers_end(fields: Iterable[Field]) -> int:
+    """Where the last field ends that is not a text outside any table: up to there records are brought together."""
+    end = 0
+    for item in fields:
+        if item.type is FieldType.GROUP and item.occurs is None:
+            end = max(end, _numbers_end(item.children))
+        elif item.occurs is not None or item.type is not FieldType.TEXT:
+            end = max(end, item.offset + item.size)
+    return end
 
 
 def _inside_table(layout: Layout, item: Field) -> bool:
