@@ -236,9 +236,7 @@ class DataSet:
                 FULL); IOERR: the system failed the write. In each case it was not written.
         """
         try:
-            if self._said is not None and (fault := self._said.length_fault(len(data))):
-                raise RecordError(f"queue {self._queue.name}", fault)
-            writer = self._writer if self._writer is not None else self._first_write()
+            writer = self._writer if self._writer is not None and self._said is None else self._spooled(data)
             if isinstance(writer, InternalReader):
                 writer.submitter = "" if task is None else f"{task.transid} {task.number}"
             writer.put(data)
@@ -251,10 +249,14 @@ class DataSet:
         except DatasetFault as error:
             raise Condition(Resp.IOERR, detail=str(error)) from error
 
-    def _first_write(self) -> DatasetWriter:
-        allocation = self._allocation
+    def _spooled(self, data: bytes) -> DatasetWriter:
+        """The writer of SYSOUT, made by the first record whose length is right."""
+        allocation, said = self._allocation, self._said
         assert allocation is not None, "the state table lets nobody write to a queue that is not open for output"
-        self._writer = allocation.open_output(dcb_of(self._queue.definition), owner=f"queue {self._queue.name}")
+        if said is not None and (fault := said.length_fault(len(data))):
+            raise RecordError(f"queue {self._queue.name}", fault)
+        if self._writer is None:
+            self._writer = allocation.open_output(dcb_of(self._queue.definition), owner=f"queue {self._queue.name}")
         return self._writer
 
     # -- see and seed ---------------------------------------------------------------------------------------------

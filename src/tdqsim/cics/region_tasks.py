@@ -9,7 +9,7 @@ from typing import Any, Final
 from tdqsim.cics import indoubt, inspecting, restart
 from tdqsim.cics.ati import Facility, Request
 from tdqsim.cics.commands import Commands
-from tdqsim.cics.conditions import Abend
+from tdqsim.cics.conditions import Abend, Condition
 from tdqsim.cics.enqueue import release_all
 from tdqsim.cics.handlers import Handler, TransactionEntry
 from tdqsim.cics.interval import StartRequest
@@ -269,6 +269,9 @@ class RegionTasks(RegionResources):
             value = function(task, *args, **kwargs)
             if task._uow is not None:  # noqa: SLF001  (the region makes and ends its own task)
                 task.take_syncpoint()
+        except Condition:
+            self._end_alone(task)
+            raise
         except BaseException:
             task.end(normal=False)
             raise
@@ -279,6 +282,15 @@ class RegionTasks(RegionResources):
         if self.dispatcher.pending:
             self.dispatcher.run_ready()
         return value
+
+    def _end_alone(self, task: Task) -> None:
+        """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
+        try:
+            task.take_syncpoint()
+        except BaseException:
+            task.end(normal=False)
+            raise
+        task.end(normal=True)
 
     def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
         """Issue a command written as EXEC CICS text, as a task of its own; see the task's method."""

@@ -171,7 +171,7 @@ class Dcb:
         return self.lrecl
 
     def length_fault(self, length: int) -> str:
-        """Why a record of that many bytes of data does not suit RECFM and LRECL; empty when it does, or no LRECL is given.
+        """Why a record of so many bytes of data does not suit RECFM and LRECL; empty when it does or nothing is said.
 
         For output that is kept in a form of its own, whatever RECFM says of it: SYSOUT and DUMMY.
         """
