@@ -186,6 +186,21 @@ def test_check_and_salvage_from_the_command_line(tmp_path, capsys):
     assert {name: seen[name] for name in ("PHYQ", "LOG2")} == {name: expected[name] for name in ("PHYQ", "LOG2")}
 
 
+def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path):
+    """Salvage leaves a hole where the record was that it read; its commit must not take the next one instead."""
+    path = tmp_path / "store"
+    region = make(store=path)
+    region.seed("LOGQ", [b"record 1", b"record 2", b"record 3"])
+    prepared(region, ("READQ", "LOGQ"))
+    region.close()
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"record 1", b"RECORD 1"))
+    storecheck.salvage(path, tmp_path / "saved")
+    with make(store=tmp_path / "saved") as region:
+        region.branch("XA1").commit()
+        assert region.peek("LOGQ") == [b"record 2", b"record 3"]
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_store_without_its_last_page(tmp_path, clean):
     path = tmp_path / "store"

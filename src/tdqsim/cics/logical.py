@@ -156,13 +156,22 @@ class LogicalWork:
 
     # -- survival of a prepared unit of work ----------------------------------------------------------------------
 
-    def restore(self, reads: int, *, deleted: bool, written: list[tuple[int, bytes]]) -> None:
-        """Become what a prepared unit of work had done, after a restart."""
-        self.reads = reads
+    @property
+    def last_read(self) -> int:
+        """The sequence number of the last committed record read; 0 for none."""
+        return 0 if self._place is None else self._place.seq
+
+    def restore(self, last_read: int, *, deleted: bool, written: list[tuple[int, bytes]]) -> None:
+        """Become what a prepared unit of work had done, after a restart.
+
+        What it read is told by the last record's number, not by a count: in a store that was salvaged some may be gone.
+        """
         self.deleted = deleted
-        if reads:
-            for entry in self.queue.stored.entries(limit=reads):
-                self._place = entry
+        for entry in self.queue.stored.entries() if last_read else ():
+            if entry.seq > last_read:
+                break
+            self._place = entry
+            self.reads += 1
         if written:
             self._mark = self._space.mark(self.queue)
             self.wrote = True

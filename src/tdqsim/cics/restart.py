@@ -225,7 +225,7 @@ def image_of(uow: UnitOfWork) -> bytes:
     for queue, work in uow.work.items():
         writes = [[seq, len(data)] for seq, data in work.written]
         blobs += [data for _, data in work.written]
-        queues.append({"name": queue.name, "reads": work.reads, "deleted": work.deleted, "writes": writes})
+        queues.append({"name": queue.name, "last_read": work.last_read, "deleted": work.deleted, "writes": writes})
     head = {
         "queues": queues,
         "locks": [[lock.queue.name, lock.end] for lock in uow.locks],
@@ -264,7 +264,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         for seq, length in part["writes"]:
             written.append((seq, blobs[offset : offset + length]))
             offset += length
-        uow.on(queue).restore(part["reads"], deleted=part["deleted"], written=written)
+        uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
     for name, end in head["locks"]:
         queue = region.tdqueues[name]
         assert isinstance(queue, IntraQueue), queue
