@@ -79,7 +79,7 @@ _DECIDED: Final = """
     select seq, data, place, if(account is null, 100, 101) reason from routed where expires is null
     union all
     select each.trans.seq, each.trans.data, each.trans.place, each.reasons
-    from (select explode(arrays_zip(trans, outcome.reasons as reasons)) each from folded)
+    from (select explode(arrays_zip(trans, reasons)) each from (select trans, outcome.reasons reasons from folded))
 """
 
 
