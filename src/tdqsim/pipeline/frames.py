@@ -11,13 +11,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import BadValue, Layout, decode_value
+from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
 
@@ -177,44 +180,52 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
-    high, low = (0, 1) if options.rdw_big_endian else (3, 2)
-    blocks = np.arange(len(starts))
-    position = starts.copy()
-    live = position < ends
-    blocks, position = blocks[live], position[live]
-    steps: list[tuple[Ints, Ints, Ints]] = []
+    said = _lengths_anywhere(data, big=options.rdw_big_endian)
+    live = starts < ends
+    blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
+    steps: list[tuple[Ints, Ints]] = []
     while len(blocks):
-        limit = ends[blocks]
-        if (position + DESCRIPTOR > limit).any():
-            at = int(position[(position + DESCRIPTOR > limit).argmax()])
+        if (limit - position).min() < DESCRIPTOR:
+            at = int(position[(limit - position < DESCRIPTOR).argmax()])
             raise FramingError("a block ends in the middle of a record descriptor word", at)
-        size = (data[position + high].astype(np.int64) << 8 | data[position + low]) + options.rdw_adjustment
-        after = position + DESCRIPTOR + size
-        wrong = (size < 0) | (after > limit)
+        after = position + said[position]
+        after += options.rdw_adjustment + DESCRIPTOR
+        wrong = (after > limit) | (after < position + DESCRIPTOR)
         if wrong.any():
-            index = int(wrong.argmax())
-            at, room = int(position[index]), int(limit[index] - position[index])
-            said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
-            raise FramingError(
-                f"the record descriptor word X'{said}' does not fit the {room} bytes left in its block", at
-            )
-        steps.append((blocks, position, size))
+            _refuse_descriptor(data, int(position[wrong.argmax()]), int(limit[wrong.argmax()]))
+        steps.append((blocks, position))
         live = after < limit
-        blocks, position = blocks[live], after[live]
-    return _in_order(steps, len(starts))
+        position = after
+        if not live.all():
+            blocks, position, limit = blocks[live], after[live], limit[live]
+    heads = _in_order(steps, len(starts))
+    return heads, said[heads].astype(np.int64) + options.rdw_adjustment
 
 
-def _in_order(steps: list[tuple[Ints, Ints, Ints]], blocks: int) -> tuple[Ints, Ints]:
+def _lengths_anywhere(data: Bytes, *, big: bool) -> npt.NDArray[np.uint16]:
+    """The length in a descriptor word that would begin with each byte; a view, not a copy."""
+    part = data if big else data[2:]
+    kind = ">u2" if big else "<u2"
+    return np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,))
+
+
+def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(
+        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block", at
+    )
+
+
+def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
     """Bring what was found step by step into block order without sorting: the n-th record of a block has its place."""
     counts = np.zeros(blocks, np.int64)
-    for members, _, _ in steps:
+    for members, _ in steps:
         counts[members] += 1
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    heads, sizes = np.empty(int(first[-1]), np.int64), np.empty(int(first[-1]), np.int64)
-    for number, (members, position, size) in enumerate(steps):
-        place = first[members] + number
-        heads[place], sizes[place] = position, size
-    return heads, sizes
+    heads = np.empty(int(first[-1]), np.int64)
+    for number, (members, position) in enumerate(steps):
+        heads[first[members] + number] = position
+    return heads
 
 
 def _blocked(options: QsamOptions) -> Walk:
@@ -273,12 +284,9 @@ def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArr
 
 def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
     """The bytes of all segments, one after another."""
-    if not len(starts):
+    if not sizes.any():
         return data[:0]
-    marks = np.zeros(len(data) + 1, np.int8)
-    np.add.at(marks, starts, 1)
-    np.add.at(marks, starts + sizes, -1)
-    return data[np.cumsum(marks[:-1], dtype=np.int8) > 0]
+    return np.frombuffer(pieces(data, starts, starts + sizes, pa.binary()).buffers()[2], np.uint8)
 
 
 def _headed(options: QsamOptions) -> Walk:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Layout
+from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
@@ -25,23 +26,38 @@ __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
 Ints = npt.NDArray[np.int64]
 CORRUPT_COLUMN = "_corrupt_fields"
-BATCH_ROWS = 1 << 14
+BATCH_ROWS = 1 << 15
 BATCH_BYTES = 16 << 20
 
 
 class _Batch:
     """Some records of a walk: where they are in its bytes, and what is known of them besides."""
 
-    def __init__(self, frames: Frames, base: int, first: int, rows: slice | Ints, options: QsamOptions) -> None:
+    def __init__(self, frames: Frames, base: int, first: int, rows: slice, options: QsamOptions) -> None:
         self.data = frames.data
-        self.starts = frames.starts[rows] + options.record_start_offset
-        self.lengths = frames.lengths[rows] - options.record_start_offset - options.record_end_offset
-        self.places = frames.places[rows] + base
-        self.numbers = np.arange(len(frames.starts), dtype=np.int64)[rows] + first
+        self.starts, self.lengths = frames.starts[rows], frames.lengths[rows]
+        aside = options.record_start_offset, options.record_end_offset
+        if any(aside):
+            self.starts, self.lengths = self.starts + aside[0], self.lengths - sum(aside)
+        self._places, self._base = frames.places[rows], base
+        self._first = first + rows.start
+        self._kept: Ints | None = None
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
-        self.starts, self.lengths = self.starts[mask], self.lengths[mask]
-        self.places, self.numbers = self.places[mask], self.numbers[mask]
+        """Leave the other records out."""
+        self.starts, self.lengths, self._places = self.starts[mask], self.lengths[mask], self._places[mask]
+        self._kept = np.flatnonzero(mask) if self._kept is None else self._kept[mask]
+
+    @property
+    def places(self) -> Ints:
+        """Where each record begins in the file."""
+        return np.add(self._places, self._base)
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each record in the file, from 0."""
+        kept: Ints = np.arange(len(self), dtype=np.int64) if self._kept is None else self._kept
+        return np.add(kept, self._first)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -280,13 +296,9 @@ class SplitReader:
 def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
     """The whole records as they lie in the file, without descriptor words."""
     starts = batch.starts - options.record_start_offset
-    lengths = batch.lengths + options.record_start_offset + options.record_end_offset
-    marks = np.zeros(len(batch.data) + 1, np.int8)
-    np.add.at(marks, starts, 1)
-    np.add.at(marks, starts + lengths, -1)
-    data = batch.data[np.cumsum(marks[:-1], dtype=np.int8) > 0]
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    ends = batch.starts + batch.lengths + options.record_end_offset
+    low, high = int(starts[0]), int(ends[-1])
+    return pieces(batch.data[low:high], starts - low, ends - low, pa.binary())
 
 
 def _field_decoder(layout: Layout, name: str) -> RecordDecoder:

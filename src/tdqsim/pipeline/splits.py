@@ -26,7 +26,7 @@ from tdqsim.pipeline.options import QsamOptions
 
 __all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
 
-CHUNK = 8 << 20
+CHUNK = 16 << 20
 BLOCK_CHUNK = 32 << 20
 LARGEST_CHUNK = 1 << 30
 HIDDEN = ("_", ".")
