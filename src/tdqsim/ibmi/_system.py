@@ -26,7 +26,7 @@ from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._journal import Journal, JournalWriter
 from tdqsim.ibmi._layout import layout
 from tdqsim.ibmi._locks import LockManager
-from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject, granted_names
+from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject, granted_names, new_name
 from tdqsim.ibmi._queue import DataQueue
 
 __all__ = ["System"]
@@ -40,7 +40,7 @@ class System:
 
     Args:
         name: its name, for messages.
-        path: directory of its store; None for a temporary one that is gone at close.
+        path: directory of its store; None for a temporary one that is gone at close; or a Store that is open and empty.
         dispatcher: shared with other systems and regions; one of its own unless given.
         clock: the clock of its own dispatcher.
         seed: order in which its jobs run, of its own dispatcher; 0 is first ready, first run.
@@ -69,7 +69,7 @@ class System:
     def __init__(
         self,
         name: str = "TDQSYS",
-        path: Path | str | None = None,
+        path: Path | str | Store | None = None,
         *,
         dispatcher: Dispatcher | None = None,
         clock: Clock | None = None,
@@ -97,8 +97,14 @@ class System:
         self.remote = RemoteQueues()
         self.jobs: dict[str, Job] = {}
         self._utc = timezone == "UTC"
-        where = None if path is None else Path(path)
-        self.store = Store(where, durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly)
+        self.store = (
+            path
+            if isinstance(path, Store)
+            else Store(
+                Path(path) if path is not None else None,
+                durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly,
+            )
+        )  # fmt: skip
         self.readonly = readonly
         self._catalogue = Catalogue(self.store, readonly=readonly)
         try:
@@ -159,10 +165,10 @@ class System:
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
         digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
-        job = Job(self, name.upper(), user.upper(), digits, **{"ccsid": self.ccsid, **options})
+        job = Job(self, name, user, digits, **{"ccsid": self.ccsid, **options})
         if job.qualified_name in self.jobs:
             raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
-        self.profile(user.upper())
+        self.profile(job.user)
         self.jobs[job.qualified_name] = job
         return job
 
@@ -207,7 +213,8 @@ class System:
             TdqError: there is one of that name.
         """
         self._check_open()
-        if name in self._libraries:
+        name = new_name(name, "library")
+        if name in self._libraries or name == "QTEMP":
             raise TdqError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
         library = Library(self._next("object"), name, "QSYS", owner, public=aut, crtaut=crtaut)
@@ -229,6 +236,7 @@ class System:
 
     def crtusrprf(self, name: str, *, allobj: bool = False) -> Profile:
         """Create a user profile, or change its special authority."""
+        name = new_name(name, "user profile")
         profile = self.profiles[name] = Profile(name, allobj)
         self._catalogue.save("profile", name, profile.save())
         return profile
@@ -264,6 +272,7 @@ class System:
         self._check_open()
         wanted = [("QGPL" if one.library == "*CURLIB" else one.library, one) for one in definitions.dtaqs]
         problems = []
+        seen: set[tuple[str, str]] = set()
         for library, one in wanted:
             holder = self._libraries.get(library)
             if holder is None and not create_libraries:
@@ -277,10 +286,11 @@ class System:
                         "there is no such library; create it with crtlib",
                     )
                 )
-            if holder is not None and ("*DTAQ", one.name) in holder.objects:
+            if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in seen:
                 problems.append(
                     Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", one.dtaq, "the data queue already exists")
                 )
+            seen.add((library, one.name))
         if problems:
             raise DefinitionError(problems)
         for library in {library for library, _ in wanted} - set(self._libraries):

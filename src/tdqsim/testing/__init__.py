@@ -8,7 +8,31 @@ The pytest plugin (:mod:`tdqsim.testing.plugin`) needs no import: it gives the f
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
+    from tdqsim.testing.checker import Anomaly, Verdict, check_history
+    from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
+    from tdqsim.testing.coverage import coverage_page
+    from tdqsim.testing.crash import Crashed, CrashFailure, CrashReport, enumerate_crashes
+    from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
+    from tdqsim.testing.faults import ActivePlan, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
+    from tdqsim.testing.history import Event, History, load_history
+    from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
+    from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
+    from tdqsim.testing.seeding import load_records, seed
+    from tdqsim.testing.snapshots import QueueState, RegionState, SystemState, Uncommitted, diff, snapshot
+    from tdqsim.testing.stores import RecycledStores
+    from tdqsim.testing.verified import (
+        Answer,
+        Call,
+        Difference,
+        SimulatedTarget,
+        Target,
+        Transcript,
+        compare_transcript,
+    )
 
 _MODULES: Final = {
     "assertions": ("assert_records", "assert_resp", "raises_condition"),
@@ -17,18 +41,75 @@ _MODULES: Final = {
     "coverage": ("coverage_page",),
     "crash": ("CrashFailure", "CrashReport", "Crashed", "enumerate_crashes"),
     "deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
-    "faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault"),
+    "faults": ("ActivePlan", "CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault"),
     "history": ("Event", "History", "load_history"),
     "hooks": ("HookChain", "add_hook", "remove_hook"),
-    "schedules": ("Exploration", "Failure", "Schedule", "Stage", "explore", "replay"),
+    "schedules": ("Exploration", "Failure", "Schedule", "Stage", "ScheduleFailure", "explore", "replay"),
     "seeding": ("load_records", "seed"),
-    "snapshots": ("QueueState", "RegionState", "Uncommitted", "diff", "snapshot"),
+    "snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
     "stores": ("RecycledStores",),
-    "verified": ("Call", "Difference", "SimulatedTarget", "Target", "Transcript", "compare_transcript"),
+    "verified": ("Answer", "Call", "Difference", "SimulatedTarget", "Target", "Transcript", "compare_transcript"),
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_MODULE_OF)
+__all__ = [
+    "ActivePlan",
+    "Anomaly",
+    "Answer",
+    "Call",
+    "CrashFailure",
+    "CrashPoint",
+    "CrashReport",
+    "Crashed",
+    "Deadlock",
+    "Difference",
+    "DiskFull",
+    "Event",
+    "Exploration",
+    "Failure",
+    "Fault",
+    "FaultPlan",
+    "FrozenClock",
+    "History",
+    "HookChain",
+    "LinkCut",
+    "MessageFault",
+    "QueueState",
+    "RecycledStores",
+    "RegionState",
+    "Schedule",
+    "ScheduleFailure",
+    "SimulatedTarget",
+    "Stage",
+    "StillClock",
+    "SystemState",
+    "Target",
+    "Transcript",
+    "Uncommitted",
+    "Verdict",
+    "Waiting",
+    "add_hook",
+    "assert_records",
+    "assert_resp",
+    "check_history",
+    "compare_transcript",
+    "coverage_page",
+    "diff",
+    "enumerate_crashes",
+    "explore",
+    "find_deadlock",
+    "frozen",
+    "jump_to_next_deadline",
+    "load_history",
+    "load_records",
+    "lost_triggers",
+    "raises_condition",
+    "remove_hook",
+    "replay",
+    "seed",
+    "snapshot",
+    "waiting",
+]
 
 
 def __getattr__(name: str) -> Any:

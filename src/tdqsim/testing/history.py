@@ -117,6 +117,7 @@ class History:
         self._batch: list[tuple[Any, ...]] = []
         self._file: IO[str] | None = Path(path).open("w", encoding="ascii") if path is not None else None  # noqa: SIM115
         self._region: Region | None = None
+        self._stands: dict[str, dict[str, Any]] = {}
         self.trace: Callable[[tuple[Any, ...]], object] = self._ring.append if path is None else self._to_file
 
     def __enter__(self) -> Self:
@@ -165,7 +166,9 @@ class History:
 
     @property
     def events(self) -> list[Event]:
-        """The events that are kept, oldest first."""
+        """The events that are kept, oldest first; while it is attached, how the queues stand now at the end."""
+        if self._region is not None and not self._region.closed:
+            self._queues_changed(self._region)
         return [_event(raw) for raw in self._ring]
 
     def of(self, queue: str, limit: int | None = None) -> list[Event]:
@@ -276,11 +279,17 @@ class History:
             "recovstatus": queue.recovstatus,
             "triggerlevel": queue.triggerlevel if queue.transid else 0,
             "atifacility": queue.atifacility,
-            "startable": entry is not None and not entry.why_not() and not entry.definition.remotesystem,
-            "latch": queue.latch,
+            "defined": entry is not None and entry.definition.remotesystem in ("", region.sysid),
+            "startable": entry is not None and not entry.why_not(),
         }
-        if queue.stored.count <= _LARGEST_QUEUE:
-            info["records"] = [entry.data for entry in queue.stored.entries()]
+        if info == self._stands.get(queue.name):
+            return
+        first = queue.name not in self._stands
+        self._stands[queue.name] = info
+        if first:
+            info = {**info, "latch": queue.latch}
+            if queue.stored.count <= _LARGEST_QUEUE:
+                info["records"] = [entry.data for entry in queue.stored.entries()]
         self.trace(("QUEUE", 0, queue.name, b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
 
     # -- the file -------------------------------------------------------------------------------------------------

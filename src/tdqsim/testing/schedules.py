@@ -6,7 +6,8 @@ new each time. Where CICS could give another task its turn - before every comman
 explorer decides who goes on.
 
 What counts as a failure
-    the scenario raises; a ring of tasks waiting for each other, even one that DTIMOUT would end; a task that waits for
+    the scenario raises, or never ends; a ring of tasks waiting for each other, even one that DTIMOUT would end; a task
+    that waits for
     ever; an abend that was not allowed; a trigger that nobody will serve (:mod:`~tdqsim.testing.deadlock`).
 
 How schedules are chosen
@@ -45,6 +46,7 @@ __all__ = ["Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "ex
 Method = Literal["pct", "exhaustive"]
 Scenario = Callable[["Stage"], object]
 _LARGEST_NUMBER: Final = 2**31
+_LONGEST_RUN: Final = 100_000
 
 
 class ScheduleFailure(AssertionError):
@@ -168,12 +170,16 @@ class _Step:
 class _Controller:
     """Decides at each dispatch with more than one ready task, and writes the decisions down."""
 
-    def __init__(self, policy: _Policy) -> None:
+    def __init__(self, policy: _Policy, longest: int) -> None:
         self._policy = policy
+        self._left = longest
         self._last: Strand | None = None
         self.steps: list[_Step] = []
 
     def choose(self, ready: list[Strand]) -> int:
+        self._left -= 1
+        if self._left < 0:
+            raise _Broken("endless run", "the scenario goes on and on; `longest` dispatches were made")
         last = self._last
         if len(ready) == 1:
             self._last = ready[0]
@@ -219,9 +225,9 @@ class Stage:
         regions: the regions made so far.
     """
 
-    def __init__(self, policy: _Policy, stores: RecycledStores, *, log: bool = False) -> None:
+    def __init__(self, policy: _Policy, stores: RecycledStores, longest: int, *, log: bool = False) -> None:
         self.dispatcher = Dispatcher(StillClock())
-        self.controller = _Controller(policy)
+        self.controller = _Controller(policy, longest)
         self.dispatcher.chooser = self.controller.choose
         self.dispatcher.on_idle.append(self._look)
         self.regions: list[Region] = []
@@ -357,16 +363,17 @@ class _Runner:
     """Runs one scenario again and again."""
 
     def __init__(
-        self, scenario: Scenario, stores: RecycledStores, allow_abends: Iterable[str], *, may_wait: bool
+        self, scenario: Scenario, stores: RecycledStores, allow_abends: Iterable[str], longest: int, *, may_wait: bool
     ) -> None:
         self._scenario = scenario
         self._stores = stores
         self._allowed = frozenset(allow_abends)
         self._may_wait = may_wait
+        self._longest = longest
 
     def run(self, policy: _Policy, *, log: bool = False) -> tuple[Stage, str, BaseException | None]:
         """One run: the stage as it was left, what kind of failure there was, and the exception."""
-        stage = Stage(policy, self._stores, log=log)
+        stage = Stage(policy, self._stores, self._longest, log=log)
         kind = ""
         error: BaseException | None = None
         try:
@@ -430,6 +437,7 @@ def explore(
     minimise: bool = True,
     allow_abends: Iterable[str] = (),
     may_wait: bool = False,
+    longest: int = _LONGEST_RUN,
     stores: RecycledStores | None = None,
 ) -> Exploration:
     """Run a scenario in many orders of its tasks, up to the first that fails.
@@ -444,6 +452,7 @@ def explore(
         minimise: look for the smallest schedule that fails in the same way.
         allow_abends: abend codes that are no failure; ``*`` allows all.
         may_wait: a task that waits for ever is no failure.
+        longest: a run of more dispatches than this is one that never ends.
         stores: where regions get their stores from; its own by default.
 
     Raises:
@@ -454,7 +463,7 @@ def explore(
     if method not in ("pct", "exhaustive"):
         raise ValueError(f"method {method!r}: allowed are pct and exhaustive")
     with RecycledStores() as own:
-        runner = _Runner(scenario, stores or own, allow_abends, may_wait=may_wait)
+        runner = _Runner(scenario, stores or own, allow_abends, longest, may_wait=may_wait)
         if method == "pct":
             return _random(runner, schedules, seed, depth, minimise=minimise)
         return _exhaustive(runner, schedules, preemptions, minimise=minimise)
@@ -532,7 +541,7 @@ def replay(
     """
     given = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
     with RecycledStores() as stores:
-        runner = _Runner(scenario, stores, allow_abends, may_wait=may_wait)
+        runner = _Runner(scenario, stores, allow_abends, _LONGEST_RUN, may_wait=may_wait)
         stage, kind, error = runner.run(_policy(given), log=True)
     trace = tuple(stage.log or ())
     if error is not None:

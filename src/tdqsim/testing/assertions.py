@@ -1,0 +1,100 @@
+"""Assertions that say what is there when they fail: records as text and hexadecimal, conditions with their RESP2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.facts import Resp
+from tdqsim.testing.text import hex_lines, show_record
+
+__all__ = ["Caught", "assert_records", "assert_resp", "raises_condition"]
+
+_SHOWN = 20
+
+
+def assert_records(
+    region: Region, queue: str, expected: Sequence[bytes | str], *, codepage: str | int | None = None
+) -> None:
+    """Assert that a queue holds these committed records, in this order; nothing is consumed.
+
+    Args:
+        region: where.
+        queue: its name, or an alias.
+        expected: bytes, or text in the code page.
+        codepage: for text, and for showing records; the region's when not given.
+
+    Raises:
+        AssertionError: it does not; the text shows both, and the first record that differs as a dump.
+    """
+    page = region.codepage if codepage is None else find_codepage(codepage)
+    wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
+    found = region.peek(queue)
+    if found != wanted:
+        raise AssertionError(_difference(queue, found, wanted, page))
+
+
+def _difference(queue: str, found: list[bytes], wanted: list[bytes], page: CodePage) -> str:
+    lines = [f"queue {queue} holds {len(found)} records, {len(wanted)} are expected"]
+    for at in range(min(max(len(found), len(wanted)), _SHOWN)):
+        has = show_record(found[at], page) if at < len(found) else "(none)"
+        want = show_record(wanted[at], page) if at < len(wanted) else "(none)"
+        lines.append(f"  {at + 1:3} {has}" if has == want else f"! {at + 1:3} {has}   expected {want}")
+    first = next((at for at, (has, want) in enumerate(zip(found, wanted, strict=False)) if has != want), None)
+    if first is not None:
+        lines += [f"record {first + 1} is", *(f"  {line}" for line in hex_lines(found[first], page))]
+        lines += ["expected", *(f"  {line}" for line in hex_lines(wanted[first], page))]
+    return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Caught:
+    """What :func:`raises_condition` has caught.
+
+    Attributes:
+        condition: the condition; None until the block has ended.
+    """
+
+    condition: Condition | None = None
+
+
+@contextmanager
+def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Caught]:
+    """Assert that a block ends with a condition, such as ``"QZERO"``.
+
+    Args:
+        resp: the condition, or its name.
+        resp2: RESP2; any when None.
+
+    Raises:
+        AssertionError: it ended otherwise.
+    """
+    wanted = Resp[resp] if isinstance(resp, str) else resp
+    caught = Caught()
+    try:
+        yield caught
+    except Condition as condition:
+        caught.condition = condition
+        got = f"{condition.resp.name} RESP2 {condition.resp2}"
+        text = f"expected {wanted.name}{'' if resp2 is None else f' RESP2 {resp2}'}, got {got}: {condition.detail}"
+        if condition.resp != wanted or resp2 not in (None, condition.resp2):
+            raise AssertionError(text) from condition
+    else:
+        raise AssertionError(f"expected {wanted.name}, and nothing was raised")
+
+
+def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = None) -> None:
+    """Assert what the EIB shows after a command with NOHANDLE.
+
+    Raises:
+        AssertionError: EIBRESP or EIBRESP2 is something else.
+    """
+    wanted = Resp[resp] if isinstance(resp, str) else resp
+    found, found2 = task.eib.eibresp, task.eib.eibresp2
+    detail = f": {task.condition.detail}" if task.condition is not None and found else ""
+    assert found == wanted, f"EIBRESP is {Resp(found).name}, expected {wanted.name}{detail}"
+    assert resp2 in (None, found2), f"EIBRESP2 is {found2}, expected {resp2}{detail}"

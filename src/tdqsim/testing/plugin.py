@@ -1,0 +1,185 @@
+"""The pytest plugin: fixtures, markers, and a block in the report of a test that fails. It needs no import.
+
+Fixtures
+    ``tdq_region``       a new region with the definitions of the test's marker
+    ``tdq_make_region``  makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
+    ``tdq_sysplex``      connected regions: ``tdq_sysplex.add(tdq_make_region(applid="CICA", sysid="CICA"))``
+    ``tdq_system``       a new IBM i system; ``tdq_job`` a job on it
+    ``tdq_clock``        Python's time frozen, and the regions' clock with it
+    ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
+    ``tdq_target``       what a test marked ``verified`` runs against
+
+Markers
+    ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources
+    ``tdq_start(type)``         the start type of regions that are given a store
+    ``tdq_seed(number)``        the seed of the order of ready tasks
+    ``verified``                the body can also run against a real region
+
+Nothing of it is loaded before a fixture is used, and nothing is shared between two tests but files that were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.cics.sysplex import Sysplex
+    from tdqsim.ibmi import Job, System
+    from tdqsim.testing.clock import FrozenClock
+    from tdqsim.testing.crash import CrashReport
+    from tdqsim.testing.kit import Kit
+    from tdqsim.testing.schedules import Exploration
+    from tdqsim.testing.stores import RecycledStores
+    from tdqsim.testing.verified import Target
+
+__all__: list[str] = []
+
+_MARKERS = (
+    "tdq_definitions(*what): definition files (relative to the test), a region directory, or resources",
+    "tdq_start(type): start type of regions that are given a store",
+    "tdq_seed(number): the seed of the order of ready tasks",
+    "verified: a body that can also run against a real region or IBM i",
+)
+_FROZEN_AT = "2026-01-01 08:00:00"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of the kit."""
+    group = parser.getgroup("tdqsim")
+    group.addoption("--tdq-seed", type=int, default=None, help="seed of the order of ready tasks, for every test")
+    group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
+    group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
+    group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the markers known."""
+    for line in _MARKERS:
+        config.addinivalue_line("markers", line)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Add what the test's regions and systems show to the report of a test that fails."""
+    outcome = yield
+    kit: Kit | None = getattr(item, "_tdq_kit", None)
+    report = outcome.get_result()
+    if kit is not None and report.when == "call" and report.failed and kit.used:
+        report.sections.append(("tdqsim", kit.report()))
+
+
+@pytest.fixture(scope="session")
+def _tdq_stores() -> Iterator[RecycledStores]:
+    from tdqsim.testing.stores import RecycledStores  # noqa: PLC0415  (loaded when used)
+
+    with RecycledStores() as stores:
+        yield stores
+
+
+@pytest.fixture
+def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Iterator[Kit]:
+    from tdqsim.testing.kit import Kit, definitions_of  # noqa: PLC0415
+
+    item = request.node
+    given = [each for marker in item.iter_markers("tdq_definitions") for each in marker.args]
+    base = Path(item.path).parent
+    directory = base / given[0] if len(given) == 1 and isinstance(given[0], Path | str) else None
+    if directory is not None and not (directory / "region.yaml").is_file():
+        directory = None
+    seed = request.config.getoption("--tdq-seed")
+    start, marked = item.get_closest_marker("tdq_start"), item.get_closest_marker("tdq_seed")
+    clock = request.getfixturevalue("tdq_clock") if "tdq_clock" in request.fixturenames else None
+    kit = Kit(
+        seed=seed if seed is not None else marked.args[0] if marked is not None else 0,
+        definitions=definitions_of(() if directory is not None else given, base),
+        start=start.args[0] if start is not None else "AUTO",
+        stores=_tdq_stores,
+        directory=directory,
+        clock=clock,
+    )
+    item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
+    try:
+        yield kit
+    finally:
+        del item._tdq_kit  # noqa: SLF001
+        kit.close()
+
+
+@pytest.fixture
+def tdq_region(_tdq_kit: Kit) -> Region:
+    """A new region with the definitions of the marker ``tdq_definitions``."""
+    return _tdq_kit.region()
+
+
+@pytest.fixture
+def tdq_make_region(_tdq_kit: Kit) -> Callable[..., Region]:
+    """Makes regions on one dispatcher: ``tdq_make_region(applid="CICB", sysid="CICB")``."""
+    return _tdq_kit.region
+
+
+@pytest.fixture
+def tdq_sysplex(_tdq_kit: Kit) -> Sysplex:
+    """Regions that talk to each other; make them with ``tdq_make_region`` and put them in with ``add``."""
+    return _tdq_kit.sysplex()
+
+
+@pytest.fixture
+def tdq_system(_tdq_kit: Kit) -> System:
+    """A new IBM i system with the data queues of the marker's definitions."""
+    return _tdq_kit.system()
+
+
+@pytest.fixture
+def tdq_job(tdq_system: System) -> Job:
+    """A job on ``tdq_system``; more are made with ``tdq_system.job(...)``."""
+    return tdq_system.job()
+
+
+@pytest.fixture
+def tdq_clock() -> Iterator[FrozenClock]:
+    """Python's time, frozen by freezegun, and the clock of the test's regions with it."""
+    from tdqsim.testing.clock import frozen  # noqa: PLC0415
+
+    with frozen(_FROZEN_AT) as clock:
+        yield clock
+
+
+@pytest.fixture
+def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Callable[..., Exploration]:
+    """Explores the schedules of a scenario and fails the test when one breaks it; arguments as ``explore``'s."""
+    from tdqsim.testing.schedules import Exploration, explore, replay  # noqa: PLC0415
+
+    token = request.config.getoption("--tdq-schedule")
+
+    def check(scenario: Any, schedules: int = 1000, **options: Any) -> Exploration:
+        if token:
+            kept = {name: options[name] for name in ("allow_abends", "may_wait") if name in options}
+            replay(scenario, token, **kept)
+            return Exploration(1, 1, complete=False, failure=None)
+        return explore(scenario, schedules, stores=_tdq_stores, **options).check()
+
+    return check
+
+
+@pytest.fixture
+def tdq_crashes() -> Callable[..., CrashReport]:
+    """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s."""
+    from tdqsim.testing.crash import enumerate_crashes  # noqa: PLC0415
+
+    return enumerate_crashes
+
+
+@pytest.fixture
+def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """What a test marked ``verified`` runs against: the simulator, or what ``--tdq-target`` names."""
+    from tdqsim.testing.verified import target_for  # noqa: PLC0415
+
+    name, file = request.config.getoption("--tdq-target"), request.config.getoption("--tdq-transcript")
+    make = (lambda: request.getfixturevalue("tdq_region")) if not name else None
+    with target_for(name, make, request.node.nodeid, file) as target:
+        yield target

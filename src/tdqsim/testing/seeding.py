@@ -1,0 +1,117 @@
+"""Records for a queue from Python, YAML, JSON lines or a data set.
+
+In YAML (a list) and JSON lines (one value a line) a record is a text, in the code page, or a mapping with one of::
+
+    text: "..."       text in the code page
+    hex: "C1C2C3"     bytes in hexadecimal
+    base64: "wcLD"    bytes in base64
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tdqsim.cics import Region
+from tdqsim.core.codepage import CodePage
+from tdqsim.errors import ConversionError, TdqError
+
+__all__ = ["load_records", "seed"]
+
+_KINDS: Final = ("text", "hex", "base64")
+_LARGEST: Final = 64 * 2**20
+_YAML: Final = (".yaml", ".yml")
+_JSON: Final = (".jsonl", ".ndjson", ".json")
+
+Source = Path | str | Iterable[bytes | str]
+
+
+def seed(region: Region, queue: str, source: Source, *, dcb: str = "") -> int:
+    """Put records on a queue outside any task, from wherever they are.
+
+    Args:
+        region: where.
+        queue: its name, or an alias.
+        source: records (bytes, or text in the region's code page), or the path of a file as a ``Path``.
+        dcb: for a data set: its DCB as on a DD card, such as ``RECFM=FB,LRECL=80``.
+
+    Returns:
+        How many were put.
+
+    Raises:
+        TdqError: the file is not what it should be; the message names the place. Condition: see ``Region.seed``.
+    """
+    records = load_records(source, region.codepage, dcb=dcb) if isinstance(source, Path) else source
+    if isinstance(records, str):
+        raise TdqError(f"records {records!r}: a list of records is needed, or a Path")
+    return region.seed(queue, records)
+
+
+def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
+    """The records of a file: YAML and JSON lines by its suffix, a data set when there is a DCB.
+
+    Raises:
+        TdqError: it is not what it should be.
+    """
+    if dcb:
+        return _data_set(path, dcb)
+    if path.suffix not in _YAML + _JSON:
+        raise TdqError(f"{path}: allowed are {', '.join(_YAML + _JSON)}, or a data set with dcb=")
+    if path.stat().st_size > _LARGEST:
+        raise TdqError(f"{path}: the file has more than {_LARGEST} bytes; seed a data set that large through a queue")
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise TdqError(f"{path}: the file is not UTF-8: {error}") from error
+    values = _from_yaml(path, text) if path.suffix in _YAML else _from_json(path, text)
+    return [_record(place, value, page) for place, value in values]
+
+
+def _from_yaml(path: Path, text: str) -> list[tuple[str, Any]]:
+    try:
+        found = yaml.load(text, yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader)  # noqa: S506
+    except (yaml.YAMLError, RecursionError) as error:
+        raise TdqError(f"{path}: this is no YAML: {error}") from error
+    if not isinstance(found, list):
+        raise TdqError(f"{path}: a list of records is needed")
+    return [(f"{path}: record {number}", value) for number, value in enumerate(found, 1)]
+
+
+def _from_json(path: Path, text: str) -> list[tuple[str, Any]]:
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append((f"{path}:{number}", json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                raise TdqError(f"{path}:{number}: this is no JSON: {error}") from error
+    return found
+
+
+def _record(place: str, value: Any, page: CodePage) -> bytes:
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
+        raise TdqError(f"{place}: {value!r}: a record is a text, or a mapping with one of {', '.join(_KINDS)}")
+    kind, text = next(iter(value.items()))
+    if not isinstance(text, str):
+        raise TdqError(f"{place}: {kind} is {text!r}; it must be a text (in quotes when it looks like a number)")
+    try:
+        if kind == "text":
+            return page.encode(text)
+        return bytes.fromhex(text) if kind == "hex" else base64.b64decode(text, validate=True)
+    except (ConversionError, ValueError, binascii.Error) as error:
+        raise TdqError(f"{place}: {kind} {text!r}: {error}") from error
+
+
+def _data_set(path: Path, dcb: str) -> list[bytes]:
+    from tdqsim.datasets import open_reader, parse_dcb  # noqa: PLC0415  (only data sets need it)
+
+    with open_reader(path, parse_dcb(dcb, str(path))) as reader:
+        return list(reader)
