@@ -192,3 +192,19 @@ def test_an_ampersand_in_text_is_no_variable():
     assert queue.text == "R&D of &D"
     (queue,) = parse_cl("DCL &T *CHAR 9 VALUE('it''s (x)')\nCRTDTAQ A/B 5 TEXT(&t)").definitions.dtaqs
     assert queue.text == "it's (x)"
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"seq": "*KEYED", "force": "?", "rmtlocname": "*RDB", "rdb": "no name"},
+        {"type": "*DDM", "seq": "*KEYED", "keylen": 1, "rdb": "no name"},
+        {"type": "*DDM", "rmtdtaq": "no name", "rmtlocname": "*RDB", "text": "x" * 60, "maxlen": 5},
+        {"dtaq": "LIB/Q", "seq": "*FIFO", "rmtlocname": "TOOLONGNAME", "rdb": "DB", "dev": "no name!"},
+    ],
+)
+def test_each_problem_is_listed_once(keywords):
+    with pytest.raises(DefinitionError) as caught:
+        define_dtaq(**({"dtaq": "PAYLIB/ORDERS"} | keywords))
+    problems = [(one.attribute, one.message) for one in caught.value.problems]
+    assert len(problems) == len(set(problems)) > 1

@@ -264,7 +264,7 @@ def test_authorization_lists_and_private_authority(system, officer):
         bert.qsnddtaq("PAY", "APPLIB", b"x")
         with pytest.raises(Exception, match="CPF2189"):
             bert.grtobjaut("APPLIB/PAY", "BERT", "*ALL")
-        with pytest.raises(ParameterError, match="not an authority"):
+        with pytest.raises(ParameterError, match="allowed are"):
             officer.grtobjaut("APPLIB/PAY", "BERT", "*EVERYTHING")
 
 

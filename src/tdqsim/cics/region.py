@@ -34,6 +34,7 @@ from tdqsim.cics.uow import UnitOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.keeper import claim
 from tdqsim.core.store import Durability, Store, StoredQueue
 from tdqsim.facts import REGION_DEFAULTS, table
 
@@ -45,6 +46,7 @@ __all__ = ["Hook", "Recorder", "Region", "StartType"]
 StartType = Literal["AUTO", "COLD", "INITIAL"]
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("kernel")}
 _IDENTITY: Final = b"region/cold_start"
+_KEEPER: Final = "a CICS region"
 _PURGED: Final = "AEXY"
 _OUTSIDE_TRANSID: Final = "TEST"
 
@@ -162,6 +164,7 @@ class Region(RegionTasks):
             )
         )
         try:
+            claim(self.store, _KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable)
             self.dispatcher.on_idle.append(self.hardening.idle)
             self.data_sets = DataSets(self, dd or {}, datasets)
@@ -224,6 +227,7 @@ class Region(RegionTasks):
             self.start_type = "INITIAL" if identity is None or start == "INITIAL" else "COLD"
             kept = restart.kept_over_cold_start(self) if self.start_type == "COLD" else {}
             store.clear()
+            claim(store, _KEEPER)
             for key, value in kept.items():
                 store.durable.put_meta(key, value)
             self._cold(definitions, supplied=supplied)

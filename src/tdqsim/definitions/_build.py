@@ -150,7 +150,7 @@ def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[R
         remaining = {name: value for name, value in values.items() if name not in wrong}
         remaining |= {name: _STAND_INS[name] for name in wrong if name in _STAND_INS}
         _, more = _validate(resource_class, remaining)
-        faults += [fault for fault in more if fault.attribute not in wrong]
+        faults += [fault for fault in more if fault.attribute not in wrong and fault not in faults]
     return None, faults
 
 
@@ -178,7 +178,7 @@ def _not_here(kind: str, resource_class: type[Resource], name: str) -> str:
         return "is written once for all resources of the group" if name == "group" else _unknown(kind, name)
     if kind == "TDQUEUE":
         row = TDQUEUE_ATTRIBUTES.get(name.upper())
-        if row is not None:
+        if row is not None and name == name.lower():
             own = next(queue_type for queue_type, cls in TDQUEUE_CLASSES.items() if cls is resource_class)
             return f"belongs to type {spoken(row.types)}; this queue is {own or 'remote only'}"
     return _unknown(kind, name)

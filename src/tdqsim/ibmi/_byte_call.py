@@ -105,12 +105,14 @@ class ByteForms(JobCore):
 
 
 def _send(job: Job, given: Arguments) -> None:
-    name, library = given.name(0), given.name(1)
-    data = given.data(3, given.number(2))
-    key = given.data(5, given.number(4)) if given.has(5) else None
+    name, library, length = given.name(0), given.name(1), given.number(2)
+    key = given.key(4, 5) if given.has(5) else None
     asynchronous, replay = given.yes(6, default=False), given.yes(7, default=False)
     given.find(name, library)
-    job.qsnddtaq(name, library, data, key, asynchronous=asynchronous, from_journal_entry=replay)
+    if not given.holds(3, length):
+        # What the queue has against this length comes before the storage is looked at.
+        job.check_send_length(name, library, length, key)
+    job.qsnddtaq(name, library, given.data(3, length), key, asynchronous=asynchronous, from_journal_entry=replay)
 
 
 def _receive(job: Job, given: Arguments) -> None:
@@ -119,14 +121,16 @@ def _receive(job: Job, given: Arguments) -> None:
     key, order, sender_length = None, "", 0
     given.writable(2, _PACKED_LENGTH)
     if given.has(9):
-        order, key = given.text(5), given.data(7, given.number(6))
+        order, key = given.text(5), given.key(6, 7)
+        if key:
+            given.writable(7, max(given.number(6), 0))
         sender_length = given.number(8)
     _check_sender_length(job, given, sender_length)
-    if key:
-        given.writable(7, len(key))
     size = given.number(11) if given.has(11) else None
+    if size is not None and size < 0:
+        job.fail("CPF24B4")
     room = given.writable(3, 0)
-    fits = size is not None and 0 <= size <= room
+    fits = size is not None and size <= room
     remove = given.yes(10, default=True)
     given.find(name, library)
     if job.system.faults is not None:
@@ -162,7 +166,7 @@ def _clear(job: Job, given: Arguments) -> None:
     name, library = given.name(0), given.name(1)
     key, order = None, ""
     if given.has(4):
-        order, key = given.text(2), given.data(4, given.number(3))
+        order, key = given.text(2), given.key(3, 4)
     given.find(name, library)
     job.qclrdtaq(name, library, order, key)
 
@@ -171,24 +175,23 @@ def _describe(job: Job, given: Arguments) -> None:
     name, library = given.qualified(3)
     length, form = given.number(1), given.text(2)
     given.writable(0, 0)
+    job.check_description(form, length)
     given.find(name, library)
     given.put(0, job.describe(name, library, form, length))
 
 
 def _retrieve(job: Job, given: Arguments) -> None:
     name, library = given.qualified(3)
-    length, form = given.number(1), given.text(2)
+    length, form, selection_form = given.number(1), given.text(2), given.text(6)
     given.writable(0, 0)
-    selection = _selection(job, given)
+    job.check_retrieval(form, selection_form, length)
     given.find(name, library)
-    given.put(0, job.retrieve(name, library, form, selection, length))
+    queue = job.open_for_retrieval(name, library)
+    given.put(0, job.answer(queue, form, _selection(job, given, selection_form), length))
 
 
-def _selection(job: Job, given: Arguments) -> RDQS0100 | RDQS0200:
-    name, length = given.text(6), given.number(5)
-    keyed = name == "RDQS0200"
-    if not keyed and name != "RDQS0100":
-        job.fail("CPF3C21", name)
+def _selection(job: Job, given: Arguments, name: str) -> RDQS0100 | RDQS0200:
+    length, keyed = given.number(5), name == "RDQS0200"
     form = layout(name)
     if length < form.length or (not keyed and length != form.length):
         job.fail("CPF950D")

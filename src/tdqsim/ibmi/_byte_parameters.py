@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import Declaration
 from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
 from tdqsim.ibmi._layout import unpack_binary, unpack_decimal
 from tdqsim.ibmi._messages import DTAQ
@@ -16,7 +17,8 @@ __all__ = ["Arguments", "Storage"]
 Storage = bytes | bytearray | memoryview | None
 """What a parameter can be; None is a parameter whose address is not set."""
 
-_NAME = re.compile(r"[^\sa-z]{1,10}|\"[^\"]{1,8}\"")
+_NAME = re.compile(r"[!-`{-~]{1,10}")
+"""What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
 class Arguments:
@@ -72,6 +74,16 @@ class Arguments:
     def data(self, at: int, length: int | None) -> bytes:
         """So many bytes of a parameter; None for all of it, a length below 0 for none."""
         return self._bytes(at, None if length is None else max(length, 0))
+
+    def key(self, length_at: int, at: int) -> bytes:
+        """Key data. A length below 0 gives more bytes than any key has, so that whatever the queue is refuses it."""
+        length = self.number(length_at)
+        return self.data(at, length) if length >= 0 else bytes(LIMITS["key_bytes_maximum"] + 1)
+
+    def holds(self, at: int, length: int) -> bool:
+        """Whether the storage of a parameter is so long."""
+        value = self._parameters[at]
+        return value is not None and length <= len(value)
 
     def name(self, at: int) -> str:
         """An object or library name as it was passed."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tdqsim.core.keeper import KEPT_BY, claim
 from tdqsim.core.store import Environment, Store
 from tdqsim.errors import StoreError
 from tdqsim.ibmi._journal import Journal
@@ -19,7 +20,7 @@ from tdqsim.ibmi._queue import Attributes, DataQueue
 
 __all__ = ["Catalogue"]
 
-_KINDS = frozenset({"system", "object", "profile", "profileaut", "autl", "allocation"})
+_KINDS = frozenset({KEPT_BY.decode(), "system", "object", "profile", "profileaut", "autl", "allocation"})
 _ASIDE = frozenset({"system", "profile"})
 """What a job that only looks may come upon, and need not be kept."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
@@ -71,6 +72,7 @@ class Catalogue:
             for stored in environment.queues():
                 if not _QUEUE_NAME.fullmatch(stored.name):
                     raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
+        claim(self._store, "an IBM i system", readonly=self._readonly)
 
     def counters(self) -> dict[str, int]:
         """The numbers to go on with."""

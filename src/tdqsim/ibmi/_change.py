@@ -79,7 +79,7 @@ class ChangeApi(JobCore):
             if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
                 self.fail("CPF3C82", key, "QMHQCDQ")
             # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
-            value = self.page.decode(raw[:1])
+            value = self.page.printable(raw[:1])
             if value not in ("0", "1"):
                 self.fail("CPF3C81", key)
             values[key] = value == "1"

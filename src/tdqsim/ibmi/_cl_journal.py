@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import OPERATIONS
 from tdqsim.ibmi._job_core import JobCore, object_values
 from tdqsim.ibmi._journal import Journal, JournalEntry
+from tdqsim.ibmi._objects import new_name
 from tdqsim.ibmi._queue import DataQueue
 
 __all__ = ["JournalCommands"]
@@ -30,6 +30,7 @@ class JournalCommands(JobCore):
         holder = self.library(library)
         if holder is None:
             self.fail("CPF9810", library)
+        new_name(name, "jrn")
         if not holder.number:
             raise ParameterError("jrn: a journal cannot be in QTEMP")
         if ("*JRN", name) in holder.objects:
@@ -48,14 +49,10 @@ class JournalCommands(JobCore):
         return found
 
     def _journaled(self, dtaq: str) -> DataQueue:
-        operation = OPERATIONS["STRJRNOBJ"]
         library, name = self.qualified(dtaq, "*LIBL")
-        found = self.locate(operation, name, library)[1]
-        assert isinstance(found, DataQueue)
-        self.authorize(operation, found)
+        found = self.open_alone("STRJRNOBJ", name, library)[1]
         if found.ddm:
             self.fail("CPF9511", found.name)
-        self.await_lock("STRJRNOBJ", found)
         return found
 
     @declare("STRJRNOBJ")

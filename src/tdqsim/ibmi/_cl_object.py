@@ -9,7 +9,7 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS, LOCK_STATES, OPERATIONS
 from tdqsim.ibmi._job_core import JobCore, object_values
 from tdqsim.ibmi._locks import LockEntry, Request
-from tdqsim.ibmi._objects import Library, granted_names
+from tdqsim.ibmi._objects import Library, granted_names, new_name
 from tdqsim.ibmi._queue import DataQueue
 
 __all__ = ["ObjectCommands"]
@@ -42,6 +42,11 @@ class ObjectCommands(JobCore):
         if not self.system.locks.acquire(self, requests, wait_ns, scope):
             blocked = next((one for one in requests if self.system.locks.blockers(self, one)), requests[0])
             self.fail_for("CPF1002", blocked.target)
+        deleted = next((one.target for one in requests if one.target.gone), None)
+        if deleted is not None:
+            for request in requests:
+                self.system.locks.release(self, request, scope)
+            self.fail_for("CPF1002", deleted)
         self.give_turn()
 
     @declare("DLCOBJ")
@@ -119,11 +124,25 @@ class ObjectCommands(JobCore):
         Raises:
             EscapeMessage: as for MOVOBJ.
         """
-        target = self.object_name(newobj, "newobj")
+        target = new_name(newobj, "newobj")
         self._change_place("RNMOBJ", dtaq, lambda queue: (queue.library, target), "QN")
 
     def _change_place(self, operation: str, dtaq: str, place: _Place, journal_type: str) -> None:
         self.begin(operation)
+        places = self._places(operation, dtaq, place)
+        while self.await_lock(operation, places[1]):  # others may have moved things meanwhile
+            places = self._places(operation, dtaq, place)
+        holder, queue, target, name = places
+        del holder.objects[("*DTAQ", queue.name)]
+        queue.name, queue.library = name, target.name
+        target.objects[("*DTAQ", name)] = queue
+        self.system.save_object(queue)
+        if queue.journal:
+            self.system.journals.write(self, queue, journal_type)
+        self.give_turn()
+
+    def _places(self, operation: str, dtaq: str, place: _Place) -> tuple[Library, DataQueue, Library, str]:
+        """Where the queue is, and the free place where it is to go."""
         holder, queue = self._queue(operation, dtaq)
         library, name = place(queue)
         target = self.library(library)
@@ -136,14 +155,7 @@ class ObjectCommands(JobCore):
             self.fail("CPF2182", library)
         if ("*DTAQ", name) in target.objects:
             self.fail("CPF2112", *object_values("CPF2112", name, library, "*DTAQ"))
-        self.await_lock(operation, queue)
-        del holder.objects[("*DTAQ", queue.name)]
-        queue.name, queue.library = name, library
-        target.objects[("*DTAQ", name)] = queue
-        self.system.save_object(queue)
-        if queue.journal:
-            self.system.journals.write(self, queue, journal_type)
-        self.give_turn()
+        return holder, queue, target, name
 
     @declare("GRTOBJAUT")
     def grtobjaut(self, dtaq: str, user: str, aut: str) -> None:
@@ -159,10 +171,7 @@ class ObjectCommands(JobCore):
             ParameterError: an authority that does not exist.
         """
         self.begin("GRTOBJAUT")
-        try:
-            granted_names(aut)
-        except KeyError as error:
-            raise ParameterError(f"aut: {error.args[0]!r} is not an authority") from None
+        granted_names(aut)
         queue = self._queue("GRTOBJAUT", dtaq)[1]
         if user == "*PUBLIC":
             queue.public = aut

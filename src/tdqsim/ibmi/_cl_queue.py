@@ -15,7 +15,6 @@ from tdqsim.facts import table
 from tdqsim.ibmi._create import create_queue
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._describe import DescribeApi
-from tdqsim.ibmi._fact import OPERATIONS
 from tdqsim.ibmi._job_core import object_values
 from tdqsim.ibmi._layout import char, layout, pack_binary, pack_decimal
 from tdqsim.ibmi._messages import DTAQ, MESSAGES, EscapeMessage, Message
@@ -148,11 +147,7 @@ class QueueCommands(DescribeApi):
         """
         library, name = self.qualified(dtaq, "*LIBL")
         self.begin("DLTDTAQ", name, library)
-        operation = OPERATIONS["DLTDTAQ"]
-        holder, found = self.locate(operation, name, library)
-        assert isinstance(found, DataQueue)
-        self.authorize(operation, found)
-        self.await_lock("DLTDTAQ", found)
+        holder, found = self.open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
         self.system.remove_object(found, holder)

@@ -1,7 +1,8 @@
 """QWCCVTDT: convert a date and time between the formats of ``facts/ibmi_time_formats.tsv``.
 
 Values are characters: formats with a two-digit year begin with a century digit (0 for 19xx, 1 for 20xx) and have 16
-characters, the others 17; with microseconds there are three more.
+characters, the others 17; with microseconds there are three more. A Julian date is a character shorter than its place
+and has a blank after it.
 """
 
 from __future__ import annotations
@@ -32,14 +33,18 @@ class TimeFormat(NamedTuple):
     use: str
     pattern: str
     century: bool
+    date_length: int
 
 
 TIME_FORMATS = MappingProxyType(
     {
-        row["format"]: TimeFormat(row["format"], row["use"], row["pattern"], row["century"] == "yes")
+        row["format"]: TimeFormat(
+            row["format"], row["use"], row["pattern"], row["century"] == "yes",
+            int(row["bytes"]) - (row["century"] == "yes") - _TIME_DIGITS - 3,
+        )
         for row in table("ibmi_time_formats")
     }
-)
+)  # fmt: skip
 """The formats by name."""
 
 
@@ -59,7 +64,7 @@ def format_time(moment: datetime, name: str, *, microseconds: bool, fail: Fail) 
     form = TIME_FORMATS[name]
     century = str((moment.year - 1900) // 100) if form.century else ""
     fraction = f"{moment.microsecond:06d}"[: 6 if microseconds else 3]
-    return century + moment.strftime(form.pattern) + moment.strftime("%H%M%S") + fraction
+    return century + moment.strftime(form.pattern).ljust(form.date_length) + moment.strftime("%H%M%S") + fraction
 
 
 def parse_time(value: bytes | str, name: str, *, microseconds: bool, fail: Fail) -> datetime:
@@ -79,9 +84,10 @@ def parse_time(value: bytes | str, name: str, *, microseconds: bool, fail: Fail)
 
 def _split(value: str, form: TimeFormat, fail: Fail) -> tuple[str, str]:
     start = 1 if form.century else 0
+    end = start + form.date_length
+    date, rest = value[start:end].rstrip(" "), value[end:]
     length = len(datetime(2000, 1, 1).strftime(form.pattern))  # noqa: DTZ001
-    date, rest = value[start : start + length], value[start + length :]
-    if len(date) < length or not (date.isascii() and date.isdigit()):
+    if len(date) != length or not (date.isascii() and date.isdigit()):
         fail("CPF1060")
     return date, rest
 
@@ -112,9 +118,11 @@ def shift_zone(moment: datetime, source: str, target: str, system: ZoneInfo, fai
     """A local time of one zone as local time of another: *SYS, *UTC or a name of the time zone data base."""
     if source == target:
         return moment
-    return (
-        moment.replace(tzinfo=_zone(source, system, fail)).astimezone(_zone(target, system, fail)).replace(tzinfo=None)
-    )
+    old, new = _zone(source, system, fail), _zone(target, system, fail)
+    try:
+        return moment.replace(tzinfo=old).astimezone(new).replace(tzinfo=None)
+    except OverflowError:  # before the year 1 or after 9999
+        fail("CPF1849", str(moment.year))
 
 
 def _zone(name: str, system: ZoneInfo, fail: Fail) -> ZoneInfo:

@@ -28,9 +28,10 @@ class RemoteLink(Protocol):
         """Send to the remote queue."""
 
     def receive(
-        self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None
-    ) -> Entry | None:
-        """Receive from the remote queue, removing."""
+        self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
+        room: int | None = None,
+    ) -> Entry | None:  # fmt: skip
+        """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
 
     def clear(self, user: str, name: str, library: str) -> None:
         """Clear the remote queue."""
@@ -54,10 +55,11 @@ class InProcessLink:
         self._job(user).qsnddtaq(name, library, data, key)
 
     def receive(
-        self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None
-    ) -> Entry | None:
-        """Receive from the remote queue, removing."""
-        return self._job(user).receive_entry(name, library, wait_ns, key_order, key, remove=True)
+        self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
+        room: int | None = None,
+    ) -> Entry | None:  # fmt: skip
+        """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
+        return self._job(user).receive_entry(name, library, wait_ns, key_order, key, remove=True, room=room)
 
     def clear(self, user: str, name: str, library: str) -> None:
         """Clear the remote queue."""
@@ -82,13 +84,14 @@ class RemoteQueues:
             job.keep_remote_failure(queue, error)
 
     def receive(
-        self, job: JobCore, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None
-    ) -> Entry | None:
+        self, job: JobCore, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None,
+        room: int | None = None,
+    ) -> Entry | None:  # fmt: skip
         """Receive through the queue's link."""
         self._raise_kept(job, queue)
         attributes = queue.attributes
         link = self._link(job, queue)
-        return link.receive(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, wait_ns, key_order, key)
+        return link.receive(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, wait_ns, key_order, key, room)
 
     def clear(self, job: JobCore, queue: DataQueue) -> None:
         """Clear through the queue's link."""

@@ -39,20 +39,23 @@ class DescribeApi(JobCore):
             EscapeMessage: CPF3C21 format, CPF9516 not for this queue, CPF9503 locked, CPF9801 and CPF9810 not found,
                 CPF9802 and CPF9820 not authorized.
         """
-        record = _RECORDS.get(format)
-        if record is None:
-            self.fail("CPF3C21", format)
+        self.check_usable()
+        self.check_description(format, LIMITS["receiver_minimum"])
         data = self.describe(name, library, format, layout(format).length)
         self.give_turn()
-        return record(**layout(format).parse(data, self.page))
+        return _RECORDS[format](**layout(format).parse(data, self.page))
 
-    def describe(self, name: str, library: str, format_name: str, receiver_length: int) -> bytes:
-        """The description's bytes, as many as the receiver takes."""
-        self.begin("QMHQRDQD", name, library)
+    def check_description(self, format_name: str, receiver_length: int) -> None:
+        """Refuse what can be refused before the queue is looked for."""
         if format_name not in _RECORDS:
             self.fail("CPF3C21", format_name)
         if receiver_length < LIMITS["receiver_minimum"]:
             self.fail("CPF3C24")
+
+    def describe(self, name: str, library: str, format_name: str, receiver_length: int) -> bytes:
+        """The description's bytes, as many as the receiver takes."""
+        self.begin("QMHQRDQD", name, library)
+        self.check_description(format_name, receiver_length)
         queue = self.open_queue("QMHQRDQD", self.object_name(name), self.object_name(library, "library"))
         if format_name == "RDQD0200" and not queue.ddm:
             self.fail("CPF9516", format_name)

@@ -23,7 +23,7 @@ from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
-from tdqsim.ibmi._objects import Library, SystemObject
+from tdqsim.ibmi._objects import Library, SystemObject, granted_names, new_name
 from tdqsim.ibmi._queue import DataQueue
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME_LENGTH", "JobCore", "object_values"]
 
-NAME_LENGTH = 10
+NAME_LENGTH = LIMITS["name_length"]
 _NS = 1_000_000_000
 
 
@@ -67,12 +67,16 @@ class JobCore:
         run_priority: int = LIMITS["run_priority"],
         default_wait: float = LIMITS["default_wait_seconds"],
     ) -> None:
+        if not LIMITS["run_priority_minimum"] <= run_priority <= LIMITS["run_priority_maximum"]:
+            raise ParameterError(f"run_priority {run_priority!r}: must be 1 to {LIMITS['run_priority_maximum']}")
+        if not 0 <= default_wait < float("inf"):
+            raise ParameterError(f"default_wait {default_wait!r}: a number of seconds from 0 is needed")
         self.system = system
-        self.name = name
-        self.user = user
+        self.name = new_name(name, "name")
+        self.user = new_name(user, "user")
         self.number = number
-        self.current_library = current_library
-        self.user_libraries = list(library_list)
+        self.current_library = self.object_name(current_library, "current_library") if current_library else ""
+        self.user_libraries = [self.object_name(one, "library_list") for one in library_list]
         self.page: CodePage = codepage(ccsid)
         self.run_priority = run_priority
         self.default_wait = default_wait
@@ -105,7 +109,7 @@ class JobCore:
 
     @current_user.setter
     def current_user(self, user: str) -> None:
-        self._current_user = user
+        self._current_user = user = new_name(user, "current_user")
         self._sending.clear()
         self._receiving.clear()
         self.sender_id = self.system.sender_id(self, user)
@@ -236,6 +240,17 @@ class JobCore:
         if operation.cached:
             self._authorized.add(proof)
 
+    def may_use_profile(self, name: str) -> bool:
+        """Whether its user has *USE to another profile; as for queues, a proof counts until the job ends."""
+        proof = (0, name, self._current_user)
+        if proof not in self._authorized:
+            profile = self.system.profile(self._current_user)
+            granted = granted_names(self.system.profile_authorities.get((name, profile.name), "*EXCLUDE"))
+            if not (profile.allobj or name == profile.name or granted >= granted_names("*USE")):
+                return False
+            self._authorized.add(proof)
+        return True
+
     def open_queue(self, operation_name: str, name: str, library: str) -> DataQueue:
         """The data queue that an operation means, with authority proven.
 
@@ -254,24 +269,38 @@ class JobCore:
             self._addresses[(name, library)] = known
         return known
 
-    def await_lock(self, operation_name: str, target: SystemObject) -> None:
-        """Wait until the operation may have its lock, when it takes one.
+    def open_alone(self, operation_name: str, name: str, library: str) -> tuple[Library, DataQueue]:
+        """A data queue and its library, with authority proven and its lock waited for.
+
+        After a wait everything is looked up again: others may have moved things meanwhile.
+        """
+        operation = OPERATIONS[operation_name]
+        while True:
+            holder, found = self.locate(operation, name, library)
+            assert isinstance(found, DataQueue)
+            self.authorize(operation, found)
+            if not self.await_lock(operation_name, found):
+                return holder, found
+
+    def await_lock(self, operation_name: str, target: SystemObject) -> bool:
+        """Wait until the operation may have its lock, when it takes one; returns whether it had to wait.
 
         The command goes on without giving way, so the lock itself need not stand in the table; a receive that
-        waits holds it (:meth:`lock_request`).
+        waits for an entry holds it.
         """
         operation = OPERATIONS[operation_name]
         if operation.locked == "never" or (operation.locked == "enforced" and not self._enforced(target)):
-            return
+            return False
         request = Request(target, operation.lock)
         locks = self.system.locks
         if not locks.blockers(self, request):
-            return
+            return False
         if not locks.acquire(self, [request], self.default_wait_ns()):
             self.fail_for(operation.lock_message, target)
         locks.release(self, request)
         if target.gone:
             self.fail_for(operation.object_missing, target)
+        return True
 
     @staticmethod
     def _enforced(target: SystemObject) -> bool:

@@ -20,7 +20,7 @@ from tdqsim.core.store import Entry, Environment, StoredQueue
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._layout import layout
-from tdqsim.ibmi._objects import SystemObject, granted_names
+from tdqsim.ibmi._objects import SystemObject
 
 if TYPE_CHECKING:
     from tdqsim.ibmi._job_core import JobCore
@@ -173,11 +173,7 @@ def replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes
 
 def _check_profile(job: JobCore, sender: bytes) -> None:
     named = layout("SENDERID").parse(sender, _PAGE).get("current_user", "")
-    profile = job.system.profile(job.current_user)
-    usable = profile.allobj or named == profile.name or "OBJOPR" in granted_names(
-        job.system.profile_authorities.get((named, profile.name), "*EXCLUDE")
-    )  # fmt: skip
-    if not usable:
+    if not job.may_use_profile(named):
         job.fail("CPF2207", named, "USRPRF", "QSYS")
 
 

@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage
+from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 
 __all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "unpack_binary",
@@ -65,8 +66,15 @@ class FormatField(NamedTuple):
         if self.kind == "P":
             return unpack_decimal(data)
         if self.kind == "C":
-            return page.decode(data).rstrip(" ")
+            return _text(data, page).rstrip(" ")
         return bytes(data)
+
+
+def _text(data: bytes, page: CodePage) -> str:
+    try:
+        return page.decode(data)
+    except ConversionError:  # a byte that stands for no character is no reason not to look at the rest
+        return page.printable(data)
 
 
 class Format:

@@ -6,17 +6,35 @@ the addresses that jobs remember and the catalogue go by the number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from tdqsim.ibmi._fact import AUTHORITIES
+from tdqsim.facts import table
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import AUTHORITIES, LIMITS
 from tdqsim.ibmi._locks import HeldLock
 
-__all__ = ["ALL", "AuthorizationList", "Library", "Profile", "SystemObject", "granted_names"]
+__all__ = ["ALL", "AuthorizationList", "Library", "Profile", "SystemObject", "granted_names", "new_name"]
 
+_NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
 ALL: Final = AUTHORITIES["*ALL"]
+
+
+def new_name(value: str, what: str) -> str:
+    """The name of something that is made, in capitals.
+
+    Raises:
+        ParameterError: it is not one.
+    """
+    found = value.upper() if isinstance(value, str) else ""
+    if len(found) > LIMITS["name_length"] or not re.fullmatch(_NEW_NAME["pattern"], found):
+        raise ParameterError(
+            f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"
+        )
+    return found
 
 
 @dataclass(slots=True)
@@ -52,8 +70,11 @@ def granted_names(words: str) -> frozenset[str]:
     """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
 
     Raises:
-        KeyError: a name is not one of the system-defined authorities.
+        ParameterError: a name is not one of the system-defined authorities, or there is none.
     """
+    unknown = [word for word in words.split() if word not in AUTHORITIES]
+    if unknown or not words.split():
+        raise ParameterError(f"authority {words!r}: allowed are {', '.join(AUTHORITIES)}, one or several")
     return frozenset[str]().union(*(AUTHORITIES[word] for word in words.split()))
 
 

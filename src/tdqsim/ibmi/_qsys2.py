@@ -228,7 +228,7 @@ class Services:
             data_queue: its name.
             data_queue_library: its library, ``*LIBL`` or ``*CURLIB``.
             remove: ``YES``, or ``NO`` to leave the entry.
-            wait_time: seconds; negative for ever; milliseconds count up to 100 seconds.
+            wait_time: seconds, -99999 to 99999; negative for ever; milliseconds count up to 100 seconds.
             key_data: exactly KEYLEN bytes for a keyed queue.
             key_order: GT LT NE EQ GE LE.
         """
@@ -248,7 +248,9 @@ class Services:
         )
 
     def _wait(self, seconds: float | Decimal) -> int | None:
-        if seconds > LIMITS["wait_maximum"]:
+        if not isinstance(seconds, int | float | Decimal) or not Decimal(seconds).is_finite():
+            raise ParameterError(f"wait_time {seconds!r}: a number of seconds is needed")
+        if not -LIMITS["wait_maximum"] <= seconds <= LIMITS["wait_maximum"]:
             self._job.fail("CPF2472")
         if seconds < 0:
             return None

@@ -66,7 +66,10 @@ class ReceiveApi(JobCore):
         if self.system.faults is not None:
             self.meet_fault("QRCVDTAQ", name, library)
         queue = self._receiving.get((name, library))
-        if queue is not None and queue.plain_receive and remove and not key and receiver_size is None and wait == 0:
+        if (
+            queue is not None and queue.plain_receive and remove and not key and receiver_size is None
+            and wait == 0 and type(wait) is int and wait_units == "*SEC"
+        ):  # fmt: skip
             data = queue.entries.take()  # type: ignore[union-attr]
             dispatcher = self._dispatcher
             if dispatcher.current is dispatcher.outside and dispatcher.pending:
@@ -103,7 +106,7 @@ class ReceiveApi(JobCore):
             name, library = self.object_name(name), self.object_name(library, "library")
             queue = self.open_queue("QRCVDTAQ", name, library)
             if queue.ddm:
-                return self._receive_remotely(queue, wait_ns, key_order, key, remove=remove)
+                return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)
             self.await_lock("QRCVDTAQ", queue)
             if not library.startswith("*"):
                 self._receiving[(name, library)] = queue
@@ -128,12 +131,13 @@ class ReceiveApi(JobCore):
         return KEY_ORDERS[key_order]
 
     def _receive_remotely(
-        self, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool
-    ) -> Entry | None:
+        self, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None, room: int | None, *,
+        remove: bool,
+    ) -> Entry | None:  # fmt: skip
         if not remove:
             self.fail("CPF9511", queue.name)
         whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits know no milliseconds
-        return self.system.remote.receive(self, queue, whole, key_order, key)
+        return self.system.remote.receive(self, queue, whole, key_order, key, room)
 
     def _next_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
@@ -208,7 +212,8 @@ class ReceiveApi(JobCore):
         search = self.check_key(queue, key_order, key) if key else None
         gone = queue.stored.clear_keys(search, key) if search is not None else queue.stored.clear()
         self.system.journals.cleared(self, queue, key)
-        queue.reclaim_if_empty(self._clock.time_ns())
+        if gone:
+            queue.reclaim_if_empty(self._clock.time_ns())
         queue.commit_forced()
         self.give_turn()
         return gone

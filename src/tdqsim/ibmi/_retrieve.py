@@ -25,6 +25,7 @@ from tdqsim.ibmi._records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, Retriev
 __all__ = ["RetrieveApi", "Selection", "parse_messages"]
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
+_SELECTIONS = frozenset({RDQS0100.__name__, RDQS0200.__name__})
 
 
 class Selection(NamedTuple):
@@ -86,17 +87,33 @@ class RetrieveApi(JobCore):
         self, name: str, library: str, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
     ) -> bytes:
         """The answer's bytes, as many as the receiver takes (None: all)."""
-        self.begin("QMHRDQM", name, library)
-        if format_name not in _RECORDS:
-            self.fail("CPF3C21", format_name)
+        self.check_usable()
+        self.check_retrieval(format_name, type(selection).__name__, receiver_length)
+        queue = self.open_for_retrieval(name, library)
+        return self.answer(queue, format_name, selection, receiver_length)
+
+    def check_retrieval(self, format_name: str, selection_format: str, receiver_length: int | None) -> None:
+        """Refuse what can be refused before the queue is looked for."""
+        for asked, known in ((format_name, _RECORDS), (selection_format, _SELECTIONS)):
+            if asked not in known:
+                self.fail("CPF3C21", asked)
         if receiver_length is not None and receiver_length < LIMITS["receiver_minimum"]:
             self.fail("CPF3C24")
+
+    def open_for_retrieval(self, name: str, library: str) -> DataQueue:
+        """The standard queue that is meant, after waiting for its lock when it enforces locks."""
+        self.begin("QMHRDQM", name, library)
         queue = self.open_queue("QMHRDQM", self.object_name(name), self.object_name(library, "library"))
         if queue.ddm:
             self.fail("CPF9511", queue.name)
         self.await_lock("QMHRDQM", queue)
-        chosen = self._check_selection(queue, selection)
-        return _answer(self, queue, format_name, chosen, receiver_length)
+        return queue
+
+    def answer(
+        self, queue: DataQueue, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
+    ) -> bytes:
+        """The answer's bytes for a queue that was opened, as many as the receiver takes (None: all)."""
+        return _answer(self, queue, format_name, self._check_selection(queue, selection), receiver_length)
 
     def _check_selection(self, queue: DataQueue, selection: RDQS0100 | RDQS0200) -> Selection:
         longest = queue.maxlen + (LIMITS["sender_id_length"] if queue.sender_id else 0)

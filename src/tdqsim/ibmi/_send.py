@@ -40,6 +40,7 @@ class SendApi(JobCore):
 
         Raises:
             EscapeMessage: CPF2498 length, CPF9501 key missing, CPF9502 not keyed, CPF9506 key length, CPF950A full,
+                CPF9510 asynchronous to a standard queue, CPF9511 from a journal entry to a DDM queue,
                 CPF9801 and CPF9810 not found, CPF9802 and CPF9820 not authorized, CPF9503 locked.
             ParameterError: an argument is not bytes.
         """
@@ -49,6 +50,7 @@ class SendApi(JobCore):
         queue = self._sending.get((name, library))
         if (
             queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
+            or (key is not None and type(key) is not bytes)
             or (len(key) if key else 0) != queue.key_length or asynchronous or from_journal_entry
             or (queue.entries.count >= queue.allocated and not queue.has_room())  # type: ignore[union-attr]
         ):  # fmt: skip
@@ -76,6 +78,8 @@ class SendApi(JobCore):
             name, library = self.object_name(name), self.object_name(library, "library")
             queue = self.open_queue("QSNDDTAQ", name, library)
             if queue.ddm:
+                if replay:
+                    self.fail("CPF9511", queue.name)
                 self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
                 return
             self.await_lock("QSNDDTAQ", queue)
@@ -91,6 +95,12 @@ class SendApi(JobCore):
 
     def check_send(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
         """Refuse a key or a length that the queue does not take, and a send to a full queue."""
+        self.check_entry(queue, data, key)
+        if not queue.has_room():
+            self.fail("CPF950A", queue.name, queue.library)
+
+    def check_entry(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
+        """Refuse a key or a length that the queue does not take."""
         if not queue.key_length and key:
             self.fail("CPF9502", queue.name, queue.library)
         if queue.key_length and key is None:
@@ -99,8 +109,13 @@ class SendApi(JobCore):
             self.fail("CPF9506", queue.name, queue.library, queue.key_length)
         if not 0 < len(data) <= queue.maxlen:
             self.fail("CPF2498", queue.name, queue.library, queue.maxlen)
-        if not queue.has_room():
-            self.fail("CPF950A", queue.name, queue.library)
+
+    def check_send_length(self, name: str, library: str, length: int, key: bytes | None) -> None:
+        """Refuse a length that a standard queue would not take, whatever the data is."""
+        queue = self.open_queue("QSNDDTAQ", self.object_name(name), self.object_name(library, "library"))
+        if not queue.ddm:
+            self.await_lock("QSNDDTAQ", queue)
+            self.check_entry(queue, bytes(max(length, 0)), key)
 
     def enqueue(self, queue: DataQueue, data: bytes, key: bytes, sender: bytes) -> None:
         """Put an entry that has passed the checks: journal it, hand it to a waiting job, commit a forced queue."""

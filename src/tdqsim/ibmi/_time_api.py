@@ -11,6 +11,7 @@ from tdqsim.ibmi._job_core import JobCore
 __all__ = ["TimeApi"]
 
 _UNIX = datetime(1970, 1, 1)  # noqa: DTZ001  (local time of the system, its offset already added)
+_PRECISIONS = ("0", "1")
 
 
 class TimeApi(JobCore):
@@ -44,10 +45,12 @@ class TimeApi(JobCore):
             Eight bytes for ``*DTS``, else characters: century digit and date, time, fraction.
 
         Raises:
-            EscapeMessage: CPF1850 format or zone, CPF1060 date, CPF1061 time, CPF1848 century digit, CPF1849 a moment
-                that a *DTS cannot hold.
+            EscapeMessage: CPF24B4 precision, CPF1850 format or zone, CPF1060 date, CPF1061 time, CPF1848 century digit,
+                CPF1849 a moment that a *DTS cannot hold.
         """
         self.begin("QWCCVTDT")
+        if precision not in _PRECISIONS:
+            self.fail("CPF24B4")
         microseconds = precision == "1"
         moment = self._input(input_format, value, microseconds=microseconds)
         target = self._format(output_format, "in")
@@ -61,7 +64,7 @@ class TimeApi(JobCore):
             return _UNIX + timedelta(seconds=self.system.offset_at(now), microseconds=now // 1000)
         form = self._format(name, "out")
         if isinstance(value, bytes) and form != "*DTS":
-            value = self.page.decode(value)
+            value = self.page.printable(value)
         return parse_time(value, form, microseconds=microseconds, fail=self.fail)
 
     def _format(self, name: str, other_use: str) -> str:

@@ -93,9 +93,16 @@ def _bytes(job: Job, values: dict[str, Any], as_hex: str, as_text: str) -> bytes
 
 
 def seed_entries(job: Job, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
-    """Send entries in order; returns how many."""
-    count = 0
-    for entry in entries:
+    """Send entries in order, all of them or (when the queue would not take one) none; returns how many.
+
+    Raises:
+        EscapeMessage: as for QSNDDTAQ. That the queue is full shows only when it is, and keeps what was sent before.
+    """
+    wanted = list(entries)
+    queue = job.open_queue("QSNDDTAQ", job.object_name(name), job.object_name(library, "library"))
+    if not queue.ddm:
+        for entry in wanted:
+            job.check_entry(queue, entry.data, entry.key)
+    for entry in wanted:
         job.qsnddtaq(name, library, entry.data, entry.key)
-        count += 1
-    return count
+    return len(wanted)

@@ -1,0 +1,30 @@
+"""Whose store it is: a region and an IBM i system keep different things, and neither may clear away the other's."""
+
+from __future__ import annotations
+
+from tdqsim.core.store import Store
+from tdqsim.errors import StoreError
+
+__all__ = ["KEPT_BY", "claim"]
+
+KEPT_BY = b"kept-by"
+"""The durable record that names the keeper."""
+
+
+def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
+    """Say who keeps things in a store, with its next commit; ``Store.clear`` forgets it.
+
+    Args:
+        store: an open store.
+        keeper: such as ``a CICS region``, for the message that another keeper gets.
+        readonly: only look whether somebody else does.
+
+    Raises:
+        StoreError: somebody else keeps things in it; nothing is changed.
+    """
+    kept_by = store.durable.get_meta(KEPT_BY)
+    if kept_by is None:
+        if not readonly:
+            store.durable.put_meta(KEPT_BY, keeper.encode())
+    elif kept_by != keeper.encode():
+        raise StoreError(f"{store.path}: this is the store of {kept_by.decode(errors='replace')}, not of {keeper}")
