@@ -95,6 +95,25 @@ def test_bad_group_names(name):
     expect_rule("DEF-GROUP-NAME", parse_definitions, f"group: {name}\ntdqueue: []\n")
 
 
+def test_every_name_that_is_given_twice_is_reported_with_its_resource():
+    text = (
+        "group: G\ngroup: H\ntdqueue:\n- {name: A, type: INTRA, type: EXTRA}\n"
+        "- name: B\n  type: INTRA\n  transid: X\n  transid: Y\n"
+    )
+    with pytest.raises(DefinitionError) as raised:
+        parse_definitions(text, file="a.yaml")
+    assert [str(problem) for problem in raised.value.problems] == [
+        "a.yaml:2: group: is given twice, first in line 1",
+        "a.yaml:4: TDQUEUE(A) type: is given twice, first in line 4",
+        "a.yaml:8: TDQUEUE(B) transid: is given twice, first in line 7",
+    ]
+
+
+def test_an_attribute_in_capitals_is_answered_with_its_name():
+    with pytest.raises(DefinitionError, match="TYPE = 'INTRA': is not an attribute of TDQUEUE; did you mean type"):
+        parse_definitions("group: G\ntdqueue:\n- {name: A, type: INTRA, TYPE: INTRA}\n")
+
+
 @pytest.mark.rule("DEF-GROUP-DUPLICATE")
 def test_twice_in_a_group():
     text = "group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: PAYQ, type: EXTRA}\n"

@@ -93,6 +93,7 @@ class _Reader:
         self.keys: list[tuple[str, int] | None] = []
         self.root: Node | None = None
         self.documents = 0
+        self.twice: list[Problem] = []
 
     def refuse(self, line: int, message: str, value: str = "") -> NoReturn:
         raise DefinitionError([Problem(self.file, line, "", "", value[:100], message)])
@@ -115,6 +116,8 @@ class _Reader:
                     hint = "a definition file holds one document; several groups go under groups:"
                     self.refuse(_line(event), hint)
             elif event is None or isinstance(event, yaml.StreamEndEvent):
+                if self.twice:
+                    raise DefinitionError(self.twice)
                 return self.root
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
@@ -130,8 +133,16 @@ class _Reader:
 
     def key(self, name: str, line: int, mapping: MapNode) -> None:
         if name in mapping.items:
-            self.refuse(line, f"is given twice, first in line {mapping.lines[name]}", name)
+            message = f"is given twice, first in line {mapping.lines[name]}"
+            self.twice.append(Problem(self.file, line, self.resource(mapping), name[:100], "", message))
         self.keys[-1] = (name, line)
+
+    def resource(self, mapping: MapNode) -> str:
+        """What a mapping describes, as far as it has been read: ``TDQUEUE(PAYQ)``, or nothing."""
+        name = mapping.items.get("name")
+        above = [node for node in self.stack[:-1] if isinstance(node, MapNode) and node.items]
+        kind = next(reversed(above[-1].items)) if above else ""
+        return f"{kind.upper()[:20]}({name.value[:20]})" if isinstance(name, ScalarNode) else ""
 
     def open(self, event: yaml.CollectionStartEvent) -> None:
         line = _line(event)
