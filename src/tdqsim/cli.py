@@ -39,6 +39,7 @@ _MODULES: Final = {
     "layout": "define",
     "store": "storage",
     "guide": "guide",
+    "coverage": "kit",
 }
 """In which module of ``_cli`` each command is."""
 

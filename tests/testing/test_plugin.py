@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-
 REGION_TEST = """
 import pytest
 from tdqsim import define_tdqueue

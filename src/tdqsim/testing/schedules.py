@@ -7,8 +7,8 @@ explorer decides who goes on.
 
 What counts as a failure
     the scenario raises, or never ends; a ring of tasks waiting for each other, even one that DTIMOUT would end; a task
-    that waits for
-    ever; an abend that was not allowed; a trigger that nobody will serve (:mod:`~tdqsim.testing.deadlock`).
+    that waits for ever; an abend that was not allowed; a trigger that nobody will serve
+    (:mod:`~tdqsim.testing.deadlock`).
 
 How schedules are chosen
     ``pct``         each task gets a random priority, the highest one that is ready goes on, and at ``depth - 1`` random
