@@ -1,7 +1,7 @@
 """What of the vendors' surface is there: a page made of the declarations and the tables of facts.
 
 *done* means that it has its effect here, *without effect* that it is accepted and checked and changes nothing,
-*absent* that it is refused. A command's rules are the rows of the rule tables that name it; the tests are those marked with them.
+*absent* that it is refused.
 """
 
 from __future__ import annotations
