@@ -57,7 +57,8 @@ class _Batch:
     def numbers(self) -> Ints:
         """The number of each record in the file, from 0."""
         kept: Ints = np.arange(len(self), dtype=np.int64) if self._kept is None else self._kept
-        return np.add(kept, self._first)
+        numbers: Ints = kept + self._first
+        return numbers
 
     def __len__(self) -> int:
         return len(self.starts)
