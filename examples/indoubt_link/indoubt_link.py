@@ -1,6 +1,6 @@
 """Lose a link at the worst moment, see what is locked and why, and put it right in both ways.
 
-Two regions share a unit of work: ORDERS writes an order to its own queue and a payment to a queue of BANK. The link goes
+Two regions share a unit of work: ORDERS writes an order to its own queue, a payment to a queue of BANK. The link goes
 after BANK has promised to do either, and before it has heard which: BANK is in doubt, and may do neither.
 
 Run it with ``python examples/indoubt_link/indoubt_link.py``.

@@ -1,0 +1,171 @@
+"""Full disks and torn writes: what a commit has promised holds, and what was not promised is never half there."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.errors import StoreDamaged
+from tests.recovery.helpers import NAMES, make
+
+PAGE = 4096
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a small file system can only be mounted by root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def fill(region: Region, name: str, serial: int) -> int:
+    """Units of work of five records each until there is no room; how many records were written to the queue."""
+    while True:
+        with region.task() as task:
+            for _ in range(5):
+                task.writeq_td(name, b"%08d" % serial + b"x" * 1500, nohandle=True)
+                if task.eib.eibresp != 0:
+                    assert task.condition is not None
+                    assert task.condition.name == "NOSPACE"
+                    return serial  # what was written of this unit of work before is committed with the block
+                serial += 1
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_full_disk_is_nospace_and_costs_nothing(disk, kind, clean):
+    name = NAMES[kind]
+    region = make(store=disk / "store")
+    count = fill(region, name, 0)
+    assert count > 500
+    assert [int(record[:8]) for record in region.peek(name)] == list(range(count))
+    taken = [region.readq_td(name) for _ in range(200)]  # a full store can be emptied
+    assert [int(record[:8]) for record in taken] == list(range(200))
+    again = fill(region, name, count)
+    assert again > count
+    region.close(clean=clean)
+    with make(store=disk / "store") as region:
+        kept = [] if kind == "NO" and not clean else list(range(200, again))
+        assert [int(record[:8]) for record in region.peek(name)] == kept
+
+
+def test_room_of_a_logical_write_is_held_until_its_commit(disk):
+    """Others fill the disk meanwhile; the commit that was promised room has it."""
+    with make(store=disk / "store") as region, region.task() as task:
+        for number in range(40):
+            task.writeq_td("LOGQ", b"%08d" % number + b"x" * 3000)
+        fill(region, "PHYQ", 0)
+        task.syncpoint()
+        assert len(region.peek("LOGQ")) == 40
+
+
+def test_a_prepared_unit_of_work_can_commit_on_a_disk_that_is_full_since(disk):
+    region = make(store=disk / "store")
+    with region.task() as task:
+        for number in range(40):
+            task.writeq_td("LOGQ", b"%08d" % number + b"x" * 3000)
+        branch = region.coordinate(task, "XA1")
+    assert branch.prepare()
+    region.close(clean=False)
+    with make(store=disk / "store") as region:
+        fill(region, "PHYQ", 0)
+        region.branch("XA1").commit()
+        assert len(region.peek("LOGQ")) == 40
+
+
+def test_a_limit_of_the_store_is_nospace_too(tmp_path):
+    with make(store=tmp_path / "store", limit_bytes=4 * 2**20) as region:
+        count = fill(region, "LOGQ", fill(region, "LOGQ", 0))
+        assert 500 < count < 3000
+        assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
+        with pytest.raises(Condition, match="NOSPACE"), region.task() as task:  # noqa: PT012  (which one is open)
+            for _ in range(1000):
+                task.writeq_td("LOGQ", b"x" * 4000)
+        assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
+
+
+# -- torn writes ------------------------------------------------------------------------------------------------------
+
+
+def committed_twice(path: Path, durability: str) -> tuple[bytes, bytes]:
+    """The durable file before and after a commit of two queues' changes."""
+    region = make(store=path, durability=durability)
+    for name in ("PHYQ", "LOGQ"):
+        region.seed(name, [b"%s %d" % (name.encode(), number) for number in range(200)])
+    file = path / "durable" / "data.mdb"
+    before = file.read_bytes()
+    with region.task() as task:
+        for number in range(60):
+            task.readq_td("LOGQ")
+            task.writeq_td("LOGQ", b"new %d" % number)
+    after = file.read_bytes()
+    region.close(clean=False)
+    (path / "lock").write_text("1 another-boot\n")  # the machine was started anew
+    return before, after
+
+
+def contents(path: Path) -> list[bytes] | None:
+    """What LOGQ holds; None when the store is refused."""
+    try:
+        with Region(store=path) as region:
+            assert region.peek("PHYQ") == [b"PHYQ %d" % number for number in range(200)]
+            return region.peek("LOGQ")
+    except StoreDamaged:
+        return None
+
+
+OLD = [b"LOGQ %d" % number for number in range(200)]
+NEW = [*OLD[60:], *(b"new %d" % number for number in range(60))]
+
+
+def torn(before: bytes, after: bytes, pick: random.Random) -> bytes:
+    """Some of the pages that a commit has written have reached the disk, others not."""
+    data = bytearray(before.ljust(len(after), b"\0"))
+    for at in range(0, len(after), PAGE):
+        if after[at : at + PAGE] != bytes(data[at : at + PAGE]) and pick.random() < 0.6:
+            data[at : at + PAGE] = after[at : at + PAGE]
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(7), pytest.param(range(100, 400), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_a_torn_commit_is_whole_absent_or_refused(tmp_path, seeds):
+    """With durability ``process`` a loss of power may tear the last commits: never half of one."""
+    before, after = committed_twice(tmp_path / "store", "process")
+    assert before != after
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        place = tmp_path / "torn"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(tmp_path / "store", place)
+        (place / "durable" / "data.mdb").write_bytes(torn(before, after, random.Random(seed)))
+        found = contents(place)
+        assert found in (None, OLD, NEW), seed
+        seen["refused" if found is None else "old" if found == OLD else "new"] += 1
+    assert seen["refused"]
+    assert seen["old"]
+
+
+def test_with_durability_power_the_order_of_the_syncs_keeps_every_commit(tmp_path):
+    """The pages are on the disk before the meta page is: whatever of the meta pages is lost, one commit is whole."""
+    before, after = committed_twice(tmp_path / "store", "power")
+    for metas in (before[: 2 * PAGE], after[: 2 * PAGE], before[:PAGE] + after[PAGE : 2 * PAGE]):
+        place = tmp_path / "torn"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(tmp_path / "store", place)
+        (place / "durable" / "data.mdb").write_bytes(metas + after[2 * PAGE :])
+        assert contents(place) in (OLD, NEW)
