@@ -202,11 +202,10 @@ class _Resolver:
         elif _takes_conditions(self.command) and word in Resp.__members__:
             self.names.append(option)
         else:
-            allowed = ", ".join(
-                sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
-            )
+            own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
+            names = ["names of conditions"] if _takes_conditions(self.command) else []
             raise self.source.error(
-                f"{word} is no option of {self.command.name}; allowed are {allowed}, {', '.join(_COMMON)}",
+                f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *_COMMON])}",
                 option.offset,
             )
 
@@ -273,7 +272,7 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
         if declared.parameter in call.keywords:
             raise resolved.source.error(f"{declared.word} and {cvda.name} say the same thing twice", 0)
         call.keywords[declared.parameter] = cvda
-    _default_length(resolved, host, call)
+    _most_received(resolved, host, call)
     _check_areas(resolved, host, call)
     _bind_names(resolved, host, call)
     if call.quiet and resolved.command.option("NOHANDLE") is not None:
@@ -281,9 +280,15 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
     return call
 
 
-def _default_length(resolved: Resolved, host: HostVariables, call: Call) -> None:
-    """LENGTH left out, or not set yet: the size of the area named by INTO, where that is an area."""
+def _most_received(resolved: Resolved, host: HostVariables, call: Call) -> None:
+    """What LENGTH allows a record to have.
+
+    With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
+    only: what the variable held before, which nobody has set, says nothing.
+    """
     for declared, option in resolved.receives:
+        if declared.word == "SET":
+            call.keywords.pop("length", None)
         if declared.word == "INTO" and call.keywords.get("length") is None:
             size = _area_length(option, host, resolved.source)
             if size is not None and "length" in _parameters(resolved.command):

@@ -55,6 +55,15 @@ def test_a_bytearray_is_an_area_of_fixed_length(task):
     assert (area, host["R"]) == (b"12345678", int(Resp.LENGERR))
 
 
+@pytest.mark.rule("EXEC-LENGTH-SET")
+@pytest.mark.parametrize("before", [None, 0, -1, 2, 100])
+def test_with_set_the_length_is_received_only(task, before):
+    task.writeq_td("PAYQ", b"record")
+    host = {"P": None, "L": before}
+    task.execute("READQ TD QUEUE('PAYQ') SET(P) LENGTH(L)", host)
+    assert host == {"P": b"record", "L": 6}
+
+
 @pytest.mark.rule("EXEC-LENGTH-SHRINKS")
 def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
     for record in (b"short", b"a longer record"):
