@@ -9,12 +9,21 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, JobEnded, System
+from tdqsim.ibmi._job_core import JobCore
 
 NAMES = ["ONE", "TWO", "THREE"]
 JOBS = ["A", "B", "C"]
@@ -190,6 +199,24 @@ class Machine(RuleBasedStateMachine):
                 queue.entries.remove(entry)
         self.settle()
 
+    @rule(job=jobs, name=names, retrieve=st.booleans())
+    def describe(self, job, name, retrieve):
+        """QMHQRDQD and QMHRDQM by a job that may remember another queue than the one that has the name now."""
+        queue = self.find(job, name)
+        expected = self.refusal(queue, job, "*SHRRD")
+        self.remember(job, name, queue)
+        if retrieve:
+            found = self.command(expected, lambda: self.jobs[job].qmhrdqm(name, "APPLIB", "RDQM0200"))
+            if expected is None:
+                texts = [entry.message_text for entry in found.messages]
+                assert texts == [data for _, data in self.in_order(queue)]
+        else:
+            found = self.command(expected, lambda: self.jobs[job].qmhqrdqd(name, "APPLIB"))
+            if expected is None:
+                used = next(now for now, one in self.names.items() if one is queue)
+                assert (found.data_queue_name_used, found.number_of_messages) == (used, len(queue.entries))
+        self.settle()
+
     @rule(name=names, order=st.sampled_from(ORDERS), key=keys, remove=st.booleans(), priority=st.integers(1, 3))
     def wait(self, name, order, key, remove, priority):
         queue = self.names.get(name)
@@ -327,3 +354,32 @@ class Machine(RuleBasedStateMachine):
 
 Machine.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
 TestMachine = Machine.TestCase
+
+
+def forget_addresses(open_queue):
+    """The planted bug: the name is resolved each time."""
+
+    def planted(self, *arguments):
+        self._addresses.clear()
+        return open_queue(self, *arguments)
+
+    return planted
+
+
+def remember_for_all(open_queue):
+    """The planted bug: QCLRDTAQ and QMHQCDQ go by the remembered address too."""
+
+    def planted(self, operation, name, library):
+        known = self._addresses.get((name, library))
+        return known if known is not None and not known.gone else open_queue(self, operation, name, library)
+
+    return planted
+
+
+@pytest.mark.parametrize("plant", [forget_addresses, remember_for_all])
+def test_the_machine_finds_a_planted_bug(plant, monkeypatch):
+    monkeypatch.setattr(JobCore, "open_queue", plant(JobCore.open_queue))
+    quick = settings(Machine.TestCase.settings, max_examples=200, phases=[Phase.generate], database=None,
+                     derandomize=True, report_multiple_bugs=False, print_blob=False)  # fmt: skip
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Machine, settings=quick)
