@@ -138,6 +138,7 @@ class Region(RegionTasks):
         self.clock = self.dispatcher.clock
         self.log = inspecting.RegionLog(applid)
         self.closed = self.failed = False
+        self.start_type = ""
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self.unguarded = security is None
