@@ -401,5 +401,5 @@ def test_a_planted_bug_is_found_and_told_as_a_script(monkeypatch):
     exec(script, {})
 
 
-TestTwoRegions = machine(25, 40)
+TestTwoRegions = machine(15, 40)
 TestTwoRegionsAtLength = pytest.mark.slow(machine(1000, 100))
