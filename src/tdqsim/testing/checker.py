@@ -218,7 +218,9 @@ class _Checker:
     def _read(self, queue: _Queue, event: Event, data: bytes) -> None:
         self.read += 1
         available = self._available(queue, event.uow)
-        if available[:1] == [data]:
+        if self._has_another(queue, event.uow, data):
+            self.report("duplicated", queue, f"{show_record(data)} was read by another unit of work that has not ended")
+        elif available[:1] == [data]:
             self._taken(queue, event.uow, 0, data)
         elif data in available:
             at = available.index(data)
@@ -226,6 +228,12 @@ class _Checker:
             self._taken(queue, event.uow, at, data)
         else:
             self._strange(queue, event, data)
+
+    @staticmethod
+    def _has_another(queue: _Queue, uow: str, data: bytes) -> bool:
+        """Whether a unit of work that has not ended has read every committed record with these bytes."""
+        read = sum(unit.reads.count(data) for other, unit in queue.units.items() if other != uow)
+        return read > 0 and read >= queue.records.count(data)
 
     def _taken(self, queue: _Queue, uow: str, at: int, data: bytes) -> None:
         if not queue.logical:
@@ -249,8 +257,7 @@ class _Checker:
         if foreign:
             self.report("read-uncommitted", queue, f"{shown} belongs to unit of work {foreign[0]}, not committed")
             self.seen.setdefault(event.uow, set()).update(foreign)
-        elif any(data in unit.reads for uow, unit in queue.units.items() if uow != event.uow):
-            self.report("duplicated", queue, f"{shown} was read by another unit of work that has not ended")
+            queue.units[foreign[0]].written.remove(data)
         elif queue.backed_out[data]:
             self.report("phantom", queue, f"{shown} was written by a unit of work that was backed out")
         elif queue.gone[data] or (queue.logical and data in queue.unit(event.uow).reads):
@@ -316,6 +323,7 @@ class _Checker:
                 if writer == event.uow:
                     queue = next(iter(self.queues.values()))
                     self.report("circular", queue, f"unit of work {event.uow} saw what depends on its own writes")
+                    del self.seen[event.uow]
                     return
                 if writer not in reached:
                     reached.add(writer)

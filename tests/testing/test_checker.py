@@ -1,0 +1,188 @@
+"""Each anomaly is found in a history that has it planted; histories of the simulator have none."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tdqsim import Region, Resp, TdqError, define_tdqueue, define_terminal, define_transaction
+from tdqsim.testing import Event, History, Stage, check_history, explore, load_history
+
+W, R, D = "WRITEQ TD", "READQ TD", "DELETEQ TD"
+
+
+def queue(name: str = "Q", recovstatus: str = "NO", level: int = 0) -> Event:
+    info = {"recovstatus": recovstatus, "triggerlevel": level, "atifacility": "FILE", "startable": True, "records": []}
+    return Event("QUEUE", 0, name, b"", 0, info=info)
+
+
+def op(kind: str, data: bytes = b"", task: int = 1, *, uow: str = "", resp: str = "NORMAL", name: str = "Q") -> Event:
+    return Event(kind, task, name, data, 0, uow=uow, resp=resp)
+
+
+def end(kind: str, uow: str) -> Event:
+    return Event(kind, 1, "", b"", 0, uow=uow)
+
+
+LOGICAL = queue(recovstatus="LOGICAL")
+START, END = Event("START", 9, "Q", b"", 0), Event("END", 9, "Q", b"", 0)
+PLANTED = {
+    "lost": [queue(), op(W, b"a"), op(R, resp="QZERO")],
+    "lost at the end": [queue(), op(W, b"a"), op(W, b"b"), op(R, b"a")],
+    "duplicated": [queue(), op(W, b"a"), op(W, b"b"), op(R, b"a"), op(R, b"a"), op(R, b"b")],
+    "duplicated by two": [
+        LOGICAL, op(W, b"a", uow="1"), end("COMMIT", "1"), op(R, b"a", uow="2"), op(R, b"a", uow="3"),
+        end("COMMIT", "2"), end("COMMIT", "3"),
+    ],
+    "reordered": [queue(), op(W, b"a"), op(W, b"b"), op(R, b"b"), op(R, b"a")],
+    "unexpected": [queue(), op(R, b"x")],
+    "read-uncommitted": [LOGICAL, op(W, b"a", uow="1"), op(R, b"a", uow="2"), end("COMMIT", "2"), end("BACKOUT", "1")],
+    "phantom": [LOGICAL, op(W, b"a", uow="1"), end("BACKOUT", "1"), op(R, b"a", uow="2"), end("COMMIT", "2")],
+    "circular": [
+        LOGICAL, queue("P", "LOGICAL"), op(W, b"a", uow="1"), op(W, b"b", uow="2", name="P"), op(R, b"b", uow="1", name="P"),
+        op(R, b"a", uow="2"), end("COMMIT", "1"), end("COMMIT", "2"),
+    ],
+    "trigger missed": [queue(level=2), op(W, b"a"), op(W, b"b"), op(R, b"a"), op(R, b"b")],
+    "trigger doubled": [queue(level=1), op(W, b"a"), START, START._replace(task=10), op(R, b"a", 9)],
+    "trigger doubled below": [queue(level=3), op(W, b"a"), START, op(W, b"b"), op(R, b"a", 9), op(R, b"b", 9)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_planted_anomaly_is_found(what: str) -> None:
+    verdict = check_history(PLANTED[what], final={"Q": []})
+    kind = next(kind for kind in ("trigger missed", "trigger doubled", what.partition(" ")[0]) if what.startswith(kind))
+    found = Counter(anomaly.kind for anomaly in verdict.anomalies)
+    assert found[kind] == 1, str(verdict)
+    others = found.keys() - {kind}
+    allowed = {"read-uncommitted"} if what == "circular" else set()
+    assert others <= allowed, str(verdict)
+    with pytest.raises(AssertionError, match=kind):
+        verdict.check()
+
+
+SOUND = {
+    "fifo": [queue(), op(W, b"a"), op(W, b"b"), op(R, b"a"), op(R, b"b"), op(R, resp="QZERO")],
+    "own writes": [LOGICAL, op(W, b"a", uow="1"), op(R, b"a", uow="1"), end("COMMIT", "1")],
+    "backout": [
+        LOGICAL, op(W, b"a", uow="1"), end("COMMIT", "1"), op(R, b"a", uow="2"), end("BACKOUT", "2"),
+        op(R, b"a", uow="3"), end("COMMIT", "3"),
+    ],
+    "deleted": [queue(), op(W, b"a"), op(D), op(R, resp="QZERO"), op(W, b"a"), op(R, b"a")],
+    "cut off": [queue(), op(W, b"abc"), Event(R, 1, "Q", b"a", 0, resp="LENGERR", length=3)],
+    "cycle": [queue(level=1), op(W, b"a"), START, op(R, b"a", 9), op(R, b"", 9, resp="QZERO"), END, op(W, b"b"),
+              START._replace(task=10), op(R, b"b", 10)],
+    "cycle over by the end of its task": [queue(level=1), op(W, b"a"), START, END, op(W, b"b"), START, op(R, b"a", 9),
+                                          op(R, b"b", 9), END],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SOUND)
+def test_a_sound_history_has_no_anomaly(what: str) -> None:
+    check_history(SOUND[what], final={"Q": []}).check()
+
+
+def test_what_came_before_the_history_is_no_anomaly() -> None:
+    events = [queue(), op(R, b"x")]
+    assert check_history(events, complete=False).anomalies == ()
+
+
+DEFINITIONS = [
+    define_tdqueue(name="NOQ", type="INTRA", transid="PAYP", triggerlevel=3, atifacility="FILE"),
+    define_tdqueue(
+        name="LOGQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=2, atifacility="FILE"
+    ),
+    define_tdqueue(name="TERM", type="INTRA", transid="PAYP", triggerlevel=2, facilityid="T001"),
+    define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
+    define_transaction(name="PAYP"),
+    define_terminal(name="T001"),
+]
+NAMES = ("NOQ", "LOGQ", "TERM", "PHYQ")
+
+
+def soak(seed: int, histories: list[tuple[list[Event], dict[str, list[bytes]]]]):
+    """A scenario of tasks that do anything."""
+    choice = random.Random(seed)
+    numbers = iter(range(10_000))
+
+    def handler(task) -> None:
+        for _ in range(choice.choice([1, 2, 50])):
+            task.readq_td(task.assign("QNAME"), nohandle=True)
+            if task.eib.eibresp is Resp.QZERO:
+                return
+
+    def anything(task) -> None:
+        for _ in range(12):
+            name, what = choice.choice(NAMES), choice.random()
+            if what < 0.5:
+                task.writeq_td(name, b"record %d" % next(numbers))
+            elif what < 0.8:
+                task.readq_td(name, choice.choice([None, None, 8]), nohandle=True, nosuspend=True)
+            elif what < 0.85 and name != "LOGQ":
+                task.deleteq_td(name)
+            elif what < 0.98:
+                choice.choice([task.syncpoint, task.syncpoint_rollback])()
+            else:
+                raise ZeroDivisionError
+
+    def scenario(stage: Stage) -> None:
+        region = stage.region(DEFINITIONS)
+        history = History().attach(region)
+        region.seed("NOQ", [b"seeded 1", b"seeded 2"])
+        region.register("PAYP", handler)
+        for _ in range(3):
+            region.start(anything)
+        region.run()
+        histories.append((history.events, {name: region.peek(name) for name in NAMES}))
+
+    return scenario
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_histories_of_the_simulator_are_sound_in_every_order(seed: int) -> None:
+    histories: list[tuple[list[Event], dict[str, list[bytes]]]] = []
+    explore(soak(seed, histories), 40, allow_abends=["*"], may_wait=True, minimise=False, seed=seed)
+    assert histories
+    for events, final in histories:
+        check_history(events, final=final).check()
+
+
+def test_a_file_holds_what_the_ring_holds(tmp_path: Path) -> None:
+    with Region(DEFINITIONS, supplied_queues=False) as region:
+        region.seed("NOQ", [b"\x00\xff"])
+        with History(path=tmp_path / "history.jsonl") as history:
+            history.attach(region)
+            region.writeq_td("NOQ", b"short way")
+            with region.task() as task:
+                task.writeq_td("LOGQ", b"long way")
+                task.readq_td("NOQ")
+            events = history.events
+        history.save(tmp_path / "saved.jsonl")
+        assert load_history(tmp_path / "history.jsonl") == events == load_history(tmp_path / "saved.jsonl")
+        kinds = [event.kind for event in events if event.kind != "QUEUE"]
+        assert kinds == [W, W, R, "COMMIT", "END"]
+        check_history(events, final={name: region.peek(name) for name in NAMES}).check()
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "7", '["READQ TD",1,"Q","zz",0]', '["READQ TD","x","Q","",0]'])
+def test_a_line_that_is_no_event_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "history.jsonl").write_text(f'["READQ TD",1,"Q","",0]\n{line}\n', "ascii")
+    with pytest.raises(TdqError, match=r"history\.jsonl:2: this is no event"):
+        load_history(tmp_path / "history.jsonl")
+
+
+def test_a_ring_keeps_the_newest() -> None:
+    with Region(DEFINITIONS, supplied_queues=False) as region:
+        history = History(3).attach(region)
+        for number in range(5):
+            region.writeq_td("PHYQ", b"%d" % number)
+        assert [event.data for event in history.of("PHYQ")] == [b"2", b"3", b"4"]
+        assert history.dropped
+        with pytest.raises(TdqError, match="recorded already"):
+            History().attach(region)
+        history.detach()
+        region.writeq_td("PHYQ", b"5")
+        assert [event.data for event in history.of("PHYQ")] == [b"2", b"3", b"4"]
