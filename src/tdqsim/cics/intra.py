@@ -13,6 +13,7 @@ before a write is refused with NOSPACE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.conditions import Condition
@@ -79,10 +80,8 @@ class IntraSpace:
         if not stored.count:
             return
         queue.head_ci = stored.first_seq >> SLOT_BITS
-        try:
+        with suppress(StoreDamaged):  # then nothing more goes into it; whoever reads the record is told
             queue.ci_left = self.longest - _bytes_in_tail(queue)
-        except StoreDamaged:
-            pass  # nothing more goes into that control interval; whoever reads the record is told
         self._used(queue.tail_ci - queue.head_ci + 1, queue)
 
     def close_queue(self, queue: IntraQueue) -> None:
