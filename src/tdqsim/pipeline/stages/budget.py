@@ -1,6 +1,7 @@
 """Bounds on what one region may do, so that an endless handler ends a region and not a job.
 
-Two bounds. The number of dispatches is exact: the same handlers meet it at the same place in every run. A handler that
+Two bounds. The number of dispatches, and of commands that do not take the short way of a plain READQ or WRITEQ, is exact:
+the same handlers meet it at the same place in every run. A handler that
 never gives control back cannot be counted, so a timer looks on: when nothing at all has happened in the region from one
 tick to the next (no dispatch, no command that changed a queue), the handler is interrupted.
 """
@@ -24,7 +25,7 @@ class Budget:
     """Watches one region or system while it works.
 
     Args:
-        dispatches: how often tasks may be dispatched.
+        dispatches: how many dispatches and commands there may be.
         stuck_seconds: how long nothing may happen; 0 does not look.
         alive: gives something that changes whenever anything happens.
     """
@@ -37,10 +38,10 @@ class Budget:
         self._seen: Any = None
 
     def dispatched(self, _strand: object) -> None:
-        """A task is about to run."""
+        """A task is about to run, or has issued a command."""
         self.used += 1
         if self.used > self.dispatches:
-            raise OutOfBudget(f"more than {self.dispatches:,} dispatches; its tasks go on for ever")
+            raise OutOfBudget(f"more than {self.dispatches:,} dispatches and commands; its tasks go on for ever")
 
     @contextmanager
     def watching(self) -> Iterator[None]:

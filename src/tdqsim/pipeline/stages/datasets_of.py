@@ -42,10 +42,12 @@ class InputSets:
 
     Attributes:
         cards: the files by DD name.
+        records: how many were written.
     """
 
     def __init__(self, definitions: Definitions, folder: Path) -> None:
         self._queues = _queues(definitions, "INPUT", "RDBACK")
+        self.records = 0
         self.cards = {dd: folder / f"{dd}.in" for dd in self._queues}
         for path in self.cards.values():
             path.touch()
@@ -69,6 +71,7 @@ class InputSets:
 
     def _put(self, writers: dict[str, Any], dd: str, part: pa.RecordBatch) -> None:
         queue = self._queues.get(dd)
+        self.records += part.num_rows
         if queue is None:
             known = ", ".join(self._queues) or "none"
             raise DatasetError(f"event {part.column('seq')[0]}: DD {dd} is no input queue's; those have {known}")

@@ -20,7 +20,7 @@ __all__ = ["BEFORE", "IBMI_COMMANDS", "CicsFeed", "IbmiFeed", "RecordedClock"]
 BEFORE: Final = ("DD", "SEED", "EXPECT")
 """Commands that are no commands: what is there before the start, and what must be there at the end."""
 
-IBMI_COMMANDS: Final = ("QSNDDTAQ", "QRCVDTAQ", "QCLRDTAQ")
+IBMI_COMMANDS: Final = ("QSNDDTAQ", "QSNDDTAQ JE", "QRCVDTAQ", "QCLRDTAQ")
 NORMAL: Final = "NORMAL"
 FAILED: Final = "ERROR"
 _COLUMNS: Final = ("seq", "time_us", "task", "tran", "command", "queue", "key", "data", "resp", "resp2")
@@ -202,11 +202,14 @@ class IbmiFeed(_Feed):
         if command == "QSNDDTAQ":
             self.job.qsnddtaq(name, library, data or b"", key)
             return None
+        if command == "QSNDDTAQ JE":
+            self.job.qsnddtaq(name, library, data or b"", from_journal_entry=True)
+            return None
         if command == "QRCVDTAQ":
             entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
             return None if entry is None else bytes(entry.data)
         if command == "QCLRDTAQ":
-            self.job.qclrdtaq(name, library)
+            self.job.qclrdtaq(name, library, "EQ", key)
             return None
         raise TdqError(f"command {command!r}: an IBM i system knows {', '.join(IBMI_COMMANDS)}")
 

@@ -95,6 +95,7 @@ class Recording:
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """See :class:`tdqsim.cics.region_state.Recorder`."""
+        self._budget.dispatched(task)
         if not self._commands:
             return
         queue = arguments.get("queue")

@@ -241,6 +241,7 @@ def _replay_cics(
             _run_region(region, slices, spec, rows, outcome, file)
         finally:
             _close(region, spec, outcome)
+        outcome.events += inputs.records
         outputs.put(rows["records"], rows["queue_final"])
         if spec.job and file.job and not outcome.cause:
             _ask_job(region, file.job, spec, cards, Path(folder), outcome)
@@ -298,7 +299,7 @@ def _put_contents(region: Region, rows: dict[str, Rows], depths: Depths) -> None
     """What is left on the intrapartition queues."""
     from hashlib import blake2b  # noqa: PLC0415
 
-    for queue in region.tdqueues.values():
+    for _, queue in sorted(region.tdqueues.items()):
         if not isinstance(queue, IntraQueue):
             continue
         found = blake2b(digest_size=8)
@@ -364,7 +365,7 @@ def _replay_ibmi(
         finally:
             turns.on_dispatch = None
             outcome.events, outcome.unexpected, outcome.dispatches = feed.events, feed.unexpected, budget.used
-        for queue in system.queues():
+        for queue in sorted(system.queues(), key=lambda each: (each.library, each.name)):
             if queue.ddm:
                 continue
             found, size, number = blake2b(digest_size=8), 0, 0

@@ -425,7 +425,7 @@ def _result(
     check("no task waits", not any(row["waiting"] for row in regions), _few({r["region"]: r["waiting"] for r in regions if r["waiting"]}))
     check("every region's own checks hold", not wrong, _few(wrong))
     for name, value in expected.items():
-        check(f"{name} as computed by {independent}", figures.get(name) == value, f"{figures.get(name)} is not {value}")
+        check(f"{name} as computed independently", figures.get(name) == value, f"{figures.get(name)} is not {value}")
     check("every record as expected, in its order", not differences, _few({k: str(v) for k, v in differences.items()}))
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(

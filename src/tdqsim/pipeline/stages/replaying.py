@@ -1,0 +1,197 @@
+"""The stages one by one, over what ingest brought: replay, then reconcile."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from tdqsim.errors import DatasetError, TdqError
+from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
+from tdqsim.pipeline.stages.manifest import digest_of, file_digest
+from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.run import parquet_pieces, replay_exchange, spread_events
+from tdqsim.pipeline.stages.tables import read_table
+
+__all__ = ["parse_match", "run_reconcile", "run_replay"]
+
+_CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
+
+
+def _plan(run: Path) -> dict[str, Any]:
+    path = run / "exchange.plan.json"
+    if not path.is_file():
+        raise DatasetError(f"{run}: there is no exchange in it; run tdq pipeline ingest --run {run} first")
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def _size(run: Path) -> int:
+    return sum(path.stat().st_size for path in (run / "exchange").glob("*/*.arrow"))
+
+
+def run_replay(
+    run: Path, spec: ReplaySpec, engine: EngineName, *, spark: Any = None, say: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """Replay the events of a run's exchange.
+
+    Args:
+        run: the run's directory.
+        spec: what every region is made of.
+        engine: local, spark or auto.
+        spark: a session that there is already.
+        say: told what happens, for people.
+
+    Returns:
+        How many regions, events and responses otherwise than expected; causes; the digest of everything that came out.
+
+    Raises:
+        DatasetError: ingest was not run.
+        DefinitionError: the definitions are wrong.
+    """
+    plan = _plan(run)
+    records = sum(plan["events"].values())
+    chosen = choose(engine, records=records, size=_size(run), spark=spark, say=say)
+    chosen.say(f"engine {chosen.name}: {chosen.why}")
+    base = digest_of(plan, _inputs(run), _code(spec))
+    replay_exchange(chosen, run, plan["regions"], plan["events"], spec, base)
+    rows = read_table(run, "replay", "regions").to_pylist()
+    causes = {row["region"]: row["cause"] for row in rows if row["cause"]}
+    abends: Counter[str] = Counter()
+    for row in rows:
+        abends.update(json.loads(row["abends"]))
+    unexpected = sum(row["unexpected"] for row in rows)
+    return {
+        "ok": not causes and not unexpected and not abends,
+        "engine": chosen.name,
+        "engine_why": chosen.why,
+        "regions": len(rows),
+        "events": sum(row["events"] for row in rows),
+        "ati_starts": sum(row["ati_starts"] for row in rows),
+        "unexpected": unexpected,
+        "abends": dict(sorted(abends.items())),
+        "causes": causes,
+        "digest": digest_of(sorted((row["region"], row["digest"]) for row in rows)),
+        "output": str(run / "replay"),
+    }
+
+
+def _inputs(run: Path) -> str:
+    """A digest of the exchange: of the receipts that ingest gave for it."""
+    files = sorted((run / "manifest" / "split.exchange").glob("*.json"))
+    return digest_of([json.loads(path.read_text("utf-8"))["inputs"] for path in files])
+
+
+def _code(spec: ReplaySpec) -> str:
+    """A digest of definitions and programs."""
+    folder = spec.directory
+    files = [] if folder is None else [path for path in sorted(folder.glob("*")) if path.suffix in _CODE]
+    for path in spec.definitions:
+        if not path.exists():
+            raise DatasetError(f"{path}: there is no such definition file")
+        files += [path] if path.is_file() else sorted(path.glob("*"))
+    return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
+
+
+def run_reconcile(
+    run: Path,
+    expected: Sequence[Path],
+    matches: Mapping[str, Match],
+    engine: EngineName,
+    *,
+    spark: Any = None,
+    say: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Compare what replay left with events that say what must be there.
+
+    Args:
+        run: the run's directory.
+        expected: Parquet files with EXPECT events.
+        matches: how each queue is compared; those that are expected and not named here are paired by position.
+        engine: local, spark or auto.
+        spark: a session that there is already.
+        say: told what happens, for people.
+
+    Raises:
+        DatasetError: a stage before it was not run, or a file is no event table.
+    """
+    plan = _plan(run)
+    paths = [path for each in expected for path in (sorted(each.glob("*.parquet")) if each.is_dir() else [each])]
+    if not paths:
+        raise DatasetError(f"{', '.join(map(str, expected))}: no Parquet files there")
+    size = sum(path.stat().st_size for path in paths) + _size(run)
+    chosen = choose(engine, records=sum(plan["events"].values()), size=size, spark=spark, say=say)
+    base = digest_of([(path.name, file_digest(path)) for path in paths], plan)
+    spread, _ = spread_events(
+        chosen, run, parquet_pieces(paths), base, len(set(plan["regions"].values())), "expected", plan["regions"]
+    )
+    wanted = dict.fromkeys(_expected_queues(paths), Match()) | dict(matches)
+    return _compare(chosen, run, spread, wanted, base)
+
+
+def _expected_queues(paths: Sequence[Path]) -> list[str]:
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    found: set[str] = set()
+    for path in paths:
+        found |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
+    return sorted(name for name in found if name)
+
+
+def _compare(
+    engine: Engine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], base: str
+) -> dict[str, Any]:
+    replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
+    inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))
+    tasks = [
+        ReconcileTask(
+            run, bucket, digest_of(inputs, bucket), 1,
+            tuple(sorted((run / "expected" / f"{bucket:05d}").glob("[0-9]*.arrow"))),
+            run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
+        )
+        for bucket in sorted(set(plan.values()))
+    ]  # fmt: skip
+    receipts = run_stage(engine, "reconcile", run, tasks, reconcile_bucket)
+    counts: Counter[str] = Counter()
+    for receipt in receipts:
+        counts.update(receipt.details["differences"])
+    return {
+        "ok": not counts,
+        "compared": sum(receipt.details["compared"] for receipt in receipts),
+        "differences": dict(sorted(counts.items())),
+        "output": str(run / "reconcile" / "diffs"),
+    }
+
+
+def parse_match(
+    text: str, copybook: str, masks: tuple[str, ...], tolerances: Mapping[str, str]
+) -> tuple[str, Match]:
+    """A ``--match`` argument: ``QUEUE:key=0-16:order=262-278``.
+
+    Raises:
+        TdqError: it is not one; says what is allowed.
+    """
+    queue, *parts = text.split(":")
+    match = Match(copybook=copybook, masks=masks, tolerances=_tolerances(tolerances))
+    for part in parts:
+        name, _, span = part.partition("=")
+        first, _, last = span.partition("-")
+        if name not in ("key", "order") or not first.isdecimal() or not last.isdecimal() or int(first) >= int(last):
+            raise TdqError(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
+        match = replace(match, **{name: slice(int(first), int(last))})
+    return queue, match
+
+
+def _tolerances(given: Mapping[str, str]) -> dict[str, Decimal]:
+    found = {}
+    for name, text in given.items():
+        try:
+            found[name] = Decimal(text)
+        except InvalidOperation:
+            raise TdqError(f"--tolerance {name}={text}: must be a number") from None
+    return found

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+
+ROOT = Path(__file__).resolve().parents[3]
+CARD_POSTING = ROOT / "examples" / "card_posting"
+
+DEFINITIONS = """
+group: STAGES
+tdqueue:
+  - {name: PAYQ, type: INTRA, atifacility: FILE, transid: PAYT, triggerlevel: 3}
+  - {name: KEEP, type: INTRA}
+  - {name: CRSH, type: INTRA, atifacility: FILE, transid: CRST, triggerlevel: 1}
+  - {name: LOOP, type: INTRA, atifacility: FILE, transid: LOOT, triggerlevel: 1}
+  - {name: SPIN, type: INTRA, atifacility: FILE, transid: SPIT, triggerlevel: 1}
+  - {name: KILL, type: INTRA, atifacility: FILE, transid: KILT, triggerlevel: 1}
+transaction:
+  - {name: PAYT, program: PAYP, handler: "stage_programs:pay"}
+  - {name: CRST, program: CRSP, handler: "stage_programs:crash"}
+  - {name: LOOT, program: LOOP, handler: "stage_programs:loop"}
+  - {name: SPIT, program: SPIP, handler: "stage_programs:spin"}
+  - {name: KILT, program: KILP, handler: "stage_programs:kill"}
+"""
+
+PROGRAMS = '''
+import os
+from tdqsim.cics import Condition
+
+def pay(task):
+    while True:
+        try:
+            record = task.readq_td("PAYQ")
+        except Condition:
+            return
+        task.writeq_td("KEEP", b"PAID " + record)
+
+def crash(task):
+    task.readq_td("CRSH")
+    raise KeyError("no such account")
+
+def loop(task):
+    while True:
+        task.suspend()
+
+def spin(task):
+    while True:
+        try:
+            pass
+        except Exception:
+            pass
+
+def kill(task):
+    if os.environ.get("STAGE_KILL") == "never":
+        return
+    os._exit(9)
+'''
+
+
+@pytest.fixture
+def region_directory(tmp_path: Path) -> Path:
+    folder = tmp_path / "region"
+    folder.mkdir()
+    (folder / "definitions.yaml").write_text(DEFINITIONS)
+    (folder / "stage_programs.py").write_text(PROGRAMS)
+    (folder / "region.yaml").write_text("applid: STAGEREG\ndefinitions: [definitions.yaml]\nhandlers: [stage_programs]\n")
+    return folder
+
+
+@pytest.fixture
+def real_data() -> dict[str, Path]:
+    folder = Path(os.environ.get("TDQ_DATA", ROOT.parent / "shared" / "data")) / "carddemo"
+    if not (folder / "DALYTRAN.PS").is_file():
+        pytest.skip("the card data sets are not here; TDQ_DATA names their folder")
+    return {name: folder / f"{name}.PS" for name in ("DALYTRAN", "CARDXREF", "ACCTDATA")}

@@ -1,0 +1,191 @@
+"""Replay as a plain function: responses, ATI, abends, budgets, and the same bytes whatever the buckets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.events import EVENTS
+from tdqsim.pipeline.stages.exchange import assign
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replaying import run_replay
+from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
+from tdqsim.pipeline.stages.tables import TABLES, read_table
+
+
+def write_events(path: Path, rows: list[dict[str, object]], group: int = 1000) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows, schema=EVENTS), path, row_group_size=group)
+    return path
+
+
+def write(region: str, seq: int, queue: str, data: bytes, **more: object) -> dict[str, object]:
+    return {"region": region, "seq": seq, "command": "WRITEQ TD", "queue": queue, "data": data, **more}
+
+
+def replayed(tmp_path: Path, directory: Path, rows: list[dict[str, object]], buckets: int = 4, **spec: object) -> Path:
+    run = tmp_path / f"run{buckets}"
+    source = write_events(tmp_path / "events.parquet", rows, group=7)
+    spread_events(Engine("local"), run, parquet_pieces([source], 1), "base", buckets, "exchange")
+    run_replay(run, ReplaySpec(directory=directory, **spec), "local")  # type: ignore[arg-type]
+    return run
+
+
+def test_every_response_ati_start_and_final_record(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write("A", n, "PAYQ", b"%d" % n, time_us=1_000_000 + n) for n in range(1, 6)]
+    rows += [
+        {"region": "A", "seq": 6, "command": "READQ TD", "queue": "NONE", "resp": "QIDERR"},
+        {"region": "A", "seq": 7, "command": "READQ TD", "queue": "KEEP", "resp": "NORMAL", "resp2": 0},
+        {"region": "A", "seq": 8, "command": "READQ TD", "queue": "PAYQ", "resp": "QZERO"},
+    ]
+    run = replayed(tmp_path, region_directory, rows)
+    results = read_table(run, "replay", "results").to_pylist()
+    assert [row["resp"] for row in results] == ["NORMAL"] * 5 + ["QIDERR", "NORMAL", "NORMAL"]
+    assert [row["as_expected"] for row in results] == [None] * 5 + [True, True, False]
+    assert results[6]["data"] == b"PAID 1"
+    assert [row["depth"] for row in results[:5]] == [1, 2, 0, 1, 2]
+    assert results[0]["time_us"] == 1_000_001
+    (start,) = read_table(run, "replay", "ati_events").to_pylist()
+    assert (start["queue"], start["tran"], start["depth"]) == ("PAYQ", "PAYT", 3)
+    kept = read_table(run, "replay", "records").to_pylist()
+    assert [(row["queue"], row["data"]) for row in kept] == [
+        ("KEEP", b"PAID 2"), ("KEEP", b"PAID 3"), ("PAYQ", b"5"),
+    ]  # fmt: skip
+    (region,) = read_table(run, "replay", "regions").to_pylist()
+    assert (region["events"], region["unexpected"], region["ati_starts"], region["cause"]) == (8, 1, 1, "")
+
+
+def test_a_task_of_several_events_is_one_unit_of_work(tmp_path: Path, region_directory: Path) -> None:
+    rows = [
+        write("A", 1, "KEEP", b"one", task=7),
+        {"region": "A", "seq": 2, "command": "SYNCPOINT", "task": 7},
+        {"region": "A", "seq": 3, "command": "ABEND", "task": 7},
+        {"region": "A", "seq": 4, "command": "RETURN", "task": 0},
+    ]
+    results = read_table(replayed(tmp_path, region_directory, rows), "replay", "results").to_pylist()
+    assert [row["resp"] for row in results if row["seq"]] == ["NORMAL", "NORMAL", "NORMAL", "ERROR"]
+    assert [row["command"] for row in results if row["seq"] is None] == ["ABEND"]
+
+
+def test_an_abend_is_a_row_and_other_regions_go_on(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write("A", 1, "CRSH", b"x"), write("B", 1, "KEEP", b"x")]
+    regions = read_table(replayed(tmp_path, region_directory, rows), "replay", "regions").to_pylist()
+    assert [json.loads(row["abends"]) for row in regions] == [{"ASRA": 1}, {}]
+
+
+@pytest.mark.parametrize(
+    ("tran", "spec", "cause"),
+    [
+        ("LOOT", {"dispatches": 50}, "stopped: more than 50 dispatches and commands"),
+        ("SPIT", {"stuck_seconds": 0.05}, "stopped: nothing happened for 0.05 s"),
+    ],
+)
+def test_an_endless_handler_is_a_row_with_its_cause(
+    tmp_path: Path, region_directory: Path, tran: str, spec: dict[str, float], cause: str
+) -> None:
+    rows = [{"region": "A", "seq": n, "command": "START", "tran": tran} for n in (1, 2)]
+    rows += [write("B", 1, "KEEP", b"x")]
+    regions = read_table(replayed(tmp_path, region_directory, rows, **spec), "replay", "regions").to_pylist()
+    assert regions[0]["cause"].startswith(cause)
+    assert (regions[1]["cause"], regions[1]["events"]) == ("", 1)
+
+
+def test_a_handler_that_takes_its_process_along_is_found_out(tmp_path: Path, region_directory: Path) -> None:
+    run = tmp_path / "run"
+    rows = [write("A", 1, "KEEP", b"a"), write("B", 1, "KILL", b"x"), write("C", 1, "KEEP", b"c")]
+    source = write_events(tmp_path / "events.parquet", rows)
+    spread_events(Engine("local"), run, parquet_pieces([source]), "base", 1, "exchange")
+    script = (
+        "import sys; from pathlib import Path; from tdqsim.pipeline.stages.replay import ReplaySpec;"
+        "from tdqsim.pipeline.stages.replaying import run_replay;"
+        "run_replay(Path(sys.argv[1]), ReplaySpec(directory=Path(sys.argv[2])), 'local')"
+    )
+    command = [sys.executable, "-c", script, str(run), str(region_directory)]
+    assert [subprocess.run(command, check=False).returncode for _ in range(3)] == [9, 9, 0]
+    regions = read_table(run, "replay", "regions").to_pylist()
+    assert [row["cause"] for row in regions] == ["", "its worker process died 2 times while it ran", ""]
+
+
+def test_the_same_bytes_whatever_the_buckets(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write(f"R{n % 11:02d}", n, "PAYQ", b"%d" % n) for n in range(300)]
+    outcomes = set()
+    for buckets in (1, 3, 64):
+        run = replayed(tmp_path, region_directory, rows, buckets)
+        outcomes.add(tuple(str(read_table(run, "replay", name).to_pydict()) for name in TABLES))
+    assert len(outcomes) == 1
+
+
+def test_events_of_a_region_from_several_files_are_merged_by_sequence(tmp_path: Path, region_directory: Path) -> None:
+    even = write_events(tmp_path / "even.parquet", [write("A", n, "KEEP", b"%d" % n) for n in range(0, 20, 2)])
+    odd = write_events(tmp_path / "odd.parquet", [write("A", n, "KEEP", b"%d" % n) for n in range(1, 20, 2)])
+    run = tmp_path / "run"
+    spread_events(Engine("local"), run, parquet_pieces([even, odd]), "base", 4, "exchange")
+    run_replay(run, ReplaySpec(directory=region_directory), "local")
+    kept = read_table(run, "replay", "records").column("data").to_pylist()
+    assert kept == [b"%d" % n for n in range(20)]
+
+
+def test_two_events_with_one_number_are_refused(tmp_path: Path, region_directory: Path) -> None:
+    one = write_events(tmp_path / "one.parquet", [write("A", 1, "KEEP", b"x"), write("A", 5, "KEEP", b"x")])
+    two = write_events(tmp_path / "two.parquet", [write("A", 5, "KEEP", b"y")])
+    run = tmp_path / "run"
+    spread_events(Engine("local"), run, parquet_pieces([one, two]), "base", 4, "exchange")
+    outcome = run_replay(run, ReplaySpec(directory=region_directory), "local")
+    assert outcome["causes"] == {"A": "DatasetError: region A: two events have the number 5; numbers must differ"}
+
+
+def test_ibm_i_systems_beside_regions(tmp_path: Path, region_directory: Path) -> None:
+    queues = tmp_path / "queues.yaml"
+    queues.write_text("dtaq:\n  - {dtaq: SHOP/ORDERS, maxlen: 80}\n")
+    rows = [
+        {"region": "IBMI1", "seq": 1, "command": "QSNDDTAQ", "queue": "SHOP/ORDERS", "data": b"first"},
+        {"region": "IBMI1", "seq": 2, "command": "QSNDDTAQ", "queue": "SHOP/ORDERS", "data": b"second"},
+        {"region": "IBMI1", "seq": 3, "command": "QRCVDTAQ", "queue": "SHOP/ORDERS"},
+        {"region": "IBMI1", "seq": 4, "command": "QRCVDTAQ", "queue": "SHOP/NONE", "resp": "CPF9801"},
+        write("CICS1", 1, "KEEP", b"x"),
+    ]
+    run = replayed(tmp_path, region_directory, rows, definitions=(queues,))
+    assert read_table(run, "replay", "regions").column("cause").to_pylist() == ["", ""]
+    results = read_table(run, "replay", "results").filter(pa.compute.field("region") == "IBMI1").to_pylist()
+    assert [(row["resp"], row["data"], row["depth"]) for row in results] == [
+        ("NORMAL", None, 1), ("NORMAL", None, 2), ("NORMAL", b"first", 1), ("CPF9801", None, None),
+    ]  # fmt: skip
+    assert read_table(run, "replay", "records").column("data").to_pylist() == [b"x", b"second"]
+    assert read_table(run, "replay", "regions").column("kind").to_pylist() == ["CICS", "IBMI"]
+
+
+def test_commands_of_handlers_when_asked_for(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write("A", n, "PAYQ", b"%d" % n) for n in range(1, 4)]
+    plain = read_table(replayed(tmp_path, region_directory, rows, 1), "replay", "results")
+    whole = read_table(replayed(tmp_path, region_directory, rows, 2, commands=True), "replay", "results")
+    assert plain.num_rows == 3
+    own = [row["command"] for row in whole.to_pylist() if row["seq"] is None]
+    assert own.count("READQ TD") == 4
+    assert own.count("WRITEQ TD") == 3 + 3
+
+
+def test_depths_stay_within_bounds(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write("A", n, "KEEP", b"x") for n in range(2000)]
+    run = replayed(tmp_path, region_directory, rows)
+    points = [row for row in read_table(run, "replay", "depth").to_pylist() if row["queue"] == "KEEP"]
+    assert 100 < len(points) <= 257
+    (final,) = read_table(run, "replay", "queue_final").to_pylist()
+    assert (final["depth"], final["peak"]) == (2000, 2000)
+
+
+def test_regions_go_to_buckets_heaviest_first() -> None:
+    counts = {"A": 100, "B": 60, "C": 50, "D": 5}
+    assert assign(counts, 2) == {"A": 0, "B": 1, "C": 1, "D": 0}
+    assert set(assign({str(n): 1 for n in range(100)}, 8).values()) == set(range(8))
+
+
+def test_replay_without_ingest_says_what_to_do(tmp_path: Path, region_directory: Path) -> None:
+    with pytest.raises(DatasetError, match="run tdq pipeline ingest"):
+        run_replay(tmp_path, ReplaySpec(directory=region_directory), "local")
