@@ -9,7 +9,18 @@ import pytest
 from tdqsim.cics import Region
 from tdqsim.definitions import load_definitions
 from tdqsim.errors import DefinitionError, StoreError, TdqError
-from tdqsim.ibmi import ErrorCode, EscapeMessage, ParameterError, System, pack_decimal, parse_seed, seed_entries
+from tdqsim.ibmi import (
+    RDQS0100,
+    RDQS0200,
+    ErrorCode,
+    EscapeMessage,
+    ParameterError,
+    System,
+    pack_decimal,
+    parse_messages,
+    parse_seed,
+    seed_entries,
+)
 from tests.ibmi.conftest import b4, e, fill, name20
 from tests.rules import expect_rule
 
@@ -380,3 +391,17 @@ def test_stores_are_kept_apart(tmp_path):
         assert "APPLIB" in system.libraries
     with pytest.raises(StoreError):
         System("SYS1", tmp_path / "region")
+
+
+@pytest.mark.parametrize("form", ["RDQM0100", "RDQM0200"])
+@pytest.mark.parametrize("senderid", ["*NO", "*YES"])
+def test_records_and_bytes_tell_the_same(job, form, senderid):
+    job.crtdtaq(dtaq="APPLIB/K", maxlen=9, seq="*KEYED", keylen=2, senderid=senderid)
+    for key, data in ((b"22", b"two"), (b"11", b"one"), (b"22", b"two again")):
+        job.qsnddtaq("K", "APPLIB", data, key)
+    for selection in (
+        RDQS0100("A"), RDQS0100("R", 4), RDQS0100("F", 0), RDQS0100("L", 100), RDQS0200(b"11", "GT"),
+        RDQS0200(b"22", "EQ", 5, 1), RDQS0200(b"11", "GE", 60, 4), RDQS0200(b"11", "LT"),
+    ):  # fmt: skip
+        answer = job.retrieve("K", "APPLIB", form, selection, None)
+        assert job.qmhrdqm("K", "APPLIB", form, selection) == parse_messages(answer, form)

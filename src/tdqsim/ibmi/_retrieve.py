@@ -8,7 +8,8 @@ entry follows the header, whose reserved field is as long as the format table sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal, NamedTuple, overload
 
 from tdqsim.core.codepage import CodePage, codepage
@@ -25,6 +26,8 @@ from tdqsim.ibmi._records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, Retriev
 __all__ = ["RetrieveApi", "Selection", "parse_messages"]
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
+_record: Callable[[tuple[bytes, int, bytes, bytes]], RetrievedMessage] = partial(tuple.__new__, RetrievedMessage)
+"""``RetrievedMessage._make`` without its check of the length, for a hundred thousand entries in a row."""
 _SELECTIONS = frozenset({RDQS0100.__name__, RDQS0200.__name__})
 
 
@@ -79,9 +82,15 @@ class RetrieveApi(JobCore):
             EscapeMessage: CPF3C21 format, CPF950B selection type, CPF9504 order, CPF950C bytes to retrieve, CPF950E not
                 keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those of finding it.
         """
-        data = self.retrieve(name, library, format, selection, None)
+        self.check_usable()
+        self.check_retrieval(format, type(selection).__name__, None)
+        queue = self.open_for_retrieval(name, library)
+        chosen = self._check_selection(queue, selection)
+        messages = tuple(map(_record, _messages(self, queue, format, chosen)))
+        length = len(messages) * _fixed(format, chosen) + sum(len(message.message_text) for message in messages)
+        header = _header(queue, format, chosen, len(messages), len(messages), layout(format).length + length)
         self.give_turn()
-        return parse_messages(data, format, self.page)
+        return _RECORDS[format](**header, messages=messages)
 
     def retrieve(
         self, name: str, library: str, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
@@ -151,52 +160,65 @@ def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
     return stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else None)
 
 
-class _Assembly(NamedTuple):
-    """Entries as bytes, and what the header says about them."""
+def _messages(
+    job: JobCore, queue: DataQueue, name: str, selection: Selection
+) -> Iterator[tuple[bytes, int, bytes, bytes]]:
+    """What each entry of the answer holds, in the order of :class:`RetrievedMessage`."""
+    padded = name == "RDQM0100"
+    text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
+    stamp = stamper(job.system.offset_at)
+    wanted = b""
+    for _, time_ns, key, sender, data in _chosen(queue, selection):
+        text = sender + data if sender else data
+        enqueued = len(text)
+        if text_bytes < enqueued:
+            text = text[:text_bytes]
+        elif padded:
+            text = text.ljust(text_bytes, b"\0")
+        if key_bytes:
+            wanted = key[:key_bytes].ljust(key_bytes, b"\0")
+        yield stamp(time_ns), 0 if padded else enqueued, wanted, text
 
-    body: bytes
-    returned: int
-    available: int
-    bytes_available: int
+
+def _fixed(name: str, selection: Selection) -> int:
+    """Bytes of each entry before its text."""
+    return layout(f"{name}.entry").length + selection.key_bytes
 
 
-def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> bytes:
-    form = layout(name)
+def _header(
+    queue: DataQueue, name: str, selection: Selection, returned: int, available: int, bytes_available: int
+) -> dict[str, Any]:
+    """The header's values, of an answer that is returned whole."""
     longest = queue.maxlen + (LIMITS["sender_id_length"] if queue.sender_id else 0)
-    fixed = layout(f"{name}.entry").length
-    built = _assemble(job, queue, name, selection, limit)
-    end = form.length + len(built.body)
-    values: dict[str, Any] = {
-        "bytes_returned": end if limit is None else min(limit, end),
-        "bytes_available": built.bytes_available,
-        "number_of_messages_returned": built.returned,
-        "number_of_messages_available": built.available,
+    values = {
+        "bytes_returned": bytes_available,
+        "bytes_available": bytes_available,
+        "number_of_messages_returned": returned,
+        "number_of_messages_available": available,
         "message_key_length_returned": selection.key_bytes,
         "message_key_length_available": queue.key_length,
         "maximum_message_text_length_requested": selection.text_bytes,
         "maximum_message_text_length_available": longest,
-        "entry_length_returned": fixed + selection.key_bytes + selection.text_bytes,
-        "entry_length_available": fixed + queue.key_length + longest,
-        "offset_to_first_message_entry": form.length if built.returned else 0,
+        "offset_to_first_message_entry": layout(name).length if returned else 0,
         "actual_data_queue_library_name": queue.library,
     }
-    return (form.build(values, job.page) + built.body)[:limit]
+    if name == "RDQM0100":
+        values["entry_length_returned"] = _fixed(name, selection) + selection.text_bytes
+        values["entry_length_available"] = layout(f"{name}.entry").length + queue.key_length + longest
+    return values
 
 
-def _assemble(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> _Assembly:
-    start = offset = last = layout(name).length
+def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> bytes:
+    form = layout(name)
+    start = offset = last = form.length
     room = 2**31 if limit is None else limit
     padded = name == "RDQM0100"
-    text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
+    pack, fixed = layout(f"{name}.entry").head.pack, _fixed(name, selection)
     parts: list[bytes] = []
-    add, stamp = parts.append, stamper(job.system.offset_at)
+    add = parts.append
     returned = left_out = left_out_bytes = 0
-    head = layout(f"{name}.entry").head
-    pack, fixed = head.pack, head.size + key_bytes
-    for _, time_ns, key, sender, data in _chosen(queue, selection):
-        text = sender + data if sender else data
-        enqueued = len(text)
-        size = fixed + (text_bytes if padded or text_bytes < enqueued else enqueued)
+    for stamp, enqueued, key, text in _messages(job, queue, name, selection):
+        size = fixed + len(text)
         if offset + size > room:
             room = 0  # whole entries only: nothing after the first that does not fit
             left_out += 1
@@ -205,17 +227,17 @@ def _assemble(job: JobCore, queue: DataQueue, name: str, selection: Selection, l
         last = offset
         offset += size
         returned += 1
-        add(pack(offset, stamp(time_ns)) if padded else pack(offset, stamp(time_ns), enqueued))
-        if key_bytes:
-            add(key[:key_bytes].ljust(key_bytes, b"\0"))
-        if text_bytes < enqueued:
-            text = text[:text_bytes]
-        add(text.ljust(text_bytes, b"\0") if padded else text)
+        add(pack(offset, stamp) if padded else pack(offset, stamp, enqueued))
+        if key:
+            add(key)
+        add(text)
     body = bytearray().join(parts)
     if returned:
         end = pack_binary(0)
         body[last - start : last - start + len(end)] = end
-    return _Assembly(bytes(body), returned, returned + left_out, offset + left_out_bytes)
+    values = _header(queue, name, selection, returned, returned + left_out, offset + left_out_bytes)
+    values["bytes_returned"] = offset if limit is None else min(limit, offset)
+    return (form.build(values, job.page) + body)[:limit]
 
 
 def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:  # noqa: A002
