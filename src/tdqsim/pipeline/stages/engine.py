@@ -117,8 +117,8 @@ def choose(
     if records >= bounds["spark_pays_records"] or size >= bounds["spark_pays_bytes"]:
         return Engine("spark", f"{records:,} records, {size:,} bytes: enough for Spark to pay", spark, talk)
     why = (
-        f"{records:,} records, {size:,} bytes: Spark pays from {bounds['records']:,} records or "
-        f"{bounds['bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
+        f"{records:,} records, {size:,} bytes: Spark pays from {bounds['spark_pays_records']:,} records or "
+        f"{bounds['spark_pays_bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
     )
     return Engine("local", why, None, talk)
 

@@ -269,6 +269,8 @@ def spread_events(
     counts: Counter[str] = Counter()
     for receipt in counted:
         counts.update(receipt.details["counts"])
+    if not counts and plan is None:
+        raise DatasetError("there are no events in the input; is it the right file, and the right --format?")
     chosen = dict(plan) if plan is not None else assign(counts, buckets)
     for name in sorted(set(counts) - set(chosen)):
         chosen[name] = len(chosen) % max(1, min(buckets, len(chosen) or 1))
