@@ -33,6 +33,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
@@ -101,6 +102,7 @@ class QsamReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
+        settle()
         predicates = [(name, _predicate(operation, value)) for name, operation, value in self.filters]
         return SplitReader(self.options, self.columns, predicates).read(partition.value)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, cache_folder, find_java
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def warm(*, force: bool = False) -> Path:
 
 WARM_UP = """
 import sys, tempfile, pathlib
+from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import find_java
 from tdqsim.pipeline.session import local_settings, session
 settings = local_settings(find_java())
@@ -246,6 +248,7 @@ def run_tasks(
         return []
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = [{**row, "_item": number} for row in task(work[number])]
