@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.abstime import abstime, format_abstime
 from tdqsim.cics.cemt_request import CemtRequest, parse_cemt
-from tdqsim.cics.cemt_screen import cemt_text, expanded_panel, page_of, queue_lines, screen
+from tdqsim.cics.cemt_screen import cemt_text, expanded_panel, page_of, queue_lines, screen, syntax_panel
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.inquire import TdqueueInfo
 from tdqsim.facts import Cvda, Resp
@@ -102,7 +102,8 @@ def cemt(region: Region, text: str, *, height: int = 0, page: int = 1) -> CemtRe
     """
     request = parse_cemt(text)
     if request.syntax_only:
-        return CemtResult(request, (), _screen(region, request, [], cemt_text("normal")))
+        lines = page_of(syntax_panel(request.verb), height, page)
+        return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
     act = {"INQUIRE": _inquired, "SET": _set, "DISCARD": _discarded}[request.verb]
     found = [act(region, request, name) for name in list(_matching(region, request))]
     rows = tuple(row for row in found if row is not None)
@@ -199,6 +200,7 @@ def _body(rows: tuple[CemtRow, ...], *, console: bool) -> list[str]:
     return lines
 
 
-def _screen(region: Region, request: CemtRequest, body: list[str], response: str) -> str:
+def _screen(region: Region, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading") -> str:
     now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep=".", timesep=".")
-    return screen(request.text.upper(), body, response, (region.sysid, region.applid), (now.time, now.mmddyy))
+    identity = (region.sysid, region.applid)
+    return screen(request.text.upper(), body, response, identity, (now.time, now.mmddyy), heading=heading)

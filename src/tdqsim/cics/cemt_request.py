@@ -172,6 +172,8 @@ def parse_cemt(text: str) -> CemtRequest:
         if option in values:
             raise CemtError(f"{word.text}: {option} is given twice", word.column)
         values[option] = value
+    if asked:
+        return CemtRequest(verb, resource, names, values, console, asked, text.strip())
     if verb != "INQUIRE" and not names and not everything:
         raise CemtError(f"{verb} needs a name, a generic name or ALL", words[1].column)
     if verb == "SET" and not values:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from tdqsim.cics.abstime import format_abstime
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, table
 
-__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "page_of", "queue_lines", "screen"]
+__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "page_of", "queue_lines", "screen", "syntax_panel"]
 
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3
@@ -57,7 +57,7 @@ def _shown(field: _Field, value: Any) -> str:
     if _is_nothing(value):
         return ""
     if field.format == "status":
-        return _texts().get(f"status_{value.name}") or str(value.name[:_STATUS_LENGTH].capitalize())
+        return _texts().get(f"status_{value.name}", str(value.name[:_STATUS_LENGTH].capitalize()))
     width = int(field.format[-1])
     text = f"{value:0{width}d}" if field.format.startswith("number") else f"{value:<{width}}"
     return f"{field.label}({text})"
@@ -120,7 +120,29 @@ def page_of(lines: Sequence[str], height: int, page: int) -> list[str]:
     return shown
 
 
-def screen(command: str, body: Sequence[str], response: str, identity: tuple[str, str], when: tuple[str, str]) -> str:
+def syntax_panel(verb: str) -> list[str]:
+    """What may follow a verb, as ``?`` shows it: keywords with their shortest form in capitals, one option a line."""
+    options: dict[str, list[str]] = {}
+    spelled = verb.capitalize()
+    for row in table("cemt"):
+        if row["kind"] == "verb" and row["keyword"].upper() == verb:
+            spelled = row["keyword"]
+        elif row["kind"] == "keyword" and verb in row["verbs"].split():
+            shown = row["keyword"] if row["cvda"] else f"{row['keyword']}( value )"
+            options.setdefault(row["option"], []).append(shown)
+    lines = [f"  CEMT {spelled} TDqueue", "   < ( value ) | ALl >"]
+    return lines + [f"   < {' | '.join(words)} >" for words in options.values()]
+
+
+def screen(
+    command: str,
+    body: Sequence[str],
+    response: str,
+    identity: tuple[str, str],
+    when: tuple[str, str],
+    *,
+    heading: str = "heading",
+) -> str:
     """The whole screen.
 
     Args:
@@ -129,10 +151,11 @@ def screen(command: str, body: Sequence[str], response: str, identity: tuple[str
         response: NORMAL, or how many errors there were.
         identity: sysid and applid.
         when: hh.mm.ss and mm.dd.yy.
+        heading: the name of the text in the status line.
     """
     sysid, applid = identity
     foot = [
         cemt_text("identity").format(blank="", sysid=sysid, applid=applid),
         cemt_text("response").format(response=response, time=when[0], date=when[1]),
     ]
-    return "\n".join(line.rstrip() for line in (f" {command}", cemt_text("heading"), *body, *foot))
+    return "\n".join(line.rstrip() for line in (f" {command}", cemt_text(heading), *body, *foot))

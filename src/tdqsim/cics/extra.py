@@ -402,12 +402,20 @@ def _dsname(data_set: DataSet) -> str | None:
         return "DUMMY"
     if card.sysout:
         return ""
-    return card.dsname.partition("(")[0] or None
+    name, _, inside = card.dsname.partition("(")
+    if inside and _is_generation(inside) and data_set._allocation is not None:  # noqa: SLF001
+        path = data_set._allocation.path  # noqa: SLF001
+        return name if path is None else path.name  # the generation that +1, 0 or -1 has turned out to be
+    return name or None
+
+
+def _is_generation(inside: str) -> bool:
+    return inside.removesuffix(")").lstrip("+-").isdigit()
 
 
 def _member(data_set: DataSet) -> str | None:
     inside = _card_of(data_set).dsname.partition("(")[2].removesuffix(")")
-    return inside if inside and not inside.lstrip("+-").isdigit() else None
+    return inside if inside and not _is_generation(inside) else None
 
 
 def _sysoutclass(data_set: DataSet) -> str | None:

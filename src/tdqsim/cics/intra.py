@@ -53,12 +53,12 @@ class IntraSpace:
         in_use: how many they have, at most; :meth:`count` is exact.
         peak: the most they had since the last reset of statistics.
         nospace: writes refused with NOSPACE since the last reset (TQGANOSP).
-        formatted: control intervals that have ever been used (the data set's high-water mark, TQGACTFT counts them).
+        formatted: control intervals used for the first time ever since the last reset (TQGACTFT).
     """
 
     __slots__ = (
-        "_idle", "_queues", "capacity", "ci_size", "control_intervals", "formatted", "in_use", "longest", "nospace",
-        "peak",
+        "_high", "_idle", "_queues", "capacity", "ci_size", "control_intervals", "formatted", "in_use", "longest",
+        "nospace", "peak",
     )  # fmt: skip
 
     def __init__(self, ci_size: int, control_intervals: int, queues: Callable[[], Iterable[IntraQueue]]) -> None:
@@ -68,6 +68,7 @@ class IntraSpace:
         self.capacity = control_intervals - 1
         self.in_use = self.peak = self.formatted = 0
         self.nospace = 0
+        self._high = 0  # where the data set ends that has ever been used
         self._queues = queues
         self._idle: dict[IntraQueue, None] = {}
 
@@ -94,7 +95,9 @@ class IntraSpace:
     def _used(self, more: int, queue: IntraQueue) -> None:
         self.in_use += more
         self.peak = max(self.peak, self.in_use)
-        self.formatted = max(self.formatted, self.in_use)
+        if self.in_use > self._high:
+            self.formatted += self.in_use - self._high
+            self._high = self.in_use
         queue.peak_cis = max(queue.peak_cis, queue.tail_ci - queue.head_ci + 1)
 
     def place(self, queue: IntraQueue, size: int, last: int, *, empty: bool) -> int:
@@ -191,7 +194,7 @@ class IntraSpace:
 
     def reset(self) -> None:
         """Counts go to 0 and peaks to the current value, as at a reset of statistics."""
-        self.nospace = 0
+        self.nospace = self.formatted = 0
         self.peak = self.count()
 
 

@@ -300,6 +300,16 @@ def test_a_member_of_a_partitioned_data_set(make, tmp_path):
     assert (tmp_path / "datasets" / "MY.LIB" / "MEMB").read_bytes() == records("in")[0]
 
 
+@pytest.mark.rule("EX-GENERATION-NAME")
+def test_a_relative_generation_is_shown_by_the_name_it_has(make):
+    queue = f"{{name: GENQ, type: EXTRA, typefile: OUTPUT, dsname: MY.GDG(+1), {FIXED}}}"
+    region = make(queue)
+    info = region.inquire_tdqueue("GENQ", "DSNAME", "MEMBER")
+    assert (info.dsname.rstrip(), info.member.strip()) == ("MY.GDG.G0001V00", "")
+    put_state(region, "GENQ", "CLOSED")
+    assert region.inquire_tdqueue("GENQ", "DSNAME").dsname.rstrip() == "MY.GDG(+1)"
+
+
 @pytest.mark.rule("EX-SPOOLED")
 def test_output_without_a_data_set_goes_to_the_spool(make):
     region = make("{name: LOGQ, type: EXTRA, typefile: OUTPUT, ddname: LOGOUT}")

@@ -146,7 +146,14 @@ def test_discard(reg):
 
 @pytest.mark.rule("CEMT-QUESTION-MARK")
 def test_a_question_mark_does_nothing(reg):
-    assert cemt(reg, "? S TD(MYQ1) DI").rows == ()
+    asked = cemt(reg, "? S TD(MYQ1) DI")
+    assert asked.rows == ()
+    shown = asked.text.splitlines()
+    assert shown[1] == " STATUS:  COMMAND SYNTAX CHECK"
+    assert shown[2:6] == [
+        "  CEMT Set TDqueue", "   < ( value ) | ALl >", "   < ENabled | DIsabled >", "   < OPen | CLosed >",
+    ]  # fmt: skip
+    assert cemt(reg, "? SET TD").rows == ()
     assert reg.inquire_tdqueue("MYQ1", "ENABLESTATUS").enablestatus is Cvda.ENABLED
 
 
@@ -250,3 +257,10 @@ def test_numbers_and_names_without_quotes(reg):
     assert reg.inquire_tdqueue("0010", "TRIGGERLEVEL", "ENABLESTATUS").as_dict() == {
         "TRIGGERLEVEL": 7, "ENABLESTATUS": Cvda.DISABLED,
     }  # fmt: skip
+
+
+@pytest.mark.rule("CEMT-LINES")
+def test_a_queue_without_a_terminal_says_nothing_of_one(reg):
+    reg.create_tdqueue("FILQ", "TYPE(INTRA) ATIFACILITY(FILE) TRANSID(PAYP)")
+    line = next(line for line in cemt(reg, "CEMT-I TD(FILQ)").text.splitlines() if "Tdq(FILQ)" in line)
+    assert line.split()[:5] == ["Tdq(FILQ)", "Tri(00001)", "Ite(00000)", "Int", "Ena"]
