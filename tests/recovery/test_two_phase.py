@@ -162,6 +162,19 @@ def test_a_first_request_that_is_lost_concerns_nobody_else(two):
     assert two.remembered() == set()
 
 
+@pytest.mark.parametrize("how", ["link", "far"])
+def test_a_unit_of_work_that_lost_its_link_gets_no_other(two, how):
+    """The link, or the region, comes back within the unit of work: what was done there is gone, so all of it must be."""
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"lost")
+        two.link().cut()
+        speak(two, how)
+        assert outcome(task.writeq_td, "REMQ", b"half of it") == "SYSIDERR"
+        assert outcome(task.syncpoint) == "ROLLEDBACK"
+        task.writeq_td("REMQ", b"whole")
+    assert two["FAR"].peek("FARQ") == [b"whole"]
+
+
 @pytest.mark.parametrize("first", ["NEAR", "FAR"])
 @pytest.mark.parametrize("step", ["VOTE", "COMMIT"])
 def test_resynchronisation_waits_for_both(two, step, first):

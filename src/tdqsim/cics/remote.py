@@ -304,15 +304,23 @@ class RemoteSystem:
         self._check_service()
         request = _Request(command, queue, data, nosuspend, task.userid, task.transid, hops)
         uow = task.uow
-        branch = self.branches.get(uow.id)
-        if branch is None:
-            branch = self.branches[uow.id] = Branch(self, uow)
+        branch = self._branch(uow)
         try:
             return branch.ship(task, request)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
             self._keep(uow, branch)
+
+    def _branch(self, uow: UnitOfWork) -> Branch:
+        """The other region's part in a unit of work; one that was lost with an earlier link stays lost."""
+        branch = self.branches.get(uow.id)
+        if branch is None:
+            for participant in uow.participants:
+                if isinstance(participant, Branch) and participant.name == self.name:
+                    return participant
+            branch = self.branches[uow.id] = Branch(self, uow)
+        return branch
 
     def _check_service(self) -> None:
         connection = self.region.connections.get(self.name)
