@@ -44,13 +44,16 @@ _USER = "QSECOFR"
 def _job(
     store: Path | None, user: str, ccsid: int = 37, *, create: bool = False, looking: bool = False
 ) -> Iterator[Job]:
-    from tdqsim.ibmi import System  # noqa: PLC0415  (only what the command needs)
+    from tdqsim.ibmi import ParameterError, System  # noqa: PLC0415  (only what the command needs)
 
     if store is None:
         raise InputError("this command needs a store to work on: --store DIR")
-    with System("TDQSYS", store, create=create, readonly=looking) as system:  # noqa: SIM117
-        with system.job("TDQ", user=user, ccsid=ccsid) as job:
-            yield job
+    try:
+        with System("TDQSYS", store, create=create, readonly=looking) as system:  # noqa: SIM117
+            with system.job("TDQ", user=user, ccsid=ccsid) as job:
+                yield job
+    except ParameterError as error:
+        raise InputError(str(error)) from None
 
 
 def _split(queue: str) -> tuple[str, str]:
@@ -264,8 +267,11 @@ def seed(
     from tdqsim.ibmi import parse_seed, seed_entries  # noqa: PLC0415
 
     with _job(store, user, ccsid) as job:
-        lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").splitlines()
-        entries = parse_seed(job, lines, file=file)
+        try:
+            lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").splitlines()
+            entries = parse_seed(job, lines, file=file)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: not text in UTF-8: {error.reason} at offset {error.start}") from None
         count = seed_entries(job, *_split(queue), entries)
         emit(f"{count} {'entry' if count == 1 else 'entries'} sent")
 

@@ -111,7 +111,7 @@ def test_what_goes_wrong(tdq, arguments, code, expected):
 )
 def test_a_bad_seed_names_its_line(tdq, tmp_path, line):
     (tmp_path / "seed.jsonl").write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
-    assert "seed.jsonl:2:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "seed.jsonl"), code=1)
+    assert "seed.jsonl:2:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "seed.jsonl"), code=2)
     assert tdq("receive", "APPLIB/WORK") == ""  # nothing of it was sent
 
 
@@ -143,3 +143,16 @@ def test_a_store_in_use_can_be_looked_at(tmp_path):
         assert refused.returncode == 3
         assert "in use by process" in refused.stderr
         assert job.qrcvdtaq("FORCED", "QGPL").data == b"\xc1"
+
+
+def test_input_that_cannot_be_used_is_said_to_be_so(tdq, tmp_path):
+    (tmp_path / "binary").write_bytes(b"good\n\xff\xfe\x00")
+    (tmp_path / "deep").write_text('{"data":' + "[" * 100_000)
+    (tmp_path / "late").write_text("short\n" + "x" * 51)
+    assert "not text in UTF-8" in tdq("seed", "APPLIB/WORK", str(tmp_path / "binary"), code=2)
+    assert "deep:1:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "deep"), code=2)
+    assert "CPF2498" in tdq("seed", "APPLIB/WORK", str(tmp_path / "late"), code=1)
+    for name in ("", "/", "APPLIB/ELEVENCHARS"):
+        assert "1 to 10 characters" in tdq("describe", name, code=2)
+    assert "1 to 10 characters" in tdq("send", "APPLIB/WORK", "x", "--user", "ELEVENCHARS", code=2)
+    assert json.loads(tdq("describe", "APPLIB/WORK", "--json"))["RDQD0100"]["number_of_messages"] == 0
