@@ -110,6 +110,13 @@ def test_what_a_job_remembers_does_not_spare_its_arguments_the_checks(job):
         assert job.qrcvdtaq("Q", "APPLIB").data == b"x"
 
 
+@pytest.mark.rule("DTAQ-RECEIVE-PARAMETER-COUNT", "DTAQ-RECEIVE-SENDER-LEFT-OUT")
+def test_each_wrong_number_of_parameters_of_a_receive(job):
+    for count in (0, 4, 6, 7, 8, 11, 12, 15):
+        expect_rule("DTAQ-RECEIVE-PARAMETER-COUNT", job.call, "QRCVDTAQ", *[bytearray(44)] * count)
+    expect_rule("DTAQ-RECEIVE-SENDER-LEFT-OUT", job.call, "QRCVDTAQ", *[bytearray(44)] * 9)
+
+
 # -- the order of checks ----------------------------------------------------------------------------------------------
 
 

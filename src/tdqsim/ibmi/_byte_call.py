@@ -69,7 +69,7 @@ class ByteForms(JobCore):
         if count in declaration.counts:
             return
         # With group 1 of QRCVDTAQ the sender information must be there even when its length is 0.
-        left_out = declaration.name == "QRCVDTAQ" and count + 1 in declaration.counts and count > declaration.counts[0]
+        left_out = declaration.name == "QRCVDTAQ" and count + 1 == declaration.counts[1]
         listed = any(use.message_id == "CPF3C36" for use in declaration.messages)
         if left_out or not listed:
             self.fail("CPF24B4")
