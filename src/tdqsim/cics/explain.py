@@ -131,7 +131,7 @@ def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...
     return tuple(event.line() for event in events)
 
 
-# -- what a request would meet --------------------------------------------------------------------------------------------
+# -- what a request would meet ----------------------------------------------------------------------------------------
 
 
 def _predict(task: Task, command: str, queue: TdQueue, size: int) -> Prediction:
@@ -228,7 +228,7 @@ def _lock(task: Task, lock: Lock) -> tuple[str, str] | None:
     return WAIT, f"the {lock.end} end is {lock.holder()}"
 
 
-# -- what there is to say -------------------------------------------------------------------------------------------------
+# -- what there is to say ---------------------------------------------------------------------------------------------
 
 
 def _statements(region: Region, name: str, queue: TdQueue) -> Iterator[str]:

@@ -48,7 +48,8 @@ class Recorder(Protocol):
     """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way.
 
     Attributes:
-        trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds).
+        trace: told of each request that went well on a short way, as (command, task number, queue, record,
+            nanoseconds), on a logically recoverable queue with transid and the unit of work's id behind these.
     """
 
     trace: Callable[[tuple[Any, ...]], object]
@@ -155,6 +156,11 @@ class RegionState(Commands):
         self._recorder = recorder
         self.refresh_all()
 
+    def record(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Tell the recorder of a command that did not go through :meth:`~tdqsim.cics.task.Task.issue`."""
+        if self._recorder is not None:
+            self._recorder.command(task, command, arguments, outcome)
+
     def refresh_all(self) -> None:
         """Work out anew which queues may take the short way."""
         self.unguarded = self._security is None and self._hook is None and not self.closed
@@ -166,8 +172,7 @@ class RegionState(Commands):
         ready = self.unguarded and isinstance(queue, IntraQueue) and queue.enablestatus is Cvda.ENABLED
         queue.plain = ready and queue.recovstatus == "NO"  # type: ignore[attr-defined]
         queue.trace = self._recorder.trace if self._recorder is not None else None
-        # What a recorder is to see of a logically recoverable queue, it sees on the long way.
-        queue.swift = ready and self._recorder is None and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
+        queue.swift = ready and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""

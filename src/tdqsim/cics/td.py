@@ -97,10 +97,15 @@ class TdCommands(CommandGroup):
                 _check_length(self, from_, None)  # type: ignore[arg-type]
                 _write_logical(self, q, from_)  # type: ignore[arg-type]
             except Condition as condition:
+                if q.trace is not None:
+                    self.region.record(self, "WRITEQ TD", {"queue": queue, "from_": from_}, condition)  # type: ignore[arg-type]
                 self.respond(condition, "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
                 return
             q.writes += 1
             self.eib.last = q.write_ok
+            if q.trace is not None:
+                now = self.region.clock.time_ns()
+                q.trace(("WRITEQ TD", self.number, q.name, from_, now, self.transid, self.uow.id))
             if self.outside:
                 self.let_others_run()
             return
@@ -169,9 +174,14 @@ class TdCommands(CommandGroup):
                 busy = nosuspend or (not nohandle and self.handles_condition(Resp.QBUSY))
                 data = _read_logical(self, q, busy)  # type: ignore[arg-type]
             except Condition as condition:
+                if q.trace is not None:
+                    self.region.record(self, "READQ TD", {"queue": queue}, condition)  # type: ignore[arg-type]
                 return self.respond(condition, "READQ TD", queue, nohandle=nohandle, otherwise=b"")
             q.reads += 1
             self.eib.last = q.read_ok
+            if q.trace is not None:
+                now = self.region.clock.time_ns()
+                q.trace(("READQ TD", self.number, q.name, data, now, self.transid, self.uow.id))
             if self.outside:
                 self.let_others_run()
             return data

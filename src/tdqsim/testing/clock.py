@@ -54,6 +54,11 @@ class FrozenClock(Clock):
         super().__init__()
         self._factory = factory
 
+    def time_ns(self) -> int:
+        """Nanoseconds since 1970 UTC. freezegun counts microseconds; its nanoseconds have the errors of a float."""
+        micros = (super().time_ns() - self._jumped_ns + _NS_PER_MICROSECOND // 2) // _NS_PER_MICROSECOND
+        return micros * _NS_PER_MICROSECOND + self._jumped_ns
+
     def advance(self, seconds: float) -> None:
         """Move time forward, for everybody. Less than a microsecond, which freezegun does not know, is kept here.
 

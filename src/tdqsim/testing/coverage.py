@@ -15,10 +15,10 @@ from tdqsim.cics.command import COMMANDS
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
 
-__all__ = ["coverage_page", "tests_by_rule"]
+__all__ = ["coverage_page", "marked_tests"]
 
 
-def tests_by_rule(tests: Path) -> dict[str, list[str]]:
+def marked_tests(tests: Path) -> dict[str, list[str]]:
     """The tests that carry each rule's id in a marker, by reading their sources: ``tests/cics/test_x.py::test_y``."""
     found: dict[str, list[str]] = {}
     for path in sorted(tests.rglob("*.py")):
@@ -45,7 +45,7 @@ def coverage_page(tests: Path | None = None) -> str:
     Args:
         tests: the directory of the tests, to name those of each rule; None leaves them out.
     """
-    known = tests_by_rule(tests) if tests is not None else None
+    known = marked_tests(tests) if tests is not None else None
     parts = [
         "# What is covered",
         "This page is made by `tdq coverage` from the declarations of the commands and the tables of facts.",

@@ -41,6 +41,7 @@ _BATCH: Final = 4096
 _LARGEST_QUEUE: Final = 100_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
+_SWIFT: Final = 7
 
 
 class Event(NamedTuple):
@@ -318,15 +319,20 @@ def _written(arguments: Mapping[str, Any]) -> bytes:
 
 
 def _line(raw: tuple[Any, ...]) -> str:
-    if len(raw) == _SHORT:
+    """A line of the file; of the short ways' events without a detour, their names need no escape."""
+    if len(raw) == _SHORT and raw[0] != "SEED":
         kind, task, queue, data, time_ns = raw
-        if queue.isalnum() and queue.isascii():
-            return f'["{kind}",{task},"{queue}","{data.hex()}",{time_ns}]\n'
+        return f'["{kind}",{task},"{queue}","{data.hex()}",{time_ns}]\n'
+    if len(raw) == _SWIFT and raw[0] in _QUEUE_COMMANDS and raw[5].isalnum():
+        kind, task, queue, data, time_ns, transid, uow = raw
+        return f'["{kind}",{task},"{queue}","{data.hex()}",{time_ns},"{transid}","{uow.hex()}"]\n'
     return f"{_event(raw).as_json()}\n"
 
 
 def _event(raw: tuple[Any, ...]) -> Event:
-    return Event(*raw)
+    event = Event(*raw)
+    uow: object = event.uow
+    return event if not isinstance(uow, bytes) else event._replace(uow=uow.hex())
 
 
 def load_history(path: Path | str) -> list[Event]:
