@@ -129,6 +129,11 @@ class DataQueue(SystemObject):
         return self.attributes.seq == "*KEYED" and not self.ddm
 
     @property
+    def longest_text(self) -> int:
+        """Bytes of the longest message text there can be: MAXLEN, and the sender ID in front of it."""
+        return self.maxlen + (LIMITS["sender_id_length"] if self.sender_id else 0)
+
+    @property
     def stored(self) -> StoredQueue:
         """The entries of a standard queue."""
         assert self.entries is not None, f"{self.qualified} is a DDM data queue"

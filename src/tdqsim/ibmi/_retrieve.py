@@ -125,9 +125,8 @@ class RetrieveApi(JobCore):
         return _answer(self, queue, format_name, self._check_selection(queue, selection), receiver_length)
 
     def _check_selection(self, queue: DataQueue, selection: RDQS0100 | RDQS0200) -> Selection:
-        longest = queue.maxlen + (LIMITS["sender_id_length"] if queue.sender_id else 0)
         text = selection.number_of_message_text_bytes_to_retrieve
-        text = longest if text is None else text
+        text = queue.longest_text if text is None else text
         if isinstance(selection, RDQS0100):
             if selection.selection_type not in ("A", "F", "L", "R"):
                 self.fail("CPF950B")
@@ -189,7 +188,6 @@ def _header(
     queue: DataQueue, name: str, selection: Selection, returned: int, available: int, bytes_available: int
 ) -> dict[str, Any]:
     """The header's values, of an answer that is returned whole."""
-    longest = queue.maxlen + (LIMITS["sender_id_length"] if queue.sender_id else 0)
     values = {
         "bytes_returned": bytes_available,
         "bytes_available": bytes_available,
@@ -198,13 +196,13 @@ def _header(
         "message_key_length_returned": selection.key_bytes,
         "message_key_length_available": queue.key_length,
         "maximum_message_text_length_requested": selection.text_bytes,
-        "maximum_message_text_length_available": longest,
+        "maximum_message_text_length_available": queue.longest_text,
         "offset_to_first_message_entry": layout(name).length if returned else 0,
         "actual_data_queue_library_name": queue.library,
     }
     if name == "RDQM0100":
         values["entry_length_returned"] = _fixed(name, selection) + selection.text_bytes
-        values["entry_length_available"] = layout(f"{name}.entry").length + queue.key_length + longest
+        values["entry_length_available"] = layout(f"{name}.entry").length + queue.key_length + queue.longest_text
     return values
 
 
