@@ -72,6 +72,41 @@ def test_both_decoders_agree(text, mode, data):
             assert single(row) == single(normal(plain))
 
 
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(copybooks(), st.data())
+def test_records_evenly_spaced_and_with_gaps_between_them_are_decoded_alike(text, data):
+    layout = layout_of(text, variable_size_occurs="max_size")
+    digits = st.sampled_from([*range(0xF0, 0xFA), 0x12, 0x1C, 0x1D, 0xC5, 0xD5, 0x40, 0x00, 0xFF])
+    record = st.lists(digits, min_size=layout.length, max_size=layout.length).map(bytes)
+    records = data.draw(st.lists(record, min_size=1, max_size=5))
+    decoder = RecordDecoder(layout, EXACT, corrupt="column")
+    even = decoder.decode_fixed(b"".join(records), layout.length)
+    gaps = [data.draw(st.binary(max_size=9)) for _ in records]
+    starts, position = [], 0
+    for gap, one_record in zip(gaps, records, strict=True):
+        starts.append(position + len(gap))
+        position += len(gap) + len(one_record)
+    joined = b"".join(gap + one_record for gap, one_record in zip(gaps, records, strict=True))
+    apart = decoder.decode(joined, np.array(starts, np.int64), np.full(len(records), layout.length, np.int64))
+    apart.validate(full=True)
+    assert str(apart.to_pylist()) == str(even.to_pylist())  # as text, in which one NaN equals another
+    for row, one_record in zip(even.to_pylist(), records, strict=True):
+        plain, corrupt = layout.decode_with_corrupt(one_record, fillers=True)
+        if len(row.pop("_corrupt_fields")) == len(corrupt):
+            assert str(single(row)) == str(single(normal(plain)))
+
+
+@pytest.mark.parametrize("policy", ["both", "left", "right", "none"])
+def test_text_trimmed_before_it_is_translated_is_that_trimmed_after(policy):
+    layout = layout_of("01 R. 05 A PIC X(6). 05 B PIC X(3).")
+    texts = ["ab cd   x", "  \x05ab   y", " é  é\x1f  z", "abcdef   ", "       \x01 "]
+    batch = RecordDecoder(layout, Shape(string_trimming_policy=policy)).decode_fixed(ebcdic("".join(texts)), 9)
+    blanks = "".join(map(chr, range(0x21)))
+    trim = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}.get(policy, lambda text, _: text)
+    assert batch["A"].to_pylist() == [trim(text[:6], blanks) for text in texts]
+    assert batch["B"].to_pylist() == [trim(text[6:], blanks) for text in texts]
+
+
 def ebcdic(text):
     return text.encode("cp037")
 

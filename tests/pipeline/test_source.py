@@ -24,7 +24,7 @@ COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 TEXT PIC X(14)."
 FORMATS = {
     "F": Dcb(RecordFormat.F, lrecl=20), "FB": Dcb(RecordFormat.FB, lrecl=20, blksize=200), "V": Dcb(RecordFormat.RDW),
     "VB": Dcb(RecordFormat.VB, lrecl=84, blksize=200), "VS": Dcb(RecordFormat.VS, lrecl=84, blksize=30),
-    "VBS": Dcb(RecordFormat.VBS, lrecl=84, blksize=50), "D": Dcb(RecordFormat.LF), "U": Dcb(RecordFormat.U),
+    "VBS": Dcb(RecordFormat.VBS, lrecl=84, blksize=50), "D": Dcb(RecordFormat.LF), "RDW": Dcb(RecordFormat.RDW), "U": Dcb(RecordFormat.U),
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_every_record_format_in_parts(tmp_path, record_format):
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=80),
-    st.sampled_from(["V", "VB", "VBS"]),
+    st.sampled_from(["RDW", "VB", "VBS"]),
     st.integers(20, 400),
 )
 def test_variable_records_come_back_whatever_the_parts(tmp_path_factory, given_records, record_format, size):
@@ -127,6 +127,18 @@ def test_lying_lengths_name_file_and_offset(tmp_path, record_format, change, wor
         table(options(path, record_format))
     assert str(caught.value).startswith(f"{path}: at offset ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("recfm", [RecordFormat.V, RecordFormat.VB])
+def test_blocks_are_not_taken_for_records(tmp_path, count, recfm):
+    path = tmp_path / "blocked"
+    write_records(path, records(count), Dcb(recfm, lrecl=400))
+    with pytest.raises(DatasetError, match=r"at offset 0: every record begins .* record_format VB"):
+        table(options(path, "V"))
+    assert table(options(path, "VB"))[0].num_rows == count
+    taken = table(read_options({"path": str(path), "record_format": "RDW"}))[0]
+    assert taken["Record_Bytes"][0].as_py()[4:].startswith(next(records(1)))
 
 
 def test_descriptor_words_as_cobrix_has_them(tmp_path):

@@ -24,11 +24,12 @@ from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "walk_for"]
+__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "refuse_blocks", "walk_for"]
 
 Ints = npt.NDArray[np.int64]
 DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
+BLOCKS_LOOKED_AT = 16
 NEVER = np.iinfo(np.int64).max
 
 
@@ -317,6 +318,48 @@ def _headed(options: QsamOptions) -> Walk:
         return _frames(data, begin, after - begin, position)
 
     return walk
+
+
+def refuse_blocks(data: bytes, offset: int) -> None:
+    """Refuse a file of blocks that is to be read as records with descriptor words and no blocks.
+
+    Args:
+        data: the first bytes of the file.
+        offset: where they begin in it.
+
+    Raises:
+        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own.
+    """
+    if _looks_blocked(data):
+        raise FramingError(
+            "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
+            " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
+            offset,
+        )
+
+
+def _looks_blocked(data: bytes) -> bool:
+    position, seen = 0, 0
+    while position + DESCRIPTOR <= len(data) and seen < BLOCKS_LOOKED_AT:
+        size = int.from_bytes(data[position : position + 2], "big")
+        if size < 2 * DESCRIPTOR or data[position + 2 : position + DESCRIPTOR] != b"\0\0":
+            return False
+        if position + size > len(data):
+            break
+        if not _is_chain(data[position + DESCRIPTOR : position + size]):
+            return False
+        position, seen = position + size, seen + 1
+    return seen > 0
+
+
+def _is_chain(block: bytes) -> bool:
+    position = 0
+    while position + DESCRIPTOR <= len(block):
+        size = int.from_bytes(block[position : position + 2], "big")
+        if size < DESCRIPTOR or block[position + 2 : position + DESCRIPTOR] != b"\0\0":
+            return False
+        position += size
+    return position == len(block)
 
 
 def _by_length_field(options: QsamOptions) -> Walk:

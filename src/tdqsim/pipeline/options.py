@@ -61,6 +61,7 @@ class QsamOptions:
     segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     mode: str = "permissive"
     ignore_file_size: bool = False
+    refuse_blocks: bool = False
     split_bytes: int = 32 * 1024 * 1024
     splittable: bool = True
     push_filters: bool = False
@@ -107,6 +108,7 @@ class _Options:
         self._refuse_unknown()
         recfm = self._format()
         layout, header, trailer = self._layout()
+        plain = not {"rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length"} & set(self.given)
         part = self.flag("is_rdw_part_of_record_length", default="rdw_adjustment" not in self.given)
         mapping = self._json("record_length_map")
         return QsamOptions(
@@ -138,6 +140,7 @@ class _Options:
             segment_map=self._segments(),
             mode=self.choice("mode", MODES),
             ignore_file_size=self.flag("debug_ignore_file_size"),
+            refuse_blocks=recfm is RecordFormat.RDW and self.text("record_format").upper() != "RDW" and plain,
             split_bytes=max(self.number("input_split_size_mb"), 1) << 20,
             splittable=self.flag("enable_indexes"),
             push_filters=self.flag("push_filters"),

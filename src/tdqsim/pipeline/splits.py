@@ -21,12 +21,13 @@ import numpy as np
 from pyarrow import fs
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, walk_for
+from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse_blocks, walk_for
 from tdqsim.pipeline.options import QsamOptions
 
 __all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
 
 CHUNK = 16 << 20
+HEAD = 1 << 17
 BLOCK_CHUNK = 32 << 20
 LARGEST_CHUNK = 1 << 30
 HIDDEN = ("_", ".")
@@ -158,6 +159,8 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
     opened = open_file(path)
     try:
+        if options.refuse_blocks:
+            refuse_blocks(opened.read_at(min(HEAD, end - start), start), start)
         cuts, counts = _cuts(opened, start, end, options, wanted)
     except FramingError as error:
         raise DatasetError(f"{path}: at offset {error.offset}: {error.problem}") from None
