@@ -38,7 +38,9 @@ TRANSACTION: Final = """
  05 MERCHANT-CITY PIC X(50). 05 MERCHANT-ZIP PIC X(10). 05 CARD PIC X(16). 05 ORIG-TS PIC X(26).
  05 PROC-TS PIC X(26). 05 FILLER PIC X(20).
 """
-REJECT: Final = TRANSACTION.replace(" 05 FILLER PIC X(20).", " 05 FILLER PIC X(20). 05 REASON PIC 9(4). 05 TEXT PIC X(76).")
+REJECT: Final = TRANSACTION.replace(
+    " 05 FILLER PIC X(20).", " 05 FILLER PIC X(20). 05 REASON PIC 9(4). 05 TEXT PIC X(76)."
+)
 ACCOUNT: Final = """
  01 ACCT. 05 ACCT-ID PIC 9(11). 05 ACTIVE PIC X. 05 BALANCE PIC S9(10)V99. 05 CREDIT-LIMIT PIC S9(10)V99.
  05 CASH-LIMIT PIC S9(10)V99. 05 OPENED PIC X(10). 05 EXPIRES PIC X(10). 05 REISSUED PIC X(10).
@@ -87,7 +89,7 @@ class SpreadPosting:
             request.folder, records, request.seed, lambda done, total: request.progress("generating", done, total)
         )
 
-    def region_name(self, number: int, regions: int) -> str:
+    def region_name(self, number: int, regions: int) -> str:  # noqa: ARG002  (of however many there are)
         """CARD0000 and on."""
         return f"CARD{number:04d}"
 

@@ -102,6 +102,7 @@ _MASTER: Final = f"""
         hex(substring(a.Record_Bytes, 103, 198)))) data
     from (select m.*, coalesce(f.outcome.credit, m.CYCLE_CREDIT) f_credit,
                  coalesce(f.outcome.debit, m.CYCLE_DEBIT) f_debit,
-                 m.BALANCE + coalesce(f.outcome.credit - m.CYCLE_CREDIT + f.outcome.debit - m.CYCLE_DEBIT, 0) balance_now
+                 m.BALANCE + coalesce(f.outcome.credit - m.CYCLE_CREDIT + f.outcome.debit - m.CYCLE_DEBIT, 0)
+                     balance_now
           from acctdata m left join folded f on f.account = m.ACCT_ID) a
 """  # noqa: S608  (nothing in it comes from outside)

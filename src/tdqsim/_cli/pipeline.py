@@ -27,7 +27,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON object,
 RunOption = Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's directory.")]
 BucketsOption = Annotated[int, typer.Option("--buckets", min=1, help="Tasks, and files of each table, at most.")]
 ModeOption = Annotated[
-    str, typer.Option("--mode", help="A bad record: permissive keeps it as a row that says so, dropmalformed, failfast.")
+    str,
+    typer.Option("--mode", help="A bad record: permissive keeps it as a row that says so, dropmalformed, failfast."),
 ]
 
 
@@ -41,7 +42,9 @@ def _needs() -> None:
         import numpy  # noqa: F401, ICN001, PLC0415
         import pyarrow  # noqa: F401, ICN001, PLC0415
     except ImportError as error:
-        raise InputError(f"the pipeline needs more than the rest of tdqsim: pip install 'tdqsim[spark]' ({error})") from None
+        raise InputError(
+            f"the pipeline needs more than the rest of tdqsim: pip install 'tdqsim[spark]' ({error})"
+        ) from None
 
 
 @app.command("warm")
@@ -68,7 +71,7 @@ def run(
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Spread a job over many regions, replay, reconcile with an independent result, report; goes on where it was killed."""
+    """Spread a job over many regions, replay it, reconcile it, report; a run that was killed goes on where it was."""
     _needs()
     from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
     from tdqsim.pipeline.stages.run import RunRequest, run_job  # noqa: PLC0415
@@ -126,15 +129,22 @@ def _plain(value: Any) -> str:
 
 @app.command("ingest")
 def ingest(
-    sources: Annotated[list[str], typer.Argument(metavar="FILE...", help="Data sets, CSV, JSON lines, Parquet, histories.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Data sets, CSV, JSON lines, Parquet, histories.")
+    ],
     run: RunOption,
-    form: Annotated[str, typer.Option("--format", help="qsam, csv, jsonl, parquet, history or journal; default: by name.")] = "",
+    form: Annotated[
+        str, typer.Option("--format", help="qsam, csv, jsonl, parquet, history or journal; default: by name.")
+    ] = "",
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="NAME=VALUE", help="A column of the event table that every record has; repeatable."),
+        typer.Option(
+            "--column", metavar="NAME=VALUE", help="A column of the event table that every record has; repeatable."
+        ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.')
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
     ] = None,
     engine: EngineOption = "auto",
     buckets: BucketsOption = 64,
@@ -146,7 +156,14 @@ def ingest(
     from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest  # noqa: PLC0415
 
     request = IngestRequest(
-        run, tuple(sources), form, _pairs(column, "--column"), _pairs(option, "--option"), _engine(engine), buckets, mode
+        run,
+        tuple(sources),
+        form,
+        _pairs(column, "--column"),
+        _pairs(option, "--option"),
+        _engine(engine),
+        buckets,
+        mode,
     )
     _told(run_ingest(request, say=None if as_json else warn), as_json=as_json)
 
@@ -166,7 +183,9 @@ def load(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="dataset, seed or dtaq.")],
     run: RunOption,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where what is made goes.")],
-    table: Annotated[str, typer.Option("--table", help="records: what replay left. events: what ingest brought.")] = "records",
+    table: Annotated[
+        str, typer.Option("--table", help="records: what replay left. events: what ingest brought.")
+    ] = "records",
     queue: Annotated[list[str] | None, typer.Option("--queue", help="Only this queue or DD name; repeatable.")] = None,
     recfm: Annotated[str, typer.Option("--recfm", help="Of data sets: FB, VB and the others.")] = "FB",
     lrecl: Annotated[int, typer.Option("--lrecl", min=0, help="Of data sets; 0: the length of the first record.")] = 0,
@@ -188,12 +207,18 @@ def replay(
         list[Path] | None, typer.Option("--definitions", "-d", metavar="FILE", help="A definition file; repeatable.")
     ] = None,
     handlers: Annotated[list[str] | None, typer.Option("--handlers", metavar="MODULE", help="Repeatable.")] = None,
-    start: Annotated[list[str] | None, typer.Option("--start", metavar="TRANSID", help="Started after the events.")] = None,
+    start: Annotated[
+        list[str] | None, typer.Option("--start", metavar="TRANSID", help="Started after the events.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the order of ready tasks.")] = 0,
     engine: EngineOption = "auto",
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
-    dispatches: Annotated[int, typer.Option(min=1, help="How often tasks of a region may be dispatched.")] = 100_000_000,
-    stuck: Annotated[float, typer.Option(min=0, help="Seconds in which nothing happens in a region until it is stopped.")] = 60,
+    dispatches: Annotated[
+        int, typer.Option(min=1, help="How often tasks of a region may be dispatched.")
+    ] = 100_000_000,
+    stuck: Annotated[
+        float, typer.Option(min=0, help="Seconds in which nothing happens in a region until it is stopped.")
+    ] = 60,
     as_json: JsonOption = False,
 ) -> None:
     """Replay the events that ingest brought: every region and system with the real engine."""
@@ -222,13 +247,24 @@ def replay(
 @app.command("reconcile")
 def reconcile(
     run: RunOption,
-    expected: Annotated[list[Path], typer.Option("--expected", metavar="FILE", help="Parquet files with the events that must come out; repeatable.")],
+    expected: Annotated[
+        list[Path],
+        typer.Option(
+            "--expected", metavar="FILE", help="Parquet files with the events that must come out; repeatable."
+        ),
+    ],
     match: Annotated[
         list[str] | None,
-        typer.Option("--match", metavar="QUEUE[:key=A-B][:order=A-B]", help="How a queue is compared; byte ranges from 0, the end excluded."),
+        typer.Option(
+            "--match",
+            metavar="QUEUE[:key=A-B][:order=A-B]",
+            help="How a queue is compared; byte ranges from 0, the end excluded.",
+        ),
     ] = None,
     copybook: Annotated[Path | None, typer.Option("--copybook", help="Names what differs.")] = None,
-    mask: Annotated[list[str] | None, typer.Option("--mask", metavar="FIELD", help="Does not count; repeatable.")] = None,
+    mask: Annotated[
+        list[str] | None, typer.Option("--mask", metavar="FIELD", help="Does not count; repeatable.")
+    ] = None,
     tolerance: Annotated[
         list[str] | None, typer.Option("--tolerance", metavar="FIELD=N", help="How far numbers may differ; repeatable.")
     ] = None,

@@ -27,7 +27,7 @@ transaction:
   - {name: KILT, program: KILP, handler: "stage_programs:kill"}
 """
 
-PROGRAMS = '''
+PROGRAMS = """
 import os
 from tdqsim.cics import Condition
 
@@ -58,7 +58,7 @@ def kill(task):
     if os.environ.get("STAGE_KILL") == "never":
         return
     os._exit(9)
-'''
+"""
 
 
 @pytest.fixture
@@ -67,7 +67,9 @@ def region_directory(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "definitions.yaml").write_text(DEFINITIONS)
     (folder / "stage_programs.py").write_text(PROGRAMS)
-    (folder / "region.yaml").write_text("applid: STAGEREG\ndefinitions: [definitions.yaml]\nhandlers: [stage_programs]\n")
+    (folder / "region.yaml").write_text(
+        "applid: STAGEREG\ndefinitions: [definitions.yaml]\nhandlers: [stage_programs]\n"
+    )
     return folder
 
 

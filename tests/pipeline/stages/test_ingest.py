@@ -46,7 +46,9 @@ def test_json_lines_text_is_code_page_037(tmp_path: Path) -> None:
     assert [row["data"] for row in events(run)] == ["ONE".encode("cp037"), "TWO".encode("cp037")]
 
 
-@pytest.mark.parametrize("line", [b"{not json", b"[1]", b'{"region": "A"}', b'{"seq": "x"}', b'{"data_hex": "F"}', b"\xff"])
+@pytest.mark.parametrize(
+    "line", [b"{not json", b"[1]", b'{"region": "A"}', b'{"seq": "x"}', b'{"data_hex": "F"}', b"\xff"]
+)
 def test_a_poisoned_record_by_mode(tmp_path: Path, line: bytes) -> None:
     good = json.dumps({**WRITE, "data": "OK"}).encode()
     content = b"\n".join([good, line, good])

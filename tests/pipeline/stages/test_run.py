@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_the_real_files_give_the_known_figures(
     assert {name: found[name] for name in REAL} == REAL
     assert (found["ok"], found["engine"], found["differences"]) == (True, "local", {})
     assert "Spark pays from" in found["engine_why"]
-    assert ElementTree.parse(tmp_path / "run" / "junit.xml").getroot().get("failures") == "0"
+    assert ET.parse(tmp_path / "run" / "junit.xml").getroot().get("failures") == "0"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "104801.54" in page
     assert "http" not in page.replace("http-equiv", "")
@@ -122,7 +122,12 @@ def test_a_wrong_program_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixt
         (folder / path.name).write_bytes(path.read_bytes())
     rules = folder / "card_rules.py"
     text = rules.read_text()
-    rules.write_text(text.replace("account.credit_limit < account.cycle", "account.credit_limit <= account.cycle - 5000 + account.cycle_debit * 0 +account.cycle"))
+    rules.write_text(
+        text.replace(
+            "account.credit_limit < account.cycle",
+            "account.credit_limit <= account.cycle - 5000 + account.cycle_debit * 0 +account.cycle",
+        )
+    )
     assert rules.read_text() != text
     result = run_job(RunRequest(folder, tmp_path / "run", "local", 4, records=2000))
     assert not result.ok
@@ -185,7 +190,9 @@ def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path,
 
     killer = threading.Thread(target=kill_a_worker, daemon=True)
     killer.start()
-    result = run_job(RunRequest(CARD_POSTING, tmp_path / "spark", "spark", 8, records=4000), spark=spark, say=said.append)
+    result = run_job(
+        RunRequest(CARD_POSTING, tmp_path / "spark", "spark", 8, records=4000), spark=spark, say=said.append
+    )
     assert killed
     assert any("a worker died" in text for text in said)
     assert result.ok, result.details

@@ -1,7 +1,7 @@
 """Bounds on what one region may do, so that an endless handler ends a region and not a job.
 
-Two bounds. The number of dispatches, and of commands that do not take the short way of a plain READQ or WRITEQ, is exact:
-the same handlers meet it at the same place in every run. A handler that
+Two bounds. The number of dispatches, and of commands that do not take the short way of a plain READQ or WRITEQ, is
+exact: the same handlers meet it at the same place in every run. A handler that
 never gives control back cannot be counted, so a timer looks on: when nothing at all has happened in the region from one
 tick to the next (no dispatch, no command that changed a queue), the handler is interrupted.
 """
@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["Budget", "OutOfBudget"]
 
 
-class OutOfBudget(BaseException):  # noqa: N818  (handlers that catch every Exception must not catch it)
+class OutOfBudget(BaseException):
     """A region did more than it may, or nothing for too long; the text says which."""
 
 

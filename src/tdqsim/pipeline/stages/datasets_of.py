@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -101,7 +102,7 @@ def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     commands = batch.column("command").dictionary_encode().indices.to_numpy()
     marks = np.where(dd[commands], coded.indices.fill_null(-1).to_numpy(), -1)
     edges = np.concatenate(([0], np.flatnonzero(np.diff(marks)) + 1, [len(marks)]))
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         if stop > start and marks[start] >= 0:
             yield coded.dictionary[int(marks[start])].as_py(), batch.slice(int(start), int(stop - start))
 

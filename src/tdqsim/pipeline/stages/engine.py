@@ -67,7 +67,7 @@ class Engine:
     name: Literal["local", "spark"]
     why: str = ""
     spark: Any = None
-    say: Callable[[str], None] = field(default=lambda text: None)
+    say: Callable[[str], None] = field(default=lambda _: None)
 
     def session(self) -> Any:
         """The Spark session; a local one is made when none was handed in."""
@@ -108,7 +108,7 @@ def choose(
     Raises:
         TdqError: there is no such engine.
     """
-    talk = say or (lambda text: None)
+    talk = say or (lambda _: None)
     if wanted not in ("local", "spark", "auto"):
         raise TdqError(f"--engine {wanted}: allowed are local, spark and auto")
     if wanted != "auto":

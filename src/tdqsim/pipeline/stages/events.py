@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,9 @@ def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
             with pa.memory_map(str(path)) as mapped:
                 whole = pa.ipc.open_file(mapped).read_all()
         except (OSError, pa.ArrowInvalid) as error:
-            raise DatasetError(f"{path}: this piece of the exchange cannot be read: {error}; run ingest again") from error
+            raise DatasetError(
+                f"{path}: this piece of the exchange cannot be read: {error}; run ingest again"
+            ) from error
         for name, start, stop in _runs(whole):
             found.setdefault(name, []).append(Slice(whole, start, stop))
     return {name: sorted(found[name], key=lambda each: each.first) for name in sorted(found)}
@@ -176,5 +179,5 @@ def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
     codes = coded.indices.to_numpy()
     cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]))
     names = coded.dictionary.to_pylist()
-    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+    for start, stop in pairwise(cuts):
         yield names[codes[start]], int(start), int(stop)

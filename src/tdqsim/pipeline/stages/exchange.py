@@ -13,6 +13,7 @@ import heapq
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,7 @@ def _by_bucket(part: pa.Table, names: list[str], buckets: Any) -> Iterator[tuple
     sorted_part = part.take(pa.array(order))
     cut = buckets[codes][order]
     edges = np.concatenate(([0], np.flatnonzero(np.diff(cut)) + 1, [len(cut)]))
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         if stop > start:
             yield int(cut[start]), sorted_part.slice(start, stop - start)
 
@@ -230,5 +231,3 @@ def _write(path: Path, tables: list[pa.Table]) -> None:
         whole = whole.take(pc.sort_indices(whole, [("region", "ascending"), ("seq", "ascending")]))
     with published(path) as fresh, pa.OSFile(str(fresh), "wb") as sink, pa.ipc.new_file(sink, EVENTS) as writer:
         writer.write_table(whole, max_chunksize=BOUNDS["batch_rows"])
-
-

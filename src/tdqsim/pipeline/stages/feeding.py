@@ -121,7 +121,13 @@ class CicsFeed(_Feed):
         }
 
     def _issue(
-        self, task: int, tran: str, command: str, queue: str, key: bytes | None, data: bytes | None
+        self,
+        task: int,
+        tran: str,
+        command: str,
+        queue: str,
+        key: bytes | None,
+        data: bytes | None,
     ) -> bytes | None:
         actor: Any = self._task(task, tran) if task else self.region
         if command == "WRITEQ TD":
@@ -137,7 +143,8 @@ class CicsFeed(_Feed):
             self.region.dispatcher.run_ready()
             return None
         if command == "EXEC CICS":
-            return self._execute(actor, data or b"")
+            self._execute(actor, data or b"")
+            return None
         if task and command in ("RETURN", "ABEND", *self._ends):
             self._end(task, command)
             return None
@@ -195,7 +202,13 @@ class IbmiFeed(_Feed):
         self._queues = {f"{queue.library}/{queue.name}": queue for queue in system.queues()}
 
     def _issue(
-        self, task: int, tran: str, command: str, queue: str, key: bytes | None, data: bytes | None  # noqa: ARG002
+        self,
+        task: int,  # noqa: ARG002
+        tran: str,  # noqa: ARG002
+        command: str,
+        queue: str,
+        key: bytes | None,
+        data: bytes | None,
     ) -> bytes | None:
         library, _, name = queue.rpartition("/")
         library = library or "*LIBL"

@@ -30,14 +30,21 @@ __all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "inge
 STAGE = "ingest"
 FORMATS = ("qsam", "csv", "jsonl", "parquet", "history", "journal")
 MODES = ("permissive", "dropmalformed", "failfast")
-_BY_SUFFIX = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".history": "history"}
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".history": "history",
+}
 _NUMBERS = ("seq", "time_us", "task", "resp2")
 _HISTORY_COMMANDS = ("WRITEQ TD", "READQ TD", "DELETEQ TD")
 _JOURNAL_COMMANDS = {
     "QS": "QSNDDTAQ JE", "QK": "QSNDDTAQ JE", "QR": "QRCVDTAQ", "QL": "QRCVDTAQ", "QC": "QCLRDTAQ", "QJ": "QCLRDTAQ",
 }  # fmt: skip
 _SHORTEST_EVENT = 5
-_EVENT_REST = ["", "", "NORMAL", 0]
+_EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
 _FILE_SHIFT = 40
 """Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
@@ -161,7 +168,10 @@ def _event(
     place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
     if isinstance(found, Exception):
         raise _Bad(f"{place}: {found}; correct it, or choose --mode dropmalformed to go on without it")
-    values: dict[str, Any] = {**task.columns, **{name: value for name, value in found.items() if value not in (None, "")}}
+    values: dict[str, Any] = {
+        **task.columns,
+        **{name: value for name, value in found.items() if value not in (None, "")},
+    }
     if values.pop("skip", None):
         return None
     try:
@@ -212,8 +222,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _jsonl(path: Path) -> Iterator[_Row]:
-    for number, offset, found in _json_lines(path, dict, "one JSON object"):
-        yield number, offset, found
+    yield from _json_lines(path, dict, "one JSON object")
 
 
 def _json_lines(path: Path, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
@@ -228,24 +237,27 @@ def _json_lines(path: Path, kind: type, what: str) -> Iterator[tuple[int, int, A
 
 def _history(path: Path) -> Iterator[_Row]:
     """A history that tdqsim has written: what came from outside. What trigger tasks did, they will do again."""
-    own: set[int] = set()
+    own: set[str] = set()
     for number, offset, found in _json_lines(path, list, "a list, as a history has them"):
-        if isinstance(found, Exception) or len(found) < _SHORTEST_EVENT:
-            yield number, offset, found if isinstance(found, Exception) else ValueError("an event has at least five values")
-            continue
-        command, task, queue, data, time_ns, tran, _, resp, resp2 = [*found[:9], *_EVENT_REST[len(found[:9]) - 5 :]]
-        if command == "START" and queue:
-            own.add(task)
-        if command == "SEED":
-            yield number, offset, {"command": "SEED", "queue": queue, "data_hex": data}
-        elif command in _HISTORY_COMMANDS and task not in own:
-            written = data if command == "WRITEQ TD" else None
-            yield number, offset, {
-                "time_us": time_ns // 1000, "command": command, "queue": queue, "tran": tran, "resp": resp, "resp2": resp2,
-                "data_hex": written,
-            }  # fmt: skip
+        if isinstance(found, Exception):
+            yield number, offset, found
+        elif len(found) < _SHORTEST_EVENT or not isinstance(found[4], int):
+            yield number, offset, ValueError("an event is a command, task, queue, data, nanoseconds, and more")
         else:
-            yield number, offset, {"skip": True}
+            yield number, offset, _history_event([*found[:9], *_EVENT_REST[len(found[:9]) - _SHORTEST_EVENT :]], own)
+
+
+def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
+    """The columns of an event; ``own`` are the tasks that triggers started, by number."""
+    command, task, queue, data, time_ns, tran, _, resp, resp2 = event
+    if command == "START" and queue:
+        own.add(str(task))
+    if command == "SEED":
+        return {"command": "SEED", "queue": queue, "data_hex": data}
+    if command not in _HISTORY_COMMANDS or str(task) in own:
+        return {"skip": True}
+    values = {"command": command, "queue": queue, "tran": tran, "resp": resp, "resp2": resp2}
+    return values | {"time_us": time_ns // 1000, "data_hex": data if command == "WRITEQ TD" else None}
 
 
 def _journal(path: Path) -> Iterator[_Row]:
@@ -292,7 +304,13 @@ def _qsam(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
     from tdqsim.pipeline.splits import plan  # noqa: PLC0415
 
     options = read_options(
-        {**task.options, "path": task.path, "generate_record_bytes": "true", "generate_record_id": "true", "mode": task.mode}
+        {
+            **task.options,
+            "path": task.path,
+            "generate_record_bytes": "true",
+            "generate_record_id": "true",
+            "mode": task.mode,
+        }
     )
     reader = SplitReader(options, ["Record_Id", "Record_Bytes"])
     for name in ("region", "command"):
@@ -319,7 +337,11 @@ def _files(sources: Iterable[str]) -> list[Path]:
         elif path.is_file():
             found.append(path)
         else:
-            matched = sorted(Path().glob(source)) if not path.is_absolute() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+            matched = (
+                sorted(Path().glob(source))
+                if not path.is_absolute()
+                else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+            )
             if not matched:
                 raise DatasetError(f"{source}: no such file, directory or pattern")
             found += matched
@@ -349,7 +371,9 @@ def run_ingest(
     tasks = []
     for number, path in enumerate(files):
         form = request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
-        inputs = digest_of(path.name, file_digest(path), form, dict(request.columns), dict(request.options), request.mode)
+        inputs = digest_of(
+            path.name, file_digest(path), form, dict(request.columns), dict(request.options), request.mode
+        )
         tasks.append(
             IngestTask(
                 request.run, number, inputs, path.stat().st_size, str(path.resolve()), form,

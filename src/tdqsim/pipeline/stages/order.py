@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +26,7 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
     Raises:
         DatasetError: two events have the same number; names it.
     """
-    if all(left.last < right.first for left, right in zip(slices, slices[1:], strict=False)):
+    if all(left.last < right.first for left, right in pairwise(slices)):
         for each in slices:
             yield from each.batches()
         return
@@ -31,8 +34,8 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
         whole = pa.concat_tables([each.table.slice(each.start, each.stop - each.start) for each in slices])
         yield from _sorted(whole)
         return
-    rows = heapq.merge(*(_rows(each) for each in slices), key=lambda row: row["seq"])
-    held: list[dict[str, object]] = []
+    rows = heapq.merge(*(_rows(each) for each in slices), key=itemgetter("seq"))
+    held: list[dict[str, Any]] = []
     last: object = None
     for row in rows:
         if row["seq"] == last:
@@ -61,6 +64,6 @@ def _double(region: str, seq: object) -> DatasetError:
     return DatasetError(f"region {region}: two events have the number {seq}; numbers must differ")
 
 
-def _rows(each: Slice) -> Iterator[dict[str, object]]:
+def _rows(each: Slice) -> Iterator[dict[str, Any]]:
     for batch in each.batches():
         yield from batch.to_pylist()

@@ -31,20 +31,23 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-def _frame(ticks: Sequence[float], label_x: str, label_y: str, inside: str, x_texts: Sequence[tuple[float, str]]) -> str:
+def _frame(
+    ticks: Sequence[float], label_x: str, label_y: str, inside: str, x_texts: Sequence[tuple[float, str]]
+) -> str:
     base, room = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label_y)} by {escape(label_x)}">']
     for tick in ticks:
         y = base - room * tick / ticks[-1]
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
-    parts += [
-        f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{escape(text)}</text>' for x, text in x_texts
-    ]
+    parts += [f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{escape(text)}</text>' for x, text in x_texts]
     parts.append(inside)
     middle = LEFT + (WIDTH - LEFT - RIGHT) / 2
     parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(label_x)}</text>')
-    parts.append(f'<text transform="translate(12 {TOP + room / 2:.1f}) rotate(-90)" text-anchor="middle">{escape(label_y)}</text>')
+    parts.append(
+        f'<text transform="translate(12 {TOP + room / 2:.1f}) rotate(-90)" text-anchor="middle">'
+        f"{escape(label_y)}</text>"
+    )
     parts.append("</svg>")
     return "".join(parts)
 
@@ -54,7 +57,8 @@ def lines(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], label_x: 
 
     Args:
         series: name and points (x, y) of each, at most as many as there are colours.
-        label_x, label_y: what the axes are.
+        label_x: what the axis along is.
+        label_y: what the upright axis is.
     """
     shown = [(name, points) for name, points in series[: len(COLOURS)] if points]
     if not shown:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,7 @@ class _Actual:
         edges = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)])) if len(codes) else [0, 0]
         names = coded.dictionary.to_pylist()
         self.regions: dict[str, tuple[int, int]] = {
-            names[codes[start]]: (int(start), int(stop))
-            for start, stop in zip(edges[:-1], edges[1:], strict=True)
-            if stop > start
+            names[codes[start]]: (int(start), int(stop)) for start, stop in pairwise(edges) if stop > start
         }
 
     def records(self, region: str, queue: str) -> pa.Array:
@@ -181,7 +180,7 @@ def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Diff
         yield "extra", int(place) + 1, right.key(place), "", None, _shown(right.record(place))
     yield from _changed(left, right, pairs, match)
     if match.order is not None:
-        yield from _order_breaks(left, right, pairs, match.order)
+        yield from _order_breaks(left, pairs, match.order)
 
 
 class _Side:
@@ -206,7 +205,7 @@ class _Side:
         return None if self.match.key is None else self.record(place)[self.match.key]
 
     def cut(self, part: slice) -> Any:
-        """A part of each record, as values that numpy can sort; records that are too short count with blanks of X'00'."""
+        """A part of each record, as values that numpy can sort; short ones go on with X'00'."""
         width = part.stop - part.start
         room = np.minimum(self.offsets[1:] - self.offsets[:-1] - part.start, width)
         places = self.offsets[:-1, None] + np.arange(part.start, part.stop)
@@ -330,7 +329,7 @@ def _tolerated(old: Any, new: Any, tolerance: Decimal | None) -> bool:
     return abs(Decimal(old) - Decimal(new)) <= tolerance
 
 
-def _order_breaks(left: _Side, right: _Side, pairs: Any, part: slice) -> Iterator[Difference]:
+def _order_breaks(left: _Side, pairs: Any, part: slice) -> Iterator[Difference]:
     """Pairs that come before one that should come before them, among those with the same name of what keeps order."""
     if not len(pairs):
         return

@@ -66,9 +66,7 @@ class Recording:
         attached, dispatches, depth = self._attached.pop(task.number)
         assert task.request is not None
         waited = self._budget.used - dispatches
-        self._rows["ati_events"].add(
-            task.request.queue.name, task.transid, task.number, depth, attached, now, waited
-        )
+        self._rows["ati_events"].add(task.request.queue.name, task.transid, task.number, depth, attached, now, waited)
 
     # as a region's recorder
 
@@ -109,7 +107,9 @@ class Recording:
         command, number, queue, record, now = request[:5]
         data = bytes(record) if command == "READQ TD" else None
         length = None if data is None else len(data)
-        self._rows["results"].add(None, now // 1000, number, command, queue, "NORMAL", 0, None, length, data, None, None)
+        self._rows["results"].add(
+            None, now // 1000, number, command, queue, "NORMAL", 0, None, length, data, None, None
+        )
 
     def _row(self, task: Task, command: str, queue: str, resp: str, resp2: int, data: bytes | None) -> None:
         now = self.region.clock.time_ns() // 1000

@@ -248,7 +248,12 @@ def _replay_cics(
 
 
 def _run_region(
-    region: Region, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], outcome: _Outcome, file: RegionFile
+    region: Region,
+    slices: Sequence[Slice],
+    spec: ReplaySpec,
+    rows: dict[str, Rows],
+    outcome: _Outcome,
+    file: RegionFile,
 ) -> None:
     depths = Depths(BOUNDS["depth_points"])
     budget = Budget(spec.dispatches, spec.stuck_seconds, lambda: _pulse(region))

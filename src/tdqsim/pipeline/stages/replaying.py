@@ -168,9 +168,7 @@ def _compare(
     }
 
 
-def parse_match(
-    text: str, copybook: str, masks: tuple[str, ...], tolerances: Mapping[str, str]
-) -> tuple[str, Match]:
+def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Mapping[str, str]) -> tuple[str, Match]:
     """A ``--match`` argument: ``QUEUE:key=0-16:order=262-278``.
 
     Raises:
@@ -183,7 +181,8 @@ def parse_match(
         first, _, last = span.partition("-")
         if name not in ("key", "order") or not first.isdecimal() or not last.isdecimal() or int(first) >= int(last):
             raise TdqError(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
-        match = replace(match, **{name: slice(int(first), int(last))})
+        found = slice(int(first), int(last))
+        match = replace(match, key=found) if name == "key" else replace(match, order=found)
     return queue, match
 
 

@@ -109,7 +109,9 @@ class _Tables:
         self.queues = read_table(run, "replay", "queue_final")
         self.depth = read_table(run, "replay", "depth")
         self.starts = read_table(run, "replay", "ati_events", ["depth", "attached_us", "began_us", "waited_dispatches"])
-        manifest = pq.read_table(run / "replay.manifest.parquet") if (run / "replay.manifest.parquet").is_file() else None
+        manifest = (
+            pq.read_table(run / "replay.manifest.parquet") if (run / "replay.manifest.parquet").is_file() else None
+        )
         self.buckets = [] if manifest is None else manifest.to_pylist()
         files = table_files(run, "reconcile", "diffs")
         self.diffs = pa.concat_tables([pq.read_table(f, partitioning=None) for f in files]) if files else None
@@ -119,9 +121,12 @@ class _Tables:
 
 
 def _page(summary: Mapping[str, Any], tables: _Tables, run: Path) -> str:
-    verdict = '<span class="ok">all is well</span>' if summary["ok"] else '<span class="wrong">something is wrong</span>'
+    verdict = (
+        '<span class="ok">all is well</span>' if summary["ok"] else '<span class="wrong">something is wrong</span>'
+    )
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width">',
         f"<title>tdqsim pipeline: {escape(run.name)}</title><style>{_STYLE}</style></head><body>",
         f'<h1>{escape(run.name)}</h1><p class="verdict">{verdict}</p>',
         _facts(summary),
@@ -205,7 +210,16 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
     plot = bars(sorted(counts.items()), "queue and kind", "differences")
     samples = tables.diffs.slice(0, ROWS).to_pylist()
     rows = (
-        (d["region"], d["queue"], d["kind"], d["position"], _key(d["key"]), d["field"], d["expected"] or "", d["actual"] or "")
+        (
+            d["region"],
+            d["queue"],
+            d["kind"],
+            d["position"],
+            _key(d["key"]),
+            d["field"],
+            d["expected"] or "",
+            d["actual"] or "",
+        )
         for d in samples
     )
     table = _table(("region", "queue", "kind", "record", "key", "field", "expected", "actual"), rows)
@@ -229,11 +243,15 @@ def _depths(tables: _Tables) -> str:
     series = []
     timed = tables.depth.num_rows and len(tables.depth.column("time_us").unique()) > len(tables.regions)
     for row in deepest.to_pylist():
-        mask = pc.and_(pc.equal(tables.depth.column("region"), row["region"]), pc.equal(tables.depth.column("queue"), row["queue"]))
+        mask = pc.and_(
+            pc.equal(tables.depth.column("region"), row["region"]), pc.equal(tables.depth.column("queue"), row["queue"])
+        )
         points = tables.depth.filter(mask)
         times, steps = points.column("time_us").to_pylist(), points.column("step").to_pylist()
         x = [(each - times[0]) / 1e6 for each in times] if timed else steps
-        series.append((f"{row['region']} {row['queue']}", list(zip(x, points.column("depth").to_pylist(), strict=True))))
+        series.append(
+            (f"{row['region']} {row['queue']}", list(zip(x, points.column("depth").to_pylist(), strict=True)))
+        )
     label = "seconds since the first event (simulated)" if timed else "dispatches of tasks, or events"
     note = _more(queues.num_rows, len(series), "replay/depth; shown are those that were deepest")
     return lines(series, label, "records on the queue") + note
@@ -246,7 +264,9 @@ def _triggers(tables: _Tables) -> str:
     latency = pc.subtract(starts.column("began_us"), starts.column("attached_us")).to_pylist()
     waited = Counter(starts.column("waited_dispatches").to_pylist())
     shown = sorted(waited.items())[:40]
-    plot = bars([(str(name), value) for name, value in shown], "dispatches between trigger and first instruction", "tasks")
+    plot = bars(
+        [(str(name), value) for name, value in shown], "dispatches between trigger and first instruction", "tasks"
+    )
     rows = [
         ("tasks started by a trigger level", starts.num_rows),
         ("records on the queue at that moment, median", _median(starts.column("depth").to_pylist())),
@@ -292,7 +312,10 @@ def _queues(tables: _Tables) -> str:
     shown = rows.slice(0, ROWS).to_pylist()
     table = _table(
         ("region", "queue or DD", "kind", "records", "deepest", "bytes"),
-        ((r["region"], r["queue"], r["kind"], r["depth"], "" if r["kind"] == "DD" else r["peak"], r["bytes"]) for r in shown),
+        (
+            (r["region"], r["queue"], r["kind"], r["depth"], "" if r["kind"] == "DD" else r["peak"], r["bytes"])
+            for r in shown
+        ),
     )
     return table + _more(rows.num_rows, len(shown), "replay/queue_final")
 
@@ -306,9 +329,12 @@ def _junit(summary: Mapping[str, Any]) -> str:
     cases = [(name, holds, details.get(name, "")) for name, holds in summary["checks"].items()]
     cases += [(f"region {name}", False, cause) for name, cause in summary.get("causes", {}).items()]
     failures = sum(not holds for _, holds, _ in cases)
-    lines_ = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="tdqsim pipeline" tests="{len(cases)}" failures="{failures}">']
+    lines_ = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="tdqsim pipeline" tests="{len(cases)}" failures="{failures}">',
+    ]
     for name, holds, seen in cases:
-        head = f"  <testcase classname=\"pipeline\" name={quoteattr(_printable(name))}"
+        head = f'  <testcase classname="pipeline" name={quoteattr(_printable(name))}'
         lines_.append(f"{head}/>" if holds else f"{head}><failure message={quoteattr(_printable(seen))}/></testcase>")
     return "\n".join([*lines_, "</testsuite>", ""])
 

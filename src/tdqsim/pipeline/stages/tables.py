@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -157,7 +158,9 @@ class BucketTables:
             )
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if error is None:
             for name in self.files:
                 self._flush(name)
