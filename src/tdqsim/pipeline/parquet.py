@@ -15,6 +15,9 @@ from tdqsim.errors import DatasetError
 __all__ = ["write_parquet"]
 
 GROUP_ROWS = 1 << 17
+# Beyond this size a dictionary of values is given up; with Parquet's usual megabyte, columns of different numbers pay for
+# a dictionary of each of them, which halves the speed and makes the file larger.
+DICTIONARY_BYTES = 1 << 16
 
 
 def write_parquet(
@@ -57,7 +60,13 @@ def _write(
     path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, compression: str, *, dictionary: bool
 ) -> int:
     rows, waiting, count = 0, list[pa.RecordBatch](), 0
-    with pq.ParquetWriter(path, schema, compression=compression, use_dictionary=dictionary) as writer:
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression=compression,
+        use_dictionary=dictionary,
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+    ) as writer:
         for batch in batches:
             waiting.append(batch)
             count += batch.num_rows
