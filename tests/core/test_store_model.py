@@ -93,7 +93,7 @@ class StoreMachine(RuleBasedStateMachine):
         gap=st.integers(0, 3),
         sender=st.sampled_from([b"", b"s" * 36]),
     )
-    def put(self, name, key, size, fill, gap, sender):  # noqa: PLR0917 - Hypothesis gives each by name
+    def put(self, name, key, size, fill, gap, sender):
         queue = self.queue(name)
         if queue is None:
             return

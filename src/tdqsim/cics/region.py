@@ -154,16 +154,7 @@ class Region(RegionTasks):
         self.ati = Ati(self)
         self.messages = Messages(self)
         self.statistics = Statistics(self)
-        self.store = (
-            store
-            if isinstance(store, Store)
-            else Store(
-                Path(store) if store is not None else None,
-                durability=durability,
-                limit_bytes=limit_bytes,
-                readonly=readonly and store is not None,
-            )
-        )
+        self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
             claim(self.store, _KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable)
@@ -421,6 +412,16 @@ class Region(RegionTasks):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _opened(
+    store: Path | str | Store | None, durability: Durability, limit_bytes: int | None, *, readonly: bool
+) -> Store:
+    """The store in a directory, a temporary one, or the one that was handed in."""
+    if isinstance(store, Store):
+        return store
+    path = None if store is None else Path(store)
+    return Store(path, durability=durability, limit_bytes=limit_bytes, readonly=readonly and path is not None)
 
 
 def _alone(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -73,21 +73,11 @@ class StoredQueue:
     """
 
     __slots__ = (
-        "_clean",
-        "_dropped",
-        "_head",
-        "_number",
-        "_pen",
-        "_prefix",
-        "count",
-        "data_bytes",
-        "key_length",
-        "last_seq",
-        "name",
-        "order",
-    )
+        "_clean", "_dropped", "_head", "_number", "_pen", "_prefix", "count", "data_bytes", "key_length", "last_seq",
+        "name", "order",
+    )  # fmt: skip
 
-    def __init__(  # noqa: PLR0917 - the fields of a queue record, in their order
+    def __init__(
         self,
         pen: Writer,
         name: bytes,
