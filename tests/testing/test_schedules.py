@@ -211,6 +211,22 @@ def test_bad_arguments_are_refused(options) -> None:
         explore(lambda _stage: None, **options)
 
 
+def test_jobs_of_a_system_are_explored_too() -> None:
+    orders = set()
+
+    def scenario(stage: Stage) -> None:
+        system = stage.system()
+        with system.job() as job:
+            job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=1)
+            for data in (b"a", b"b"):
+                system.start(lambda one, data=data: [one.qsnddtaq("ORDERS", "QGPL", data) for _ in range(2)])
+            system.run()
+            orders.add(b"".join(job.qrcvdtaq("ORDERS", "QGPL").data for _ in range(4)))
+
+    assert explore(scenario, 500, method="exhaustive", preemptions=3).complete
+    assert orders == {b"aabb", b"abab", b"abba", b"baab", b"baba", b"bbaa"}
+
+
 def test_a_run_that_never_ends_is_a_failure() -> None:
     def scenario(stage: Stage) -> None:
         region = stage.region(COUNT)

@@ -35,6 +35,7 @@ from typing import Any, Final, Literal, Protocol
 from tdqsim.cics import Abend, Region, Task, UnitOfWork
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.ibmi import System
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers, stuck
 from tdqsim.testing.hooks import add_hook
@@ -234,7 +235,7 @@ class Stage:
         self.deadlock = ""
         self.log: list[str] | None = [] if log else None
         self._stores = stores
-        self._handles: list[Strand] = []
+        self._systems: list[System] = []
 
     def region(self, definitions: Any = (), **options: Any) -> Region:
         """A region on the stage; arguments as :class:`~tdqsim.cics.Region`'s. Supplied queues only when asked for."""
@@ -245,6 +246,22 @@ class Stage:
         add_hook(region, self)
         self.regions.append(region)
         return region
+
+    def system(self, **options: Any) -> System:
+        """An IBM i system on the stage; its started jobs may be overtaken before every API and command."""
+        if "path" not in options:
+            options["path"] = self._stores.take()
+        system = System(dispatcher=self.dispatcher, **options)
+        system.faults = self._before_api
+        self._systems.append(system)
+        return system
+
+    def _before_api(self, job: Any, operation: str, name: str, library: str) -> None:
+        dispatcher = self.dispatcher
+        if dispatcher.current is not dispatcher.outside:
+            dispatcher.yield_now()
+        if self.log is not None:
+            self.log.append(f"job {job.qualified_name} {operation} {library}/{name}")
 
     def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
         """The point before each command at which another task may go on."""
@@ -281,7 +298,9 @@ class Stage:
             raise _Broken("lost trigger", "; ".join(lost))
 
     def close(self) -> None:
-        """End the regions."""
+        """End the regions and systems."""
+        for system in self._systems:
+            system.close()
         for region in self.regions:
             region.close()
         self.dispatcher.release_workers()
