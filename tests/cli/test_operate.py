@@ -178,6 +178,18 @@ def test_a_ceci_session_is_one_unit_of_work(tdq: Tdq, pay: Path, monkeypatch: py
     assert tdq("ceci", "READQ NONSENSE", "-r", pay, "-s", pay / "store").code == 2
 
 
+def test_ceci_starts_the_region_with_its_data_sets(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes("ONE TWO ".encode("cp037"))
+    (tmp_path / "q.yaml").write_text(
+        "group: G\ntdqueue:\n- {name: INQ, type: EXTRA, ddname: IN, recordformat: FIXED, recordsize: 4}\n"
+    )
+    read = tdq(
+        "ceci", "READQ TD QUEUE(INQ)", "-d", tmp_path / "q.yaml", "-s", tmp_path / "store", "--dd", f"IN={tmp_path}/in"
+    )
+    assert read.code == 0
+    assert "Into( ONE  )" in read.out
+
+
 def test_a_store_is_checked_and_salvaged(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
     tdq("write", "PAY2", "HELLO", "-r", pay, "-s", store)

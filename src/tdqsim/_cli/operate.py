@@ -104,20 +104,22 @@ def ceci(
 
     place = Place(region, definitions or [], store, dd or [])
     place.require_store()
-    with using(place) as found, ceci_session(found) as session:
+    with using(place, start=True) as found:
+        with ceci_session(found) as session:
 
-        def act(request: str) -> bool:
-            try:
-                result = session.execute(request)
-            except TranslationError as error:
-                raise InputError(str(error)) from error
-            if as_json:
-                emit_json(result.as_dict())
-            else:
-                emit(result.text)
-            return result.response is Resp.NORMAL
+            def act(request: str) -> bool:
+                try:
+                    result = session.execute(request)
+                except TranslationError as error:
+                    raise InputError(str(error)) from error
+                if as_json:
+                    emit_json(result.as_dict())
+                else:
+                    emit(result.text)
+                return result.response is Resp.NORMAL
 
-        well = act(text) if text is not None else _session("CECI", act)
+            well = act(text) if text is not None else _session("CECI", act)
+        found.run()
     if not well:
         raise typer.Exit(Exit.CONDITION)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.conditions import TaskReturn
 from tdqsim.cics.execute import run_text
-from tdqsim.cics.translator import resolve
+from tdqsim.cics.translator import Resolved, resolve
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
@@ -24,6 +24,7 @@ __all__ = ["CeciResult", "CeciSession", "session"]
 
 _COMPLETE = "COMMAND EXECUTION COMPLETE"
 _CHECK = "COMMAND SYNTAX CHECK"
+_END = "END-EXEC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class CeciSession:
         task = self._open_task()
         resolved = resolve(command, bare=True)
         try:
-            received = run_text(task, command, self.variables, bare=True, quiet=True)
+            received = run_text(task, _with_receivers(resolved, command), self.variables, bare=True, quiet=True)
         except TaskReturn:
             received = {}
             self.end()
@@ -141,6 +142,17 @@ class CeciSession:
             lines.append(f"   {word.capitalize()}( {shown} )")
         lines.append(f"   RESPONSE: {response.name:<13} EIBRESP={int(response):+011d} EIBRESP2={resp2:+011d}")
         return "\n".join(lines)
+
+
+def _with_receivers(resolved: Resolved, command: str) -> str:
+    """A command that reads a record and says not where: the record is shown all the same, as on the screen's body."""
+    given = {option.word for _declared, option in (*resolved.sends, *resolved.receives)}
+    if "INTO" not in resolved.command.receives or given & {"INTO", "SET"}:
+        return command
+    words = ["INTO"] if "LENGTH" in given else ["INTO", "LENGTH"]
+    text = command.rstrip().rstrip(".")
+    ended = text.upper().endswith(_END)
+    return f"{text[: -len(_END)] if ended else text} {' '.join(words)}"
 
 
 def _shown(value: Any) -> str:

@@ -264,3 +264,21 @@ def test_a_queue_without_a_terminal_says_nothing_of_one(reg):
     reg.create_tdqueue("FILQ", "TYPE(INTRA) ATIFACILITY(FILE) TRANSID(PAYP)")
     line = next(line for line in cemt(reg, "CEMT-I TD(FILQ)").text.splitlines() if "Tdq(FILQ)" in line)
     assert line.split()[:5] == ["Tdq(FILQ)", "Tri(00001)", "Ite(00000)", "Int", "Ena"]
+
+
+@pytest.mark.rule("CECI-RECORD-SHOWN")
+@pytest.mark.parametrize(
+    ("command", "shown", "response"),
+    [
+        ("READQ TD QUEUE(MYQ1)", {"INTO": b"abcdef", "LENGTH": 6}, Resp.NORMAL),
+        ("EXEC CICS READQ TD QUEUE(MYQ1) END-EXEC", {"INTO": b"abcdef", "LENGTH": 6}, Resp.NORMAL),
+        ("READQ TD QUEUE(MYQ1) LENGTH(2)", {"INTO": b"ab"}, Resp.LENGERR),
+        ("READQ TD QUEUE(MYQ1) SET(&P)", {"SET": b"abcdef"}, Resp.NORMAL),
+    ],
+)
+def test_ceci_shows_a_record_though_it_is_not_said_where(reg, command, shown, response):
+    reg.deleteq_td("MYQ1")
+    reg.seed("MYQ1", [b"abcdef"])
+    with ceci.session(reg) as session:
+        result = session.execute(command)
+    assert (result.received, result.response) == (shown, response)
