@@ -15,7 +15,7 @@ from tdqsim.errors import DatasetError
 __all__ = ["write_parquet"]
 
 GROUP_ROWS = 1 << 17
-# Beyond this size a dictionary of values is given up; with Parquet's usual megabyte, columns of different numbers pay for
+# Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
 # a dictionary of each of them, which halves the speed and makes the file larger.
 DICTIONARY_BYTES = 1 << 16
 
