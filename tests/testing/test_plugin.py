@@ -79,14 +79,14 @@ def test_a_failing_test_shows_seed_schedule_and_queues(tmp_path: Path) -> None:
     assert "seed 11" in run(tmp_path, REGION_TEST, "--tdq-seed", "11")
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("options", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["alone", "xdist"])
 def test_every_test_has_regions_of_its_own(tmp_path: Path, options: tuple[str, ...]) -> None:
     text = run(tmp_path, ISOLATED, *options)
     assert "9 passed" in text, text
 
 
 def test_definitions_come_from_files_beside_the_test(tmp_path: Path) -> None:
-    (tmp_path / "payments.yaml").write_text("tdqueues:\n  - {name: PAYQ, type: INTRA}\n", "utf-8")
+    (tmp_path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n", "utf-8")
     body = """
 import pytest
 
@@ -99,7 +99,7 @@ def test_it(tdq_region):
 
 
 def test_a_wrong_definition_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "payments.yaml").write_text("tdqueues:\n  - {name: TOOLONG, type: INTRA}\n", "utf-8")
+    (tmp_path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: TOOLONG, type: INTRA}\n", "utf-8")
     body = """
 import pytest
 
@@ -109,7 +109,7 @@ def test_it(tdq_region):
 """
     text = run(tmp_path, body)
     assert "1 error" in text
-    assert "payments.yaml:2" in text
+    assert "payments.yaml:3" in text
 
 
 def test_the_plugin_loads_nothing_before_a_fixture_is_used(tmp_path: Path) -> None:
