@@ -76,8 +76,10 @@ def session(
     )
     if register:
         from tdqsim.pipeline.qsam import register as register_sources  # noqa: PLC0415 - needs PySpark
+        from tdqsim.pipeline.queues_source import register_queues  # noqa: PLC0415
 
         register_sources(spark)
+        register_queues(spark)
     return spark
 
 

@@ -126,7 +126,7 @@ class CicsFeed(_Feed):
         tran: str,
         command: str,
         queue: str,
-        key: bytes | None,
+        key: bytes | None,  # noqa: ARG002
         data: bytes | None,
     ) -> bytes | None:
         actor: Any = self._task(task, tran) if task else self.region

@@ -1,0 +1,16 @@
+"""The page of options says what the table says."""
+
+from __future__ import annotations
+
+from tdqsim._cli.guide import chapter, chapters
+from tdqsim.facts import table
+
+
+def test_every_option_is_on_the_page_with_its_status() -> None:
+    lines = chapter("qsam-options").splitlines()
+    shown = {tuple(cell.strip() for cell in line.split("|")[1:5:3]) for line in lines if line.startswith("| `")}
+    assert shown == {(f"`{row['option']}`", row["status"]) for row in table("qsam_options")}
+
+
+def test_the_chapters_of_the_pipeline_are_there() -> None:
+    assert {"pipeline", "pipeline-scale", "qsam-options"} <= set(chapters())
