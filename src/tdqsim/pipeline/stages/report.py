@@ -217,8 +217,8 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
             d["position"],
             _key(d["key"]),
             d["field"],
-            d["expected"] or "",
-            d["actual"] or "",
+            _brief(d["expected"]),
+            _brief(d["actual"]),
         )
         for d in samples
     )
@@ -227,7 +227,16 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
 
 
 def _key(key: bytes | None) -> str:
-    return "" if key is None else f"X'{key.hex().upper()}'"
+    """A key as text when it is some, else in hexadecimal."""
+    if key is None:
+        return ""
+    text = key.decode("cp037").rstrip()
+    return text if text.isprintable() and text.isascii() else _brief(f"X'{key.hex().upper()}'")
+
+
+def _brief(text: str | None, most: int = 28) -> str:
+    """Long records would push the next column off the page."""
+    return "" if text is None else text if len(text) <= most else f"{text[:most]}..."
 
 
 def _more(all_of_them: int, shown: int, where: str) -> str:
