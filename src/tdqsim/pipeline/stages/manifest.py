@@ -133,7 +133,7 @@ def published(path: Path) -> Iterator[Path]:
 def publish_json(path: Path, value: Any) -> None:
     """Write JSON under a name, whole or not at all."""
     with published(path) as fresh:
-        fresh.write_text(json.dumps(value, ensure_ascii=False, sort_keys=True), "utf-8")
+        fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
 
 
 def digest_of(*parts: Any) -> str:

@@ -234,7 +234,7 @@ def _key(key: bytes | None) -> str:
     return text if text.isprintable() and text.isascii() else _brief(f"X'{key.hex().upper()}'")
 
 
-def _brief(text: str | None, most: int = 28) -> str:
+def _brief(text: str | None, most: int = 20) -> str:
     """Long records would push the next column off the page."""
     return "" if text is None else text if len(text) <= most else f"{text[:most]}..."
 
