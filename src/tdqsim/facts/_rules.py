@@ -1,4 +1,4 @@
-"""The rules of behaviour as rows: ``rules.tsv`` and ``rules.<room>.tsv``."""
+"""The rules of behaviour as rows of ``rules.tsv``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from tdqsim.facts._tables import table, table_names
+from tdqsim.facts._tables import table
 
 __all__ = ["Rule", "rules"]
 
@@ -24,7 +24,6 @@ class Rule(NamedTuple):
         message: a message id, or words that the error's text contains; empty when there is none.
         source: where the rule comes from.
         confidence: ``confirmed``, ``second-hand``, ``choice`` or ``unconfirmed``.
-        table: the table that holds the row.
     """
 
     id: str
@@ -35,7 +34,6 @@ class Rule(NamedTuple):
     message: str
     source: str
     confidence: str
-    table: str
 
 
 @cache
@@ -46,11 +44,8 @@ def rules() -> Mapping[str, Rule]:
         ValueError: two rows have the same id.
     """
     found: dict[str, Rule] = {}
-    for name in table_names():
-        if name != "rules" and not name.startswith("rules."):
-            continue
-        for row in table(name):
-            if row["id"] in found:
-                raise ValueError(f"{name}.tsv: rule {row['id']} is also in {found[row['id']].table}.tsv")
-            found[row["id"]] = Rule(**row, table=name)
+    for row in table("rules"):
+        if row["id"] in found:
+            raise ValueError(f"rules.tsv: there are two rules {row['id']}")
+        found[row["id"]] = Rule(**row)
     return MappingProxyType(found)
