@@ -9,7 +9,41 @@ import pytest
 
 import tdqsim
 
-NAMES = ["Abend", "Clock", "Condition", "ConversionError", "Cvda", "DatasetError", "DefinitionError", "Definitions", "Dispatcher", "EscapeMessage", "LayoutError", "Region", "RegionClosed", "Resp", "StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreMissing", "StoreVersionError", "System", "Task", "TdqError", "WouldWaitForever", "WrongThread", "__version__", "define_connection", "define_dtaq", "define_tdqueue", "define_terminal", "define_transaction", "load_definitions", "parse_definitions"]
+NAMES = [
+    "Abend",
+    "Clock",
+    "Condition",
+    "ConversionError",
+    "Cvda",
+    "DatasetError",
+    "DefinitionError",
+    "Definitions",
+    "Dispatcher",
+    "EscapeMessage",
+    "LayoutError",
+    "Region",
+    "RegionClosed",
+    "Resp",
+    "StoreDamaged",
+    "StoreError",
+    "StoreFull",
+    "StoreInUse",
+    "StoreMissing",
+    "StoreVersionError",
+    "System",
+    "Task",
+    "TdqError",
+    "WouldWaitForever",
+    "WrongThread",
+    "__version__",
+    "define_connection",
+    "define_dtaq",
+    "define_tdqueue",
+    "define_terminal",
+    "define_transaction",
+    "load_definitions",
+    "parse_definitions",
+]
 
 
 def test_the_public_names_are_these() -> None:

@@ -85,9 +85,7 @@ def local_time(value: int) -> datetime:
         ValueError: the number is negative or past the year 9999.
     """
     if not 0 <= value <= _LAST:
-        raise ValueError(
-            f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999"
-        )
+        raise ValueError(f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999")
     return _ORIGIN + value * _MILLISECOND
 
 

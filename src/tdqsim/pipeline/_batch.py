@@ -102,7 +102,10 @@ class Level:
         """The bytes that each row has of a field, as if they were text."""
         at = item.offset - self.start
         if self.source is not None and self.places is not None:
-            begins = self.places + (at if have is None else np.minimum(at, self.lengths))
+            if have is None or self.lengths is None:
+                begins = self.places + at
+            else:
+                begins = self.places + np.minimum(at, self.lengths)
             return pieces(self.source, begins, begins + (item.length if have is None else have), pa.string())
         column = self.cut(item).bytes()
         if have is None:
@@ -305,12 +308,12 @@ class Pass:
         nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
         if self.rules.null_detection:
             first = level.first(item)
-            zero = np.flatnonzero(first == 0) if len(first) and not first.min() else ()
+            zero = np.flatnonzero(first == 0) if len(first) and not first.min() else np.empty(0, np.intp)
             if len(zero):
                 column = level.cut(item).bytes()[zero]
                 if have is not None:
                     column *= up_to(item.length, have[zero])
-                zero = zero[~column.any(axis=1)]
+                zero = zero[np.logical_not(column.any(axis=1))]
                 nulls = np.zeros(level.rows, np.bool_) if nulls is None else nulls
                 nulls[zero] = True
         return nulls
