@@ -36,7 +36,8 @@ from tdqsim.core._entry import (
     encode,
     seal,
 )
-from tdqsim.core._writer import OPERATION, REMOVAL, Writer
+from tdqsim.core._room import OPERATION, REMOVAL
+from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreDamaged, StoreError
 
 __all__ = ["StoredQueue"]
@@ -243,7 +244,7 @@ class StoredQueue:
         check_slots(self.name, entry.sender, entry.time_ns)
         size = len(entry.data)
         pen = self._pen
-        pen.change(size + len(entry.key) + len(entry.sender))
+        pen.room_for(size + len(entry.key) + len(entry.sender))
         lmdb_key = self._key(entry.seq, entry.key)
         slot = b"" if self.order is Order.KEYED else entry.key
         large = FULL_HEAD.size + len(lmdb_key) + len(slot) + len(entry.sender) + size > _NODE
@@ -254,6 +255,7 @@ class StoredQueue:
         try:
             if not pen.txn.put(lmdb_key, value, overwrite=False):
                 raise ValueError(f"queue {self.name!r}: there is an entry with sequence number {entry.seq}")
+            pen.note(lmdb_key, value)
             for index, piece in enumerate(pieces):
                 pen.put(PIECE_KEY.pack(self._number | PIECES, entry.seq, index), piece)
         except lmdb.Error as error:
@@ -354,10 +356,15 @@ class StoredQueue:
 
     def _delete_pieces(self, seq: int) -> None:
         index = 0
-        while self._pen.txn.delete(PIECE_KEY.pack(self._number | PIECES, seq, index)):
+        while self._pen.pop(PIECE_KEY.pack(self._number | PIECES, seq, index)) is not None:
             index += 1
 
     # -- single entries -------------------------------------------------------------------------------------------
+
+    @property
+    def incarnation(self) -> int:
+        """Changes when the queue is cleared or made anew: no other queue of the environment has or had this number."""
+        return self._number
 
     @property
     def first_seq(self) -> int:
@@ -572,12 +579,13 @@ class StoredQueue:
         saved = (self._number, 0, 0, 1, 0, True)
         self._pen.touch(self, saved)
         self._clean = False
-        self.write_record()
+        self._pen.put(*self._record())
 
-    def write_record(self) -> None:
-        """Put the queue's record into the open transaction."""
-        if self._dropped:
-            return
+    def record(self) -> tuple[bytes, bytes] | None:
+        """Key and value of the queue's record; None when it was dropped."""
+        return None if self._dropped else self._record()
+
+    def _record(self) -> tuple[bytes, bytes]:
         body = QUEUE_RECORD.pack(
             ORDERS.index(self.order),
             self.key_length,
@@ -588,10 +596,10 @@ class StoredQueue:
             self.last_seq,
         )
         key = QUEUE + self.name
-        self._pen.put(key, seal(key, body))
+        return key, seal(key, body)
 
     def settle(self) -> None:
-        """The transaction is over."""
+        """There was a commit."""
         self._clean = True
 
     def roll_back(self, saved: _Saved) -> None:
