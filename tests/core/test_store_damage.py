@@ -180,6 +180,28 @@ def test_a_damaged_small_store_never_gives_other_data(small, tmp_path):
     assert outcome["harmless"] > 1
 
 
+@pytest.mark.parametrize("flag", [0x10, 0x4000, 0x8000], ids=["dirty", "loose", "keep"])
+def test_marks_that_belong_in_memory_are_noticed_in_the_file(small, tmp_path, flag):
+    """LMDB would take them for its own, and leave such a page out of its next commit."""
+    path, expected = small
+    refused = 0
+    for half in ("volatile", "durable"):
+        whole = (path / half / "data.mdb").read_bytes()
+        for at in range(2 * PAGE, len(whole), PAGE):
+            if int.from_bytes(whole[at : at + 8], "little") != at // PAGE:
+                continue  # never used
+            place = copy_of(path, tmp_path / "damaged")
+            data = bytearray(whole)
+            data[at + 10 : at + 12] = (int.from_bytes(data[at + 10 : at + 12], "little") | flag).to_bytes(2, "little")
+            (place / half / "data.mdb").write_bytes(data)
+            report = examine(place)
+            seen, error = read_all(place)
+            judge(expected, seen, error)
+            assert bool(error) is bool(report["problems"]), (half, at // PAGE)
+            refused += bool(error)
+    assert refused > 4
+
+
 READ = """
 import json
 from tests.core.test_store_damage import read_all

@@ -26,6 +26,8 @@ _HEAD: Final = Struct("<QHHHH")
 _OVERFLOW_HEAD: Final = Struct("<QHHI")
 _NODE: Final = Struct("<HHHH")
 _BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
+_KIND: Final = 0x4F
+"""The flags that say what a page is; the others are LMDB's own marks in memory, and never in a file."""
 _BIG_DATA: Final = 0x01
 _MAX_DEPTH: Final = 32
 
@@ -87,8 +89,10 @@ class PageFile:
         number, _, flags, lower, upper = _HEAD.unpack_from(self._data, base)
         if number != page:
             raise PageError(f"page {page} says that it is page {number}")
-        if flags & 0x4F != wanted:
+        if flags & _KIND != wanted:
             raise PageError(f"page {page} has the flags {flags:#x}")
+        if flags != wanted:  # LMDB would leave such a page out of its next commit; what it holds can still be salvaged
+            self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
             raise PageError(f"page {page} has impossible bounds")
         self.reached.add(page)
@@ -177,7 +181,7 @@ class PageFile:
         if not page > 1 or page + count - 1 > self._limit:
             raise PageError(f"overflow page {page} does not exist")
         number, _, flags, pages = _OVERFLOW_HEAD.unpack_from(self._data, page * self._size)
-        if number != page or flags & 0x4F != _OVERFLOW or pages < count or page + pages - 1 > self._limit:
+        if number != page or flags != _OVERFLOW or pages < count or page + pages - 1 > self._limit:
             raise PageError(f"overflow page {page} is not one")
         mine = set(range(page, page + pages))
         if mine & self.reached:
@@ -225,7 +229,7 @@ class PageFile:
     def orphans(self, free: set[int]) -> Iterator[tuple[bytes, bytes | None]]:
         """The records of leaf pages that are in use, but that no whole branch leads to any more."""
         for page in range(2, self._limit + 1):
-            if page not in self.reached and page not in free and self.kind(page) & 0x4F == _LEAF:
+            if page not in self.reached and page not in free and self.kind(page) & _KIND == _LEAF:
                 try:
                     yield from list(self._leaf(page, b"", None))
                 except (PageError, struct.error):
