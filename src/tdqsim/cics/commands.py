@@ -12,6 +12,7 @@ from tdqsim.cics.interval import IntervalCommands
 from tdqsim.cics.set import SetCommands
 from tdqsim.cics.statistics import StatisticsCommands
 from tdqsim.cics.td import TdCommands
+from tdqsim.cics.td_bulk import TdBulkRequests
 from tdqsim.cics.units import UnitCommands
 
 __all__ = ["Commands"]
@@ -19,6 +20,7 @@ __all__ = ["Commands"]
 
 class Commands(
     TdCommands,
+    TdBulkRequests,
     InquireCommands,
     SetCommands,
     CreateCommands,

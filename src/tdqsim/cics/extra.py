@@ -13,8 +13,9 @@ meets the end makes EMPTYSTATUS EMPTY, one that meets no room makes it FULL, unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,7 @@ from tdqsim.datasets import (
     SpaceExhausted,
     SysoutSpool,
 )
+from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
 
 if TYPE_CHECKING:
@@ -140,6 +142,13 @@ class DataSet:
             raise Condition(Resp.IOERR, detail=str(error)) from error
         queue.openstatus = Cvda.OPEN
         queue.emptystatus = Cvda.NOTEMPTY
+        self._read_on()
+        # SYSOUT has no writer yet, and the internal reader must be told who writes.
+        queue.put = None if self._writer is None or isinstance(self._writer, InternalReader) else self._writer.put
+
+    def _read_on(self) -> None:
+        """The queue's short way begins where the reader stands; iterating is the reader's fastest way."""
+        self._queue.get = None if self._reader is None else partial(next, iter(self._reader), None)
 
     def _open(self, allocation: Allocation) -> None:
         definition = self._queue.definition
@@ -170,6 +179,7 @@ class DataSet:
         return self._dds.allocate(card)
 
     def _free(self) -> None:
+        self._queue.get = self._queue.put = None
         self._reader = self._writer = self._allocation = self._said = None
         if self._dynamic:
             self._dynamic = False
@@ -217,12 +227,8 @@ class DataSet:
         assert reader is not None, "the state table lets nobody read a queue that is not open for input"
         try:
             record = reader.get()
-        except BlockError as error:
-            if self._queue.definition.erroroption == "IGNORE":
-                reader.accept_block()
-            raise Condition(Resp.IOERR, detail=str(error)) from error
         except DatasetFault as error:
-            raise Condition(Resp.IOERR, detail=str(error)) from error
+            raise self.refused(error) from error
         if record is None:
             self._queue.emptystatus = Cvda.EMPTY
             raise Condition(Resp.QZERO, detail="the data set is at its end")
@@ -240,14 +246,45 @@ class DataSet:
             if isinstance(writer, InternalReader):
                 writer.submitter = "" if task is None else f"{task.transid} {task.number}"
             writer.put(data)
-        except RecordError as error:
-            raise Condition(Resp.LENGERR, detail=str(error)) from error
-        except SpaceExhausted as error:
+        except DatasetFault as error:
+            raise self.refused(error) from error
+
+    def drain(self) -> Iterator[bytes]:
+        """The records behind the position, as fast as the reader delivers them; each moves the position.
+
+        Raises:
+            DatasetFault: as the reader says; :meth:`refused` makes a condition of it.
+        """
+        assert self._reader is not None, "the queue is not open for input"
+        return iter(self._reader)
+
+    def write_all(self, records: Sequence[bytes]) -> None:
+        """Write records and count them as writes of the queue, also those before one that fails.
+
+        Raises:
+            DatasetFault: as the writer says; :meth:`refused` makes a condition of it.
+        """
+        writer = self._writer
+        assert writer is not None, "the queue is not open for output"
+        before = writer.records_written
+        try:
+            writer.put_all(records)
+        finally:
+            self._queue.writes += writer.records_written - before
+
+    def refused(self, error: DatasetError) -> Condition:
+        """The condition that a failure of the reader or writer is to a program; sets EMPTYSTATUS, writes a message."""
+        if isinstance(error, RecordError):
+            return Condition(Resp.LENGERR, detail=str(error))
+        if isinstance(error, SpaceExhausted):
             self._queue.emptystatus = Cvda.FULL
             self._report(_X37, {"queue": self._queue.name, "reason": str(error)})
-            raise Condition(Resp.NOSPACE, detail=str(error)) from error
-        except DatasetFault as error:
-            raise Condition(Resp.IOERR, detail=str(error)) from error
+            return Condition(Resp.NOSPACE, detail=str(error))
+        if isinstance(error, BlockError) and self._reader is not None:
+            if self._queue.definition.erroroption == "IGNORE":
+                self._reader.accept_block()
+            self._read_on()  # an iterator that has raised is at its end
+        return Condition(Resp.IOERR, detail=str(error))
 
     def _spooled(self, data: bytes) -> DatasetWriter:
         """The writer of SYSOUT, made by the first record whose length is right."""

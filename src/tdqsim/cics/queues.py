@@ -7,7 +7,7 @@ is read from the definition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from tdqsim.cics.eib import Completion, completion
@@ -15,11 +15,13 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim import definitions
+    from tdqsim.cics.conditions import Condition
     from tdqsim.cics.locks import Lock
     from tdqsim.cics.signature import Signature
     from tdqsim.cics.task import Task
     from tdqsim.core.dispatch import WaitQueue
     from tdqsim.core.store import StoredQueue
+    from tdqsim.errors import DatasetError
 
 __all__ = [
     "NEVER",
@@ -50,6 +52,15 @@ class ExtraFile(Protocol):
 
     def write(self, task: Task | None, data: bytes) -> None:
         """Add a record. LENGERR for a length that does not fit, NOSPACE (``emptystatus`` FULL), IOERR."""
+
+    def drain(self) -> Iterator[bytes]:
+        """The records behind the position of an open input data set; each moves it. Failures are the data set's own."""
+
+    def write_all(self, records: Sequence[bytes]) -> None:
+        """Add records and count them as the queue's writes, also those before one that fails; failures likewise."""
+
+    def refused(self, error: DatasetError) -> Condition:
+        """The condition that a failure of the queue's ``get`` or ``put`` is to a program."""
 
     def peek(self) -> list[bytes]:
         """All records that can be seen without moving the position of an open input data set."""
@@ -105,6 +116,7 @@ class TdQueue:
         trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds); None
             costs one test. Kept with ``plain``; requests on the long way are recorded there.
         swift: the same for a logically recoverable queue.
+        quick: the same for an extrapartition queue, in a region that nobody records.
         writes, reads, deletes: requests since the last reset of statistics.
         read_ok, write_ok, delete_ok: what the EIB shows after a request that went well.
     """
@@ -116,6 +128,7 @@ class TdQueue:
         "enablestatus",
         "name",
         "plain",
+        "quick",
         "read_ok",
         "reads",
         "signature",
@@ -130,7 +143,7 @@ class TdQueue:
         self.definition: Any = definition
         self.signature = signature
         self.enablestatus = Cvda.ENABLED
-        self.plain = self.swift = False
+        self.plain = self.swift = self.quick = False
         self.trace: Callable[[tuple[Any, ...]], object] | None = None
         self.writes = self.reads = self.deletes = 0
         self.read_ok: Completion = completion("READQ TD", name)
@@ -272,16 +285,19 @@ class ExtraQueue(TdQueue):
         openstatus: OPEN, CLOSED, OPENING or CLOSING.
         emptystatus: NOTEMPTY until a request meets the end (EMPTY) or no room (FULL); NOTAPPLIC when closed.
         file: the data set.
+        get, put: methods of its open reader or writer, kept for the short way; None where there is no such way.
     """
 
     type = "EXTRA"
-    __slots__ = ("emptystatus", "file", "openstatus")
+    __slots__ = ("emptystatus", "file", "get", "openstatus", "put")
 
     def __init__(self, name: str, definition: definitions.ExtraQueue, signature: Signature) -> None:
         super().__init__(name, definition, signature)
         self.openstatus = Cvda.CLOSED
         self.emptystatus = Cvda.NOTAPPLIC
         self.file: ExtraFile | None = None
+        self.get: Callable[[], bytes | None] | None = None
+        self.put: Callable[[bytes], None] | None = None
 
     @property
     def output(self) -> bool:

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.commands import Commands
-from tdqsim.cics.queues import IntraQueue, TdQueue
+from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.security import SecurityPolicy
 from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda
@@ -169,10 +169,12 @@ class RegionState(Commands):
 
     def refresh(self, queue: TdQueue) -> None:
         """Work out whether requests to a queue may take the short way."""
-        ready = self.unguarded and isinstance(queue, IntraQueue) and queue.enablestatus is Cvda.ENABLED
+        enabled = self.unguarded and queue.enablestatus is Cvda.ENABLED
+        ready = enabled and isinstance(queue, IntraQueue)
         queue.plain = ready and queue.recovstatus == "NO"  # type: ignore[attr-defined]
         queue.trace = self._recorder.trace if self._recorder is not None else None
         queue.swift = ready and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
+        queue.quick = enabled and isinstance(queue, ExtraQueue) and self._recorder is None
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import partial
 from typing import Any, Final
 
@@ -295,6 +295,18 @@ class RegionTasks(RegionResources):
     def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
         """Issue a command written as EXEC CICS text, as a task of its own; see the task's method."""
         return self.run_alone(Commands.execute, (text, variables), {})  # type: ignore[no-any-return]
+
+    def readq_td_all(self, queue: str) -> Iterator[bytes]:
+        """READQ TD until QZERO, in one task; see the task's method."""
+        with self.task() as task:
+            yield from task.readq_td_all(queue)
+
+    def writeq_td_all(self, queue: str, records: Iterable[bytes]) -> int:
+        """WRITEQ TD of each record, in one task; see the task's method."""
+        written = 0
+        with self.task() as task:
+            written += task.writeq_td_all(queue, records)
+        return written
 
     def browse_tdqueue(self, *options: str) -> Iterator[Any]:
         """Iterate over INQUIRE TDQUEUE of all queues; see the task's method."""

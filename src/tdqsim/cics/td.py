@@ -1,8 +1,9 @@
 """READQ TD, WRITEQ TD and DELETEQ TD.
 
-Two short ways are written flat in the methods: for an enabled non-recoverable queue (``plain``), and for an enabled
-logically recoverable one (``swift``), both in a region without security and hook and without options. All else goes
-through the functions below them, in the order of decision of :mod:`~tdqsim.cics.checks`.
+Three short ways are written flat in the methods: for an enabled non-recoverable queue (``plain``), for an enabled
+logically recoverable one (``swift``) and for the open data set of an enabled extrapartition one (``quick``), all in a
+region without security and hook and without options. All else goes through the functions below them, in the order of
+decision of :mod:`~tdqsim.cics.checks`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import Lock
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.core.dispatch import WAIT
-from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.errors import DatasetError, StoreDamaged, StoreFull
 from tdqsim.facts import LIMITS, Cvda, Resp
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TdCommands(CommandGroup):
         "WRITEQ TD",
         "DISABLED ERROR INVREQ IOERR ISCINVREQ LENGERR LOCKED NOSPACE NOTAUTH NOTOPEN QIDERR SYSIDERR",
     )
-    def writeq_td(
+    def writeq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
         self,
         queue: _QueueName,
         from_: Annotated[bytes, Opt("data", word="FROM")],
@@ -109,6 +110,19 @@ class TdCommands(CommandGroup):
             if self.outside:
                 self.let_others_run()
             return
+        elif q is not None and q.quick and length is None and sysid is None and from_.__class__ is bytes:
+            put = q.put
+            if put is not None and from_:
+                try:
+                    put(from_)
+                except DatasetError as error:
+                    self.respond(q.file.refused(error), "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
+                    return
+                q.writes += 1
+                self.eib.last = q.write_ok
+                if self.outside:
+                    self.let_others_run()
+                return
         arguments = {"queue": queue, "from_": from_, "length": length, "sysid": sysid}
         self.issue(
             "WRITEQ TD",
@@ -124,7 +138,7 @@ class TdCommands(CommandGroup):
         "DISABLED INVREQ IOERR ISCINVREQ LENGERR LOCKED NOTAUTH NOTOPEN QBUSY QIDERR QZERO SYSIDERR",
         receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)},
     )
-    def readq_td(
+    def readq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
         self,
         queue: _QueueName,
         length: Annotated[int | None, Opt("halfword", 2)] = None,
@@ -185,6 +199,19 @@ class TdCommands(CommandGroup):
             if self.outside:
                 self.let_others_run()
             return data
+        elif q is not None and q.quick and length is None and sysid is None:
+            get = q.get
+            if get is not None:
+                try:
+                    data = get()
+                except DatasetError as error:
+                    return self.respond(q.file.refused(error), "READQ TD", queue, nohandle=nohandle, otherwise=b"")
+                if data is not None:  # at the end the long way says QZERO
+                    q.reads += 1
+                    self.eib.last = q.read_ok
+                    if self.outside:
+                        self.let_others_run()
+                    return data
         return self.issue(
             "READQ TD",
             lambda: _readq(self, queue, length, sysid, nosuspend=nosuspend, nohandle=nohandle),  # type: ignore[arg-type]
