@@ -51,6 +51,7 @@ class ByteForms(JobCore):
         if declaration is None or api not in _FORMS:
             raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(_FORMS))}")
         self.check_usable()
+        self.doing = (api, "", "")
         self._check_count(declaration, len(parameters))
         arguments = Arguments(self, declaration, parameters)
         code = self._error_code(declaration, parameters)

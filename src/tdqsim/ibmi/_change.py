@@ -90,6 +90,7 @@ class ChangeApi(JobCore):
         queue.enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
         queue.settle()
         self.system.save_object(queue)
+        self.note("QMHQCDQ", queue, autorcl=queue.autorcl, enforce=queue.enforce)
 
 
 def parse_changes(job: JobCore, data: bytes) -> list[Change]:

@@ -75,6 +75,7 @@ class JournalCommands(JobCore):
         queue.settle()
         self.system.save_object(queue)
         self.system.journals.write(self, queue, "QB")
+        self.note("STRJRNOBJ", queue, jrn=journal.qualified)
 
     @declare("ENDJRNOBJ")
     def endjrnobj(self, dtaq: str) -> None:
@@ -94,6 +95,7 @@ class JournalCommands(JobCore):
         queue.journal = 0
         queue.settle()
         self.system.save_object(queue)
+        self.note("ENDJRNOBJ", queue)
 
     @declare("DSPJRN")
     def dspjrn(self, jrn: str) -> tuple[JournalEntry, ...]:

@@ -47,6 +47,8 @@ class ObjectCommands(JobCore):
             for request in requests:
                 self.system.locks.release(self, request, scope)
             self.fail_for("CPF1002", deleted)
+        for request in requests:
+            self.note("ALCOBJ", request.target, lock=request.state)
         self.give_turn()
 
     @declare("DLCOBJ")
@@ -68,6 +70,7 @@ class ObjectCommands(JobCore):
                 self.fail("CPF1005")
         for request in requests:
             self.system.locks.release(self, request, scope)
+            self.note("DLCOBJ", request.target, lock=request.state)
         self.give_turn()
 
     def _requests(self, objects: Sequence[tuple[str, str]], scope: str) -> list[Request]:
@@ -133,6 +136,7 @@ class ObjectCommands(JobCore):
         while self.await_lock(operation, places[1]):  # others may have moved things meanwhile
             places = self._places(operation, dtaq, place)
         holder, queue, target, name = places
+        self.note(operation, queue, to=f"{target.name}/{name}")
         del holder.objects[("*DTAQ", queue.name)]
         queue.name, queue.library = name, target.name
         target.objects[("*DTAQ", name)] = queue
@@ -178,6 +182,7 @@ class ObjectCommands(JobCore):
         else:
             queue.private[user.upper()] = aut
         self.system.save_object(queue)
+        self.note("GRTOBJAUT", queue, user=user, aut=aut)
 
     @declare("RVKOBJAUT")
     def rvkobjaut(self, dtaq: str, user: str) -> None:
@@ -197,6 +202,7 @@ class ObjectCommands(JobCore):
         else:
             queue.private.pop(user.upper(), None)
         self.system.save_object(queue)
+        self.note("RVKOBJAUT", queue, user=user)
 
     @declare("CHGCURLIB")
     def chgcurlib(self, library: str) -> None:

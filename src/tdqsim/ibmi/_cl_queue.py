@@ -100,7 +100,7 @@ class QueueCommands(DescribeApi):
             self.fail("CPF9820", wanted)
         if ("*DTAQ", definition.name) in holder.objects:
             self.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
-        queue = create_queue(self.system, holder, definition, self.current_user)
+        queue = create_queue(self.system, holder, definition, self.current_user, self)
         self.send_completion("CPC9801", queue)
         self.give_turn()
         return queue
@@ -150,7 +150,7 @@ class QueueCommands(DescribeApi):
         holder, found = self.open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
-        self.system.remove_object(found, holder)
+        self.system.remove_object(found, holder, self)
         self.send_completion("CPC2191", found)
         self.give_turn()
 

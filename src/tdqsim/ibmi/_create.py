@@ -9,6 +9,7 @@ from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._queue import Attributes, DataQueue
 
 if TYPE_CHECKING:
+    from tdqsim.ibmi._job_core import JobCore
     from tdqsim.ibmi._system import System
 
 __all__ = ["attributes_of", "create_queue", "public_authority"]
@@ -39,7 +40,9 @@ def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
-def create_queue(system: System, library: Library, definition: Dtaq, owner: str) -> DataQueue:
+def create_queue(
+    system: System, library: Library, definition: Dtaq, owner: str, job: JobCore | None = None
+) -> DataQueue:
     """Create the data queue in a library where its name is free."""
     public, listed = public_authority(definition, library)
     created = system.add_object(
@@ -51,4 +54,5 @@ def create_queue(system: System, library: Library, definition: Dtaq, owner: str)
     )  # fmt: skip
     assert isinstance(created, DataQueue)
     created.settle()
+    system.note("CRTDTAQ", job, created, **created.facts())
     return created

@@ -78,6 +78,7 @@ class RemoteQueues:
         attributes = queue.attributes
         try:
             self._link(job, queue).send(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, data, key)
+            job.note("QSNDDTAQ", queue, data, key or b"")
         except EscapeMessage as error:
             if not asynchronous:
                 raise
@@ -91,13 +92,16 @@ class RemoteQueues:
         self._raise_kept(job, queue)
         attributes = queue.attributes
         link = self._link(job, queue)
-        return link.receive(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, wait_ns, key_order, key, room)
+        entry = link.receive(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, wait_ns, key_order, key, room)
+        job.note("QRCVDTAQ", queue, *((entry.data, entry.key) if entry is not None else ()))
+        return entry
 
     def clear(self, job: JobCore, queue: DataQueue) -> None:
         """Clear through the queue's link."""
         self._raise_kept(job, queue)
         attributes = queue.attributes
         self._link(job, queue).clear(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib)
+        job.note("QCLRDTAQ", queue)
 
     def _link(self, job: JobCore, queue: DataQueue) -> RemoteLink:
         attributes = queue.attributes

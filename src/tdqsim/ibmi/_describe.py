@@ -60,6 +60,7 @@ class DescribeApi(JobCore):
         if format_name == "RDQD0200" and not queue.ddm:
             self.fail("CPF9516", format_name)
         self.await_lock("QMHQRDQD", queue)
+        self.note("QMHQRDQD", queue, messages=0 if queue.ddm else queue.stored.count)
         form = layout(format_name)
         values = _standard(self, queue) if format_name == "RDQD0100" else _distributed(queue)
         values["bytes_available"] = form.length

@@ -63,8 +63,9 @@ class Job(
             strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
         self.system.locks.release_all(self, (*self.system.all_objects(), *self.qtemp.objects.values()))
         for one in list(self.qtemp.objects.values()):
-            self.system.remove_object(one, self.qtemp)
+            self.system.remove_object(one, self.qtemp, job=self)
         self.system.jobs.pop(self.qualified_name, None)
+        self.note("ENDJOB")
 
 
 class StartedJob:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -43,6 +43,8 @@ class JobCore:
         name: job name.
         user: its user profile.
         number: six digits, unique on the system.
+        qualified_name: ``number/user/name``.
+        doing: the API or command it is in, and the data queue and library it named, for a history.
         current_user: the profile it runs under now; sender IDs and authority go by it.
         current_library: name, or empty for none.
         user_libraries: the user part of its library list.
@@ -75,6 +77,8 @@ class JobCore:
         self.name = new_name(name, "name")
         self.user = new_name(user, "user")
         self.number = number
+        self.qualified_name = f"{number}/{self.user}/{self.name}"
+        self.doing = ("", "", "")
         self.current_library = self.object_name(current_library, "current_library") if current_library else ""
         self.user_libraries = [self.object_name(one, "library_list") for one in library_list]
         self.page: CodePage = codepage(ccsid)
@@ -96,11 +100,6 @@ class JobCore:
 
     def __repr__(self) -> str:
         return f"<Job {self.qualified_name}{' ended' if self.ended else ''}>"
-
-    @property
-    def qualified_name(self) -> str:
-        """``number/user/name``."""
-        return f"{self.number}/{self.user}/{self.name}"
 
     @property
     def current_user(self) -> str:
@@ -127,6 +126,8 @@ class JobCore:
 
     def fail(self, message_id: str, *values: str | int) -> NoReturn:
         """End the command with an escape message."""
+        if self.system.recorder is not None:
+            self.note_failure(message_id)
         raise EscapeMessage(self.message(message_id, *values))
 
     def fail_for(self, message_id: str, target: SystemObject) -> NoReturn:
@@ -138,6 +139,21 @@ class JobCore:
         self.joblog.append(
             self.message(message_id, *object_values(message_id, target.name, target.library, target.type))
         )
+
+    def note(
+        self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", **info: Any
+    ) -> None:
+        """Tell the system's recorder, if there is one, what this job has done."""
+        if self.system.recorder is not None:
+            self.system.note(operation, self, queue, data, key, **info)
+
+    def note_failure(self, message_id: str) -> None:
+        """Tell the recorder that what the job is doing ends with an escape message."""
+        operation, name, library = self.doing
+        recorder = self.system.recorder
+        if recorder is not None:
+            place = f"{library}/{name}" if library else name
+            recorder.trace((operation, self.qualified_name, place, b"", self._clock.time_ns(), b"", message_id))
 
     def keep_remote_failure(self, queue: DataQueue, error: EscapeMessage) -> None:
         """Remember that an asynchronous request failed."""
@@ -159,6 +175,7 @@ class JobCore:
     def begin(self, operation: str, name: str = "", library: str = "") -> None:
         """The start of every command that is not on the hot path."""
         self.check_usable()
+        self.doing = (operation, name, library)
         if self.system.faults is not None:
             self.meet_fault(operation, name, library)
 
@@ -167,6 +184,8 @@ class JobCore:
         faults = self.system.faults
         planned = faults(self, operation, name, library) if faults is not None else None
         if planned is not None:
+            self.doing = (operation, name, library)
+            self.note_failure(planned.message_id)
             raise EscapeMessage(planned)
 
     def give_turn(self) -> None:

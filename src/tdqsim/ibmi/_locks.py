@@ -91,6 +91,8 @@ class LockManager:
         if wait_ns == 0:
             return False
         self._waiting.extend(waiting)
+        for job, request, _ in waiting:
+            job.note("WAIT", request.target, lock=request.state)
         try:
             self._dispatcher.wait(attempt, self._released, wait_ns)
         except TimedOut:
@@ -115,6 +117,10 @@ class LockManager:
             target.locks[:] = [held for held in target.locks if held.job is not job]
         self._released.wake_all()
 
+    def waits(self) -> list[tuple[JobCore, Request, list[HeldLock]]]:
+        """Who waits for which lock, and the locks in its way."""
+        return [(job, request, self.blockers(job, request)) for job, request, _ in self._waiting]
+
     def wake(self) -> None:
         """Let the waiters look again, after something else than a release has changed."""
         self._released.wake_all()
@@ -131,7 +137,7 @@ class LockManager:
 
     def _holders(self) -> str:
         lines = []
-        for job, request, _ in self._waiting:
-            holders = ", ".join(f"{held.job.qualified_name} {held.state}" for held in self.blockers(job, request))
+        for job, request, blockers in self.waits():
+            holders = ", ".join(f"{held.job.qualified_name} {held.state}" for held in blockers)
             lines.append(f"{job.qualified_name} asks {request.target.qualified} {request.state}, held by {holders}")
         return "; ".join(lines)

@@ -156,6 +156,7 @@ class Services:
             if limit is not None and position > limit:
                 break
             rows.append(self._row(queue, position, entry))
+        job.note("DATA_QUEUE_ENTRIES", queue, selection=selection_type, rows=len(rows))
         return tuple(rows)
 
     def _selected(self, queue: DataQueue, selection: str, key: bytes | None, order: str | None) -> Iterator[Entry]:

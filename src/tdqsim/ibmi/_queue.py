@@ -15,6 +15,7 @@ Hot path
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,6 +93,7 @@ class DataQueue(SystemObject):
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
         waiters: receives that wait, highest run priority first.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
+        trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
     """
 
     attributes: Attributes = field(default_factory=Attributes)
@@ -112,6 +114,7 @@ class DataQueue(SystemObject):
     maxlen: int = 0
     key_length: int = 0
     sender_id: bool = False
+    trace: Callable[[tuple[Any, ...]], object] | None = None
 
     @property
     def type(self) -> str:
@@ -159,6 +162,16 @@ class DataQueue(SystemObject):
         self.direct = not (self.gone or self.ddm or self.enforce)
         self.plain = self.direct and not (self.journal or attributes.force or self.waiters)
         self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
+
+    def facts(self) -> dict[str, Any]:
+        """What a history has to know of it, under the keywords of CRTDTAQ."""
+        attributes = self.attributes
+        if self.ddm:
+            return {"type": "*DDM", "rmtdtaq": f"{attributes.rmtdtaqlib}/{attributes.rmtdtaq}"}
+        return {
+            "type": "*STD", "maxlen": attributes.maxlen, "seq": attributes.seq, "keylen": attributes.keylen,
+            "senderid": "*YES" if attributes.senderid else "*NO", "force": "*YES" if attributes.force else "*NO",
+        }  # fmt: skip
 
     def next_stamp(self, now_ns: int) -> int:
         """The enqueue moment of the next entry: now, or just after the entry before."""

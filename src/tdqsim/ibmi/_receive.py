@@ -14,7 +14,7 @@ from tdqsim.ibmi._locks import HeldLock, Request
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._records import DataQueueEntry, sender_of
 from tdqsim.ibmi._send import checked_bytes
-from tdqsim.ibmi._waits import Waiter, enter, give_back, leave
+from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
 
@@ -71,10 +71,14 @@ class ReceiveApi(JobCore):
             and wait == 0 and type(wait) is int and wait_units == "*SEC"
         ):  # fmt: skip
             data = queue.entries.take()  # type: ignore[union-attr]
+            if queue.trace is not None:
+                now = self._clock.time_ns()
+                queue.trace(("QRCVDTAQ", self.qualified_name, queue.qualified, data or b"", now))
             dispatcher = self._dispatcher
             if dispatcher.current is dispatcher.outside and dispatcher.pending:
                 dispatcher.run_ready()
             return None if data is None else DataQueueEntry(data, len(data), b"", None)
+        self.doing = ("QRCVDTAQ", name, library)
         entry = self.receive_entry(
             name, library, wait_nanoseconds(self, wait, wait_units), key_order, key, remove=remove
         )
@@ -100,6 +104,7 @@ class ReceiveApi(JobCore):
             room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
         """
         key = key if key is None else checked_bytes(key, "key")
+        self.doing = ("QRCVDTAQ", name, library)
         queue = self._receiving.get((name, library))
         if queue is None or not queue.direct:
             self.check_usable()
@@ -112,9 +117,11 @@ class ReceiveApi(JobCore):
                 self._receiving[(name, library)] = queue
         search = self.check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
-        if entry is not None:
+        if entry is not None or wait_ns == 0:
+            if queue.trace is not None:
+                note_receive(self, queue, entry, search, key or b"", remove=remove)
             return entry
-        return None if wait_ns == 0 else self._wait_for_entry(queue, search, key or b"", wait_ns, room, remove=remove)
+        return self._wait_for_entry(queue, search, key or b"", wait_ns, room, remove=remove)
 
     def check_key(self, queue: DataQueue, key_order: str, key: bytes | None) -> SearchOrder | None:
         """The relation to search by, None for a queue without keys; refuses what does not go with the queue."""
@@ -165,9 +172,13 @@ class ReceiveApi(JobCore):
         enter(waiter)
         if held is not None:
             queue.locks.append(held)
+        if queue.trace is not None:
+            self.note("WAIT", queue, **asked(search, key, remove=remove))
         try:
             entry: Entry | None = self._dispatcher.wait(waiter.attempt, waiter.parked, wait_ns)
         except TimedOut:
+            if queue.trace is not None:
+                note_receive(self, queue, None, search, key, remove=remove, waited=True)
             return None
         except BaseException:
             give_back(waiter)
@@ -215,6 +226,8 @@ class ReceiveApi(JobCore):
         if gone:
             queue.reclaim_if_empty(self._clock.time_ns())
         queue.commit_forced()
+        if queue.trace is not None:
+            self.note("QCLRDTAQ", queue, entries=gone, **asked(search, key, remove=True))
         self.give_turn()
         return gone
 

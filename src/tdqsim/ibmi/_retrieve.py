@@ -87,6 +87,7 @@ class RetrieveApi(JobCore):
         queue = self.open_for_retrieval(name, library)
         chosen = self._check_selection(queue, selection)
         messages = tuple(map(_record, _messages(self, queue, format, chosen)))
+        _note(self, queue, chosen, len(messages))
         length = len(messages) * _fixed(format, chosen) + sum(len(message.message_text) for message in messages)
         header = _header(queue, format, chosen, len(messages), len(messages), layout(format).length + length)
         self.give_turn()
@@ -179,6 +180,14 @@ def _messages(
         yield stamp(time_ns), 0 if padded else enqueued, wanted, text
 
 
+def _note(job: JobCore, queue: DataQueue, selection: Selection, found: int) -> None:
+    if queue.trace is not None:
+        info: dict[str, Any] = {"selection": selection.type, "messages": found}
+        if selection.type == "K":
+            info |= {"key_order": selection.order, "key": selection.key.hex()}
+        job.note("QMHRDQM", queue, **info)
+
+
 def _fixed(name: str, selection: Selection) -> int:
     """Bytes of each entry before its text."""
     return layout(f"{name}.entry").length + selection.key_bytes
@@ -229,6 +238,7 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
         if key:
             add(key)
         add(text)
+    _note(job, queue, selection, returned + left_out)
     body = bytearray().join(parts)
     if returned:
         end = pack_binary(0)

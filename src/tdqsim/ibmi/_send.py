@@ -62,7 +62,10 @@ class SendApi(JobCore):
         try:
             queue.entries.put(data, key or b"", self.sender_id if queue.sender_id else b"", time_ns=now)  # type: ignore[union-attr]
         except StoreFull:
+            self.doing = ("QSNDDTAQ", name, library)
             self.fail("CPF6565")
+        if queue.trace is not None:
+            queue.trace(("QSNDDTAQ", self.qualified_name, queue.qualified, data, now, key or b""))
         dispatcher = self._dispatcher
         if dispatcher.current is dispatcher.outside and dispatcher.pending:
             dispatcher.run_ready()
@@ -71,6 +74,7 @@ class SendApi(JobCore):
         self, name: str, library: str, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
     ) -> None:
         self.check_usable()
+        self.doing = ("QSNDDTAQ", name, library)
         data = checked_bytes(data, "data")
         key = key if key is None else checked_bytes(key, "key")
         queue = self._sending.get((name, library))
@@ -128,6 +132,8 @@ class SendApi(JobCore):
         except StoreFull:
             queue.undo_forced()
             self.fail("CPF6565")
+        if queue.trace is not None:
+            queue.trace(("QSNDDTAQ", self.qualified_name, queue.qualified, data, now, key))
         if queue.waiters:
             taker = serve(queue, entry)
             if taker is not None:

@@ -28,6 +28,7 @@ from tdqsim.ibmi._layout import layout
 from tdqsim.ibmi._locks import LockManager
 from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject, granted_names, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._recorder import Recorder
 
 __all__ = ["System"]
 
@@ -57,6 +58,7 @@ class System:
         authorization_lists: by name.
         jobs: active jobs by qualified name.
         faults: a hook for planned faults, None for none (:class:`FaultPlan`).
+        recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
         date_format: QDATFMT.
         closed: it can do no more.
 
@@ -89,6 +91,7 @@ class System:
         self.date_format = "*YMD"
         self.closed = False
         self.faults: FaultHook | None = None
+        self._recorder: Recorder | None = None
         self._own_dispatcher = dispatcher is None
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
@@ -170,6 +173,7 @@ class System:
             raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
         self.profile(job.user)
         self.jobs[job.qualified_name] = job
+        job.note("JOB")
         return job
 
     def start(
@@ -309,6 +313,34 @@ class System:
             target = InProcessLink(target)
         self.remote.links[location.upper()] = target
 
+    # -- what happens ---------------------------------------------------------------------------------------------
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """Takes what happens; None for nobody."""
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        trace = recorder.trace if recorder is not None else None
+        for queue in (
+            *self._objects.values(),
+            *(one for job in self.jobs.values() for one in job.qtemp.objects.values()),
+        ):
+            if isinstance(queue, DataQueue):
+                queue.trace = trace
+
+    def note(
+        self, operation: str, job: JobCore | None, queue: SystemObject | None = None, data: bytes = b"",
+        key: bytes = b"", **info: Any,
+    ) -> None:  # fmt: skip
+        """Tell the recorder, if there is one, what a job (None: nobody in particular) has done."""
+        if self._recorder is not None:
+            who = job.qualified_name if job is not None else ""
+            place = queue.qualified if queue is not None else ""
+            self._recorder.trace((operation, who, place, data, self.clock.time_ns(), key, "", info))
+
     # -- for the rooms of jobs ------------------------------------------------------------------------------------
 
     def queues(self) -> Iterator[DataQueue]:
@@ -342,6 +374,7 @@ class System:
             one.attach(self.store.durable)
         if isinstance(one, DataQueue):
             one.temporary = not holder.number
+            one.trace = self._recorder.trace if self._recorder is not None else None
             if not one.ddm:
                 one.attach(self.store.volatile if one.temporary else self._catalogue.environment_for(one))
         self.save_object(one)
@@ -352,7 +385,7 @@ class System:
         if one.number in self._objects:
             self._catalogue.save("object", str(one.number), one.save())
 
-    def remove_object(self, one: SystemObject, holder: Library | None = None) -> None:
+    def remove_object(self, one: SystemObject, holder: Library | None = None, job: JobCore | None = None) -> None:
         """Delete an object: whoever waits for it is woken."""
         holder = holder or self._libraries[one.library]
         del holder.objects[(one.type, one.name)]
@@ -360,6 +393,7 @@ class System:
         if isinstance(one, DataQueue):
             one.settle()
             one.detach()
+            self.note("DLTDTAQ", job, one)
             for waiter in tuple(one.waiters):
                 waiter.parked.wake_one()
         self.locks.wake()

@@ -21,7 +21,7 @@ from tdqsim.ibmi._queue import DataQueue
 if TYPE_CHECKING:
     from tdqsim.ibmi._job_core import JobCore
 
-__all__ = ["SATISFIES", "Waiter", "enter", "give_back", "leave", "serve"]
+__all__ = ["SATISFIES", "Waiter", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
 
 SATISFIES: Mapping[SearchOrder, Callable[[bytes, bytes], bool]] = MappingProxyType(
     {
@@ -95,6 +95,9 @@ def serve(queue: DataQueue, entry: Entry) -> Waiter | None:
         waiter.parked.wake_one()
         if waiter.remove:
             queue.stored.remove(entry.seq, entry.key)
+        if queue.trace is not None:
+            note_receive(waiter.job, queue, entry, waiter.search, waiter.key, remove=waiter.remove, waited=True)
+        if waiter.remove:
             return waiter
     return None
 
@@ -105,5 +108,26 @@ def give_back(waiter: Waiter) -> None:
     if entry is None or not waiter.remove or waiter.queue.gone:
         return
     waiter.queue.stored.restore(entry)
+    waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)
     serve(waiter.queue, entry)
     waiter.queue.commit_forced()
+
+
+def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, Any]:
+    """What a receive or a clear asks for, as a history has it."""
+    info: dict[str, Any] = {} if search is None else {"key_order": search.name, "key": key.hex()}
+    if not remove:
+        info["remove"] = "*NO"
+    return info
+
+
+def note_receive(
+    job: JobCore, queue: DataQueue, entry: Entry | None, search: SearchOrder | None, key: bytes, *, remove: bool,
+    waited: bool = False,
+) -> None:  # fmt: skip
+    """Tell the recorder what a receive was given, None for nothing."""
+    info = asked(search, key, remove=remove)
+    if waited:
+        info["waited"] = True
+    data, found = (b"", b"") if entry is None else (entry.data, entry.key)
+    job.note("QRCVDTAQ", queue, data, found, **info)
