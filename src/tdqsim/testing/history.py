@@ -11,7 +11,8 @@ What becomes an event (:attr:`Event.kind`)
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
 
 In a file each line is an array in the order of the event's attributes, cut off behind the last that says anything; data
-is hexadecimal.
+is hexadecimal. Lines are made and written many at a time, since to make one costs as much as to do the request: events
+wait as they came, ``batch`` of them, and a killed process loses those that wait. ``flush()`` writes them at once.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ __all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "History", "load_history"]  # 
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})
 _CHANGING: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE")
-_BATCH: Final = 4096
+_BATCH: Final = 1024
 _LARGEST_QUEUE: Final = 100_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
 _SWIFT: Final = 7
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Event(NamedTuple):
@@ -93,7 +95,7 @@ class Event(NamedTuple):
             values[10] = {**self.info, "records": [record.hex() for record in self.info["records"]]}
         while values[-1] == _DEFAULTS[len(values) - 1] and len(values) > _SHORT:
             values.pop()
-        return json.dumps(values, separators=(",", ":"))
+        return _ENCODE(values)
 
 
 _DEFAULTS: Final = ["", 0, "", b"", 0, "", "", "NORMAL", 0, 0, {}]
@@ -105,21 +107,22 @@ class History:
     Args:
         limit: so many events are kept in memory, the newest.
         path: a file that gets all of them, beside the ring; it is replaced.
+        batch: so many events are written to the file at a time, 1 for each at once: what a killed process can lose.
 
     Attributes:
         trace: see :class:`tdqsim.cics.Recorder`.
         count: how many events there were, those no longer kept included.
     """
 
-    def __init__(self, limit: int = 100_000, *, path: Path | str | None = None) -> None:
-        if limit < 1:
-            raise ValueError(f"limit {limit}: at least 1 event must be kept")
+    def __init__(self, limit: int = 100_000, *, path: Path | str | None = None, batch: int = _BATCH) -> None:
+        if limit < 1 or batch < 1:
+            raise ValueError(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
         self._ring: deque[tuple[Any, ...]] = deque(maxlen=limit)
         self._batch: list[tuple[Any, ...]] = []
         self._file: IO[str] | None = Path(path).open("w", encoding="ascii") if path is not None else None  # noqa: SIM115
         self._region: Region | None = None
         self._stands: dict[str, dict[str, Any]] = {}
-        self.trace: Callable[[tuple[Any, ...]], object] = self._ring.append if path is None else self._to_file
+        self.trace: Callable[[tuple[Any, ...]], object] = self._ring.append if path is None else self._to_file(batch)
 
     def __enter__(self) -> Self:
         return self
@@ -163,20 +166,24 @@ class History:
     @property
     def dropped(self) -> int:
         """How many events may be missing at the beginning: 1 when the ring has been full, else 0."""
-        return int(len(self._ring) == self._ring.maxlen)
+        return int(len(self._kept()) == self._ring.maxlen)
 
     @property
     def events(self) -> list[Event]:
         """The events that are kept, oldest first; while it is attached, how the queues stand now at the end."""
         if self._region is not None and not self._region.closed:
             self._queues_changed(self._region)
-        return [_event(raw) for raw in self._ring]
+        return [_event(raw) for raw in self._kept()]
 
     def of(self, queue: str, limit: int | None = None) -> list[Event]:
         """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
         found: deque[Event] = deque(maxlen=limit)
-        found.extend(_event(raw) for raw in self._ring if raw[2] == queue and raw[0] != "QUEUE")
+        found.extend(_event(raw) for raw in self._kept() if raw[2] == queue and raw[0] != "QUEUE")
         return list(found)
+
+    def _kept(self) -> deque[tuple[Any, ...]]:
+        self.flush()
+        return self._ring
 
     def story(self, queue: str, record: bytes) -> list[Event]:
         """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
@@ -208,27 +215,28 @@ class History:
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         region = task.region
-        queue = self._queue_of(region, command, arguments)
-        resp, resp2, length = "NORMAL", 0, 0
-        data = b""
+        now = region.clock.time_ns()
+        uow = task.uow.id if task.has_uow else b""
+        queue = self._queue_of(region, command, arguments) if "queue" in arguments else ""
         if isinstance(outcome, Condition):
-            resp, resp2, data = outcome.resp.name, outcome.resp2, outcome.data or b""
-            length = outcome.length or 0
-        elif command == READQ and isinstance(outcome, bytes):
-            data = outcome
+            resp, length = outcome.resp.name, outcome.length or 0
+            data = _written(arguments) if command == WRITEQ else outcome.data or b""
+            self.trace((command, task.number, queue, data, now, task.transid, uow, resp, outcome.resp2, length, {}))
+            return
+        data = b""
         if command == WRITEQ:
             data = _written(arguments)
-        uow = task.uow.id.hex() if task.has_uow else ""
-        now = region.clock.time_ns()
-        self.trace((command, task.number, queue, data, now, task.transid, uow, resp, resp2, length, {}))
-        if command in _CHANGING and resp == "NORMAL":
+        elif command == READQ and isinstance(outcome, bytes):
+            data = outcome
+        self.trace((command, task.number, queue, data, now, task.transid, uow))
+        if command in _CHANGING:
             self._queues_changed(region)
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         if uow.locks or uow.work:
             kind = "COMMIT" if committed else "BACKOUT"
-            self.trace((kind, uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id.hex()))
+            self.trace((kind, uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id))
 
     def task_started(self, task: Task) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
@@ -295,19 +303,25 @@ class History:
 
     # -- the file -------------------------------------------------------------------------------------------------
 
-    def _to_file(self, raw: tuple[Any, ...]) -> None:
-        self._ring.append(raw)
+    def _to_file(self, limit: int) -> Callable[[tuple[Any, ...]], None]:
+        """What is called with each event: as little as can be done with it at the time."""
         batch = self._batch
-        batch.append(raw)
-        if len(batch) >= _BATCH:
-            self.flush()
+
+        def trace(raw: tuple[Any, ...]) -> None:
+            batch.append(raw)
+            if len(batch) >= limit:
+                self.flush()
+
+        return trace
 
     def flush(self) -> None:
         """Write what the file does not have yet."""
-        batch, self._batch = self._batch, []
+        batch = self._batch
         if self._file is not None and batch:
-            self._file.write("".join([_line(raw) for raw in batch]))
+            self._ring.extend(batch)
+            self._file.write(_lines(batch))
             self._file.flush()
+            batch.clear()
 
 
 def _written(arguments: Mapping[str, Any]) -> bytes:
@@ -318,15 +332,31 @@ def _written(arguments: Mapping[str, Any]) -> bytes:
     return record if not isinstance(length, int) or length < 0 else record[:length]
 
 
-def _line(raw: tuple[Any, ...]) -> str:
-    """A line of the file; of the short ways' events without a detour, their names need no escape."""
-    if len(raw) == _SHORT and raw[0] != "SEED":
-        kind, task, queue, data, time_ns = raw
-        return f'["{kind}",{task},"{queue}","{data.hex()}",{time_ns}]\n'
-    if len(raw) == _SWIFT and raw[0] in _QUEUE_COMMANDS and raw[5].isalnum():
-        kind, task, queue, data, time_ns, transid, uow = raw
-        return f'["{kind}",{task},"{queue}","{data.hex()}",{time_ns},"{transid}","{uow.hex()}"]\n'
-    return f"{_event(raw).as_json()}\n"
+class _Made(dict[Any, str]):
+    """How names and numbers are written, each made once for a batch."""
+
+    def __init__(self, make: Callable[[Any], str]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, value: Any) -> str:
+        self[value] = made = self._make(value)
+        return made
+
+
+def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
+    """Lines of the file; of the two common shapes without a detour."""
+    lines, names, units = [], _Made(_ENCODE), _Made(bytes.hex)
+    for raw in batch:
+        if len(raw) == _SWIFT:
+            kind, task, queue, data, time_ns, transid, uow = raw
+            lines.append(f'["{kind}",{task},{names[queue]},"{data.hex()}",{time_ns},{names[transid]},"{units[uow]}"]\n')
+        elif len(raw) == _SHORT:
+            kind, task, queue, data, time_ns = raw
+            lines.append(f'["{kind}",{task},{names[queue]},"{data.hex()}",{time_ns}]\n')
+        else:
+            lines.append(f"{_event(raw).as_json()}\n")
+    return "".join(lines)
 
 
 def _event(raw: tuple[Any, ...]) -> Event:
