@@ -28,6 +28,7 @@ from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
 from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._recorder import Recorder
 from tdqsim.ibmi._records import (
     RDQD0100,
     RDQD0200,
@@ -38,6 +39,7 @@ from tdqsim.ibmi._records import (
     DataQueueEntry,
     RetrievedMessage,
     SenderId,
+    sender_of,
 )
 from tdqsim.ibmi._retrieve import parse_messages
 from tdqsim.ibmi._system import System
@@ -77,6 +79,7 @@ __all__ = [
     "Message",
     "ParameterError",
     "ReceiveDataQueueRow",
+    "Recorder",
     "RemoteLink",
     "RetrievedMessage",
     "SeedEntry",
@@ -96,6 +99,7 @@ __all__ = [
     "parse_messages",
     "parse_seed",
     "seed_entries",
+    "sender_of",
     "unpack_binary",
     "unpack_decimal",
 ]

@@ -20,7 +20,7 @@ from tdqsim.ibmi._queue import Attributes, DataQueue
 
 __all__ = ["Catalogue"]
 
-_KINDS = frozenset({KEPT_BY.decode(), "system", "object", "profile", "profileaut", "autl", "allocation"})
+_KINDS = frozenset({KEPT_BY.decode(), "system", "object", "profile", "profileaut", "autl", "allocation", "stream"})
 _ASIDE = frozenset({"system", "profile"})
 """What a job that only looks may come upon, and need not be kept."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
