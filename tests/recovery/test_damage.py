@@ -14,6 +14,7 @@ import pytest
 from tdqsim.cics import Condition, Region
 from tdqsim.cli import main
 from tdqsim.core import _entry, storecheck
+from tdqsim.core.store import Store
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 from tdqsim.facts import Resp
 from tests.core.test_store_damage import damage
@@ -256,6 +257,7 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path, monkeypatch):
 def test_damaged_records_of_the_region_are_refused_by_name(tmp_path, key):
     path = tmp_path / "store"
     fill(path, 5, clean=False)
+    Store(path).close(clean=False)  # what was committed last is in the journal until the store is opened again
     file = path / "durable" / "data.mdb"
     data = file.read_bytes()
     assert key in data

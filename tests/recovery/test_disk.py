@@ -16,6 +16,7 @@ from tdqsim.errors import StoreDamaged
 from tests.recovery.helpers import NAMES, make
 
 PAGE = 4096
+SECTOR = 512
 
 
 @pytest.fixture
@@ -100,12 +101,15 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
 # -- torn writes ------------------------------------------------------------------------------------------------------
 
 
+WRITTEN = {"process": "journal", "power": "data.mdb"}
+
+
 def committed_twice(path: Path, durability: str) -> tuple[bytes, bytes]:
-    """The durable file before and after a commit of two queues' changes."""
+    """The file that a commit writes, before and after the commit of two queues' changes."""
     region = make(store=path, durability=durability)
     for name in ("PHYQ", "LOGQ"):
         region.seed(name, [b"%s %d" % (name.encode(), number) for number in range(200)])
-    file = path / "durable" / "data.mdb"
+    file = path / "durable" / WRITTEN[durability]
     before = file.read_bytes()
     with region.task() as task:
         for number in range(60):
@@ -132,11 +136,11 @@ NEW = [*OLD[60:], *(b"new %d" % number for number in range(60))]
 
 
 def torn(before: bytes, after: bytes, pick: random.Random) -> bytes:
-    """Some of the pages that a commit has written have reached the disk, others not."""
+    """Some of the sectors that a commit has written have reached the disk, others not."""
     data = bytearray(before.ljust(len(after), b"\0"))
-    for at in range(0, len(after), PAGE):
-        if after[at : at + PAGE] != bytes(data[at : at + PAGE]) and pick.random() < 0.6:
-            data[at : at + PAGE] = after[at : at + PAGE]
+    for at in range(0, len(after), SECTOR):
+        if after[at : at + SECTOR] != bytes(data[at : at + SECTOR]) and pick.random() < 0.7:
+            data[at : at + SECTOR] = after[at : at + SECTOR]
     return bytes(data)
 
 
@@ -152,7 +156,7 @@ def test_a_torn_commit_is_whole_absent_or_refused(tmp_path, seeds):
         place = tmp_path / "torn"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "store", place)
-        (place / "durable" / "data.mdb").write_bytes(torn(before, after, random.Random(seed)))
+        (place / "durable" / WRITTEN["process"]).write_bytes(torn(before, after, random.Random(seed)))
         found = contents(place)
         assert found in (None, OLD, NEW), seed
         seen["refused" if found is None else "old" if found == OLD else "new"] += 1

@@ -48,7 +48,7 @@ __all__ = [
     "unseal",
 ]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of this layout, kept in the state record; a store with a higher one is refused."""
 
 Durability = Literal["process", "power"]

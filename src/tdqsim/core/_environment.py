@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
 from tdqsim.core._queue import StoredQueue
+from tdqsim.core._room import REMOVAL
 from tdqsim.core._state import State
-from tdqsim.core._writer import REMOVAL, Writer
+from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreError
 
 __all__ = ["Environment"]
 
 _BATCH: Final = 256
+_WRITTEN: Final = ("data.mdb", "journal")
 
 
 class Environment:
@@ -62,7 +64,7 @@ class Environment:
     @property
     def last_commit_ns(self) -> int:
         """When the environment's file was last written, in nanoseconds since 1970 UTC by the system's clock."""
-        return (self._pen.place / "data.mdb").stat().st_mtime_ns
+        return max(file.stat().st_mtime_ns for file in self._pen.place.iterdir() if file.name in _WRITTEN)
 
     def age(self, now_ns: int) -> float:
         """Seconds from the last commit that a reader sees to ``now_ns``, never negative."""
@@ -172,13 +174,14 @@ class Environment:
         if len(key) > MAX_NAME:
             raise ValueError(f"meta data key of {len(key)} bytes: at most {MAX_NAME}")
         pen = self._pen
-        pen.change(len(key) + len(value))
+        pen.room_for(len(key) + len(value))
         pen.large_pages += len(value) // pen.space.page_size + 2
         pen.put(META + key, seal(META + key, value))
 
     def delete_meta(self, key: bytes) -> None:
         """Forget a key; nothing happens when there is none."""
-        self._pen.change(margin=REMOVAL).delete(META + key)
+        self._pen.room_for(margin=REMOVAL)
+        self._pen.pop(META + key)
 
     def meta_items(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
@@ -239,6 +242,7 @@ class Environment:
         """Commit whether the environment is closed cleanly, and the other one's last commit if it is."""
         self._pen.change(margin=REMOVAL)
         self.state.clean = clean
+        self.state.journal = self._pen.journal is not None and not clean
         self.state.partner = partner
         self._pen.commit()
 

@@ -20,6 +20,7 @@ from tdqsim.core._entry import (
     queue_facts,
     unseal,
 )
+from tdqsim.core._journal import Changes, look_at_journal
 from tdqsim.core._meta import any_meta, read_meta
 from tdqsim.core._pages import PageFile
 from tdqsim.core._state import State
@@ -72,7 +73,8 @@ class Half:
             meta = usable
         file = PageFile(self.path, meta)
         try:
-            for key, value in self._records(file, meta.root, meta.entries):
+            records = self._records(file, meta.root, meta.entries)
+            for key, value in self._with_journal(records, meta.txnid):
                 yield from self._record(key, value)
             yield from self._split_entries()
         finally:
@@ -87,6 +89,36 @@ class Half:
         free = file.check_free()
         if free is not None and file.problems:
             yield from sorted(file.orphans(free), key=lambda record: record[0])
+
+    def _with_journal(
+        self, records: Iterator[tuple[bytes, bytes | None]], base: int
+    ) -> Iterator[tuple[bytes, bytes | None]]:
+        """The records as they will be when the journal has been carried into the tree."""
+        first = next(records, None)
+        if first is None:
+            return
+        yield first
+        changes = self._journal(base)  # the state record is the first one: it is known now whose journal it must be
+        new = sorted((key for key, value in changes.items() if value is not None), reverse=True)
+        for key, value in records:
+            while new and new[-1] <= key:
+                yield new[-1], changes[new.pop()]
+            if key not in changes:
+                yield key, value
+        while new:
+            yield new[-1], changes[new.pop()]
+
+    def _journal(self, base: int) -> Changes:
+        """What the journal changes in the tree; nothing after a clean close."""
+        state = self.state
+        if state is not None and state.clean:
+            return {}
+        frames, problem = look_at_journal(self.path, None if state is None else state.store_id, base)
+        if frames is None and state is not None and state.journal:
+            problem = "the file journal is missing"
+        if problem:
+            self.problems.append(problem)
+        return {key: value for frame in frames or () for key, value in frame}
 
     def _record(self, key: bytes, value: bytes | None) -> Iterator[tuple[Found, Entry]]:
         try:

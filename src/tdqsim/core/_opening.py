@@ -14,6 +14,7 @@ import lmdb
 from tdqsim.core._entry import FIRST_NUMBER, FORMAT, STATE_KEY
 from tdqsim.core._environment import Environment
 from tdqsim.core._half import Half
+from tdqsim.core._journal import Journal, JournalView, look_at_journal
 from tdqsim.core._meta import KINDS, damaged, read_meta
 from tdqsim.core._pages import PageFile
 from tdqsim.core._space import Space
@@ -27,6 +28,7 @@ _MAP: Final = 64 * 2**30
 """Address space for a map: only that, nothing is taken before it is written, so it need not grow with the file."""
 _SMALL_MAP: Final = 2**30
 """Where address space is limited."""
+_LOOKS: Final = 20
 _LOOKED_AT: Final = 64
 """A file of up to so many pages is looked through at each opening: that takes a few milliseconds."""
 
@@ -94,6 +96,7 @@ def open_half(
     env, room = _environment(path, sync=sync, readonly=readonly)
     try:
         state = _state(env, path)
+        _check_journal(env, path, state, busy=readonly)
         space = Space(path / "data.mdb", meta.page_size, limit, room)
     except BaseException:
         env.close()
@@ -101,14 +104,47 @@ def open_half(
     pen = Writer(env, space, state, path, automatic=automatic, readonly=readonly)
     environment = Environment(env, pen)
     try:
-        if not readonly:
+        if readonly:
+            pen.view = None if automatic else JournalView(path)
+        else:
             env.reader_check()
             space.start(meta.last_page + 1, brief=brief)
+            pen.recover()
             pen.pending = pen.reclaimable()
+            state.format = FORMAT
+            if not automatic and not sync:
+                pen.journal = _journal(path, state, brief=brief)
     except BaseException:
         environment.close()
         raise
     return environment
+
+
+def _check_journal(env: Any, path: Path, state: State, *, busy: bool) -> None:
+    """See that the journal is there and whole; a reader looks again when the writer has been at work meanwhile.
+
+    After a clean close everything is in the tree, whatever the journal still holds.
+    """
+    for _ in range(_LOOKS if busy else 1):
+        if state.clean:
+            return
+        frames, problem = look_at_journal(path, state.store_id, state.txnid)
+        if not problem and state.journal and frames is None:
+            problem = "the file journal is missing"
+        if not problem:
+            return
+        state = _state(env, path)
+    raise damaged(path, problem)
+
+
+def _journal(path: Path, state: State, *, brief: bool) -> Journal | None:
+    """The journal begun anew; without room for it there is none, and LMDB makes every commit."""
+    try:
+        journal = Journal(path, state.store_id, brief=brief)
+    except OSError:
+        return None
+    journal.begin(state.txnid)
+    return journal
 
 
 def _look(path: Path) -> None:

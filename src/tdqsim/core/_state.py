@@ -24,9 +24,10 @@ class State:
         txnid: LMDB's number of the commit that wrote the record; an older number in the tree means an older tree.
         partner: the other environment's last commit, written at a clean close; 0 otherwise.
         clean: whether the environment was closed cleanly.
+        journal: whether commits may be in the journal that came after the one that wrote the record.
     """
 
-    __slots__ = ("clean", "format", "kind", "next_number", "partner", "store_id", "txnid")
+    __slots__ = ("clean", "format", "journal", "kind", "next_number", "partner", "store_id", "txnid")
 
     def __init__(self, format_: int, kind: int, store_id: bytes, next_number: int) -> None:
         self.format = format_
@@ -36,12 +37,12 @@ class State:
         self.txnid = 0
         self.partner = 0
         self.clean = False
+        self.journal = False
 
     def pack(self) -> bytes:
         """The record as stored."""
-        body = _STATE.pack(
-            self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, self.clean
-        )
+        flags = self.clean | self.journal << 1
+        body = _STATE.pack(self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, flags)
         return seal(STATE_KEY, body)
 
     @classmethod
@@ -50,7 +51,8 @@ class State:
         body = unseal(STATE_KEY, value, f"{place}: the state record")
         if len(body) < _STATE.size:
             raise StoreDamaged(f"{place}: the state record is too short")
-        format_, kind, store_id, number, txnid, partner, clean = _STATE.unpack_from(body)
+        format_, kind, store_id, number, txnid, partner, flags = _STATE.unpack_from(body)
         state = cls(format_, kind, store_id, number)
-        state.txnid, state.partner, state.clean = txnid, partner, bool(clean)
+        state.txnid, state.partner = txnid, partner
+        state.clean, state.journal = bool(flags & 1), bool(flags & 2)
         return state

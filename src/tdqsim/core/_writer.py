@@ -1,153 +1,99 @@
-"""The one open transaction of an environment: its budget, its commit, its undoing.
+"""The one open transaction of an environment: its commit, its undoing, its journal.
 
-LMDB loses a whole transaction when its map or the disk is full, so room is accounted here and refused before a
-change. Three things make that exact enough:
-
-* The map is only address space and always far larger than the file; what can run out is the file. It is reserved
-  ahead with ``posix_fallocate``, which may happen in the middle of a transaction, unlike a change of the map.
-* Every change is charged to an interval (:data:`OPERATION` bytes and its data). When the interval is used up, what
-  the transaction has really taken is read from LMDB's page counts, and the next interval must fit, assuming the worst
-  for it: every page it can touch copied, every leaf split, and nothing taken from LMDB's list of free pages.
-* When the file cannot grow, the list of free pages is counted in. It can be relied on for single pages only, so
-  from then on large entries are split into pieces that lie in tree pages.
+LMDB's commit makes everything permanent. Where there is a journal (see :mod:`~tdqsim.core._journal`), most commits are
+one frame of it instead, and LMDB's transaction stays open: its next commit writes the records of all queues that the
+frames have changed, and the journal begins anew. To undo what came since the last commit, LMDB's transaction is dropped
+and the frames are carried into a new one.
 """
 
 from __future__ import annotations
 
 from _thread import get_ident
+from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 import lmdb
 
-from tdqsim.core._entry import ENTRIES, INLINE, NUMBER, PIECES, RECLAIM, STATE_KEY
+from tdqsim.core._entry import ENTRIES, NUMBER, PIECES, RECLAIM, STATE_KEY
+from tdqsim.core._journal import Journal, JournalView, read_journal
+from tdqsim.core._room import COMMIT_PAGES, OPERATION, PAGES_TOUCHED, REMOVAL, SPREAD, Room, pages_of
 from tdqsim.core._space import Space
 from tdqsim.core._state import State
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, WrongThread
 
-__all__ = ["OPERATION", "REMOVAL", "Touched", "Writer"]
+__all__ = ["Touched", "Writer"]
 
-OPERATION: Final = 2048
-"""What one change is charged, beside the bytes of its data: a thousand small ones fill an interval of 2 MB."""
-
-_FIRST_INTERVAL: Final = 128 * 1024
-_LAST_INTERVAL: Final = 2 * 1024 * 1024
-_PAGES_TOUCHED: Final = 10
-"""The pages one change can touch at most: twice the depth of a tree that holds a hundred million entries."""
-_SPREAD: Final = 3.2
-"""Bytes of pages for one byte of entries: a node just over a third of a page, alone after a split, and branches."""
-_COMMIT_PAGES: Final = 24
-"""For the records written at commit and the list of freed pages."""
-_ALL_RECENT: Final = 2**63
-_NEVER: Final = 2**63
-_LARGEST: Final = 80
-"""Pages that the largest entry needs."""
-_KEPT_BACK: Final = 8
-"""Puts leave an eighth of the file to removals: a full store can always be emptied, as removing copies pages too."""
-REMOVAL: Final = 90
-"""The least that puts leave to removals, in pages."""
 _RECLAIM_AT_LEAST: Final = 512
 """Entries of cleared queues that a commit removes; it adds twice its own operations, so that it always catches up."""
+_JOURNALED: Final = 5000
+"""Keys and values that are remembered for the journal; a longer commit is LMDB's."""
+_AT_ONCE: Final = 1 << 20
+"""Bytes of values that one look at the tree brings."""
 
 
 class Touched(Protocol):
     """What the writer must know of a queue that the open transaction has touched."""
 
-    def write_record(self) -> None:
-        """Put the queue's record into the transaction."""
+    def record(self) -> tuple[bytes, bytes] | None:
+        """Key and value of the queue's record; None when it was dropped."""
 
     def settle(self) -> None:
-        """The transaction is over: the next change is the first one again."""
+        """There was a commit: the next change is the first one again."""
 
     def roll_back(self, saved: Any) -> None:
-        """Become what ``saved`` says the queue was when the transaction first touched it."""
+        """Become what ``saved`` says the queue was when it was first touched after the last commit."""
 
 
-class Writer:
+class Writer(Room):
     """The open transaction of one environment and everything that must be undone with it.
 
     Attributes used on the hot path by :class:`~tdqsim.core._queue.StoredQueue`:
-        names: the queues that are in memory, by name; ``undo`` has what was there before the open transaction.
-        put, pop: the transaction's own methods; before the first change they are starters that open one.
-        left: what remains of the interval.
+        names: the queues that are in memory, by name; ``undo`` has what was there before the last commit.
+        put, pop: the transaction's own methods, or what notes the change for the journal too; before the first change
+            they are starters that open a transaction.
         thread: the thread that may use the environment; 0 in a forked child and after close.
-        inline: data up to this length takes the short way.
+        journal: where commits go that LMDB need not make; None for none.
+        view: what a reader sees of the journal; None for none.
     """
 
     __slots__ = (
-        "_before",
-        "_began",
-        "_calls",
-        "_carried",
-        "_env",
-        "_escalation",
-        "_high",
-        "_interval",
-        "_number_before",
-        "_outstanding",
-        "_recent",
-        "_refused",
-        "_released",
-        "_released_calls",
-        "_spent",
-        "_used",
-        "automatic",
-        "dirty",
-        "fault",
-        "inline",
-        "large_pages",
-        "left",
-        "names",
-        "pending",
-        "place",
-        "pop",
-        "put",
-        "readonly",
-        "space",
-        "state",
-        "thread",
-        "touched",
-        "txn",
-        "undo",
-    )
+        "_logging", "_number_before", "_ops", "_unsettled", "automatic", "dirty", "journal", "names", "pending", "pop",
+        "put", "readonly", "state", "thread", "touched", "undo", "view",
+    )  # fmt: skip
 
     def __init__(self, env: Any, space: Space, state: State, place: Path, *, automatic: bool, readonly: bool) -> None:
-        self._env = env
-        self.space = space
+        super().__init__(env, space, place)
         self.state = state
-        self.place = place
         self.automatic = automatic
         self.readonly = readonly
         self.thread = get_ident()
-        self.fault: Callable[[str], None] | None = None
         self.touched: dict[Touched, Any] = {}
         self.pending: list[int] = []
         self.names: dict[bytes, Any] = {}
         self.undo: dict[bytes, Any] = {}
-        self.inline = INLINE
-        self.large_pages = 0
         self.dirty = False
-        self._outstanding = 0
-        self._calls = 0
-        self._escalation = _FIRST_INTERVAL
-        self._recent: tuple[int, int] | None = None
-        self._refused = _NEVER
-        self._used = self._before = self._high = 0
-        self._released = self._released_calls = 0
+        self.journal: Journal | None = None
+        self.view: JournalView | None = None
+        self._ops: list[bytes | None] = []
+        self._unsettled: dict[Touched, Any] = {}
         self._rest()
 
     # -- life of a transaction ------------------------------------------------------------------------------------
 
     def _rest(self) -> None:
         """No transaction is open: the next change or read opens one."""
-        self.txn: Any = None
+        self.txn = None
         self.put: Callable[[bytes, bytes], bool] = self._first_put
         self.pop: Callable[[bytes], bytes | None] = self._first_pop
+        self._logging = False
+        self._ops.clear()
         self.left = -1
         self._interval = 0
         self._spent = 0
         self._carried = False
+        self._calls_ahead = 0
         self.large_pages = 0
 
     def _first_put(self, key: bytes, value: bytes) -> bool:
@@ -173,6 +119,8 @@ class Writer:
         self.put = self.txn.put
         self.pop = self.txn.pop
         self._number_before = self.state.next_number
+        if self.journal is not None:
+            self._log()
         if not self._carried:
             self._measure()
         return self.txn
@@ -181,18 +129,46 @@ class Writer:
         """Read from LMDB how large file and tree were when the open transaction began, and how large the tree is."""
         self._carried = False
         self._used = int(self._env.info()["last_pgno"]) + 1
-        self._before = _pages(self._env.stat())
-        self._high = max(self._before, _pages(self.txn.stat()))
+        self._before = pages_of(self._env.stat())
+        self._high = max(self._before, pages_of(self.txn.stat()))
+
+    def _log(self) -> None:
+        """From now on note each change for the journal."""
+        put, pop, note = self.txn.put, self.txn.pop, self._ops.append
+
+        def noted_put(key: bytes, value: bytes) -> bool:
+            note(key)
+            note(value)
+            return put(key, value)  # type: ignore[no-any-return]
+
+        def noted_pop(key: bytes) -> bytes | None:
+            note(key)
+            note(None)
+            return pop(key)  # type: ignore[no-any-return]
+
+        self.put, self.pop = noted_put, noted_pop
+        self._logging = True
+
+    def _stop_logging(self) -> None:
+        """What has happened since the last commit is not for the journal: LMDB will commit it."""
+        self._logging = False
+        self._ops.clear()
+        self.put, self.pop = self.txn.put, self.txn.pop
+
+    def note(self, key: bytes, value: bytes | None) -> None:
+        """Note a change that was made with the transaction's own methods."""
+        if self._logging:
+            self._ops += key, value
 
     def touch(self, queue: Touched, saved: Any) -> None:
-        """Remember what a queue was before the transaction's first change to it."""
+        """Remember what a queue was before its first change since the last commit."""
         if self.readonly:
             raise StoreError(f"{self.place}: the store is open for reading only")
         self.begin()
         self.touched.setdefault(queue, saved)
         self.dirty = True
 
-    def change(self, cost: int = 0, margin: int = 0) -> Any:
+    def room_for(self, cost: int = 0, margin: int = 0) -> Any:
         """The transaction for a change off the hot path, with room for it; ``margin`` as for :meth:`refill`."""
         if self.readonly:
             raise StoreError(f"{self.place}: the store is open for reading only")
@@ -203,6 +179,19 @@ class Writer:
         self.dirty = True
         return self.begin()
 
+    def change(self, cost: int = 0, margin: int = 0) -> Any:
+        """The transaction for a change that is not for the journal, with room for it."""
+        txn = self.room_for(cost, margin)
+        if self._logging:
+            self._stop_logging()
+        return txn
+
+    def refill(self, cost: int, margin: int = 0) -> int:
+        """A new interval: see :class:`Room`. Much has happened since the last: too much for the journal, perhaps."""
+        if len(self._ops) > _JOURNALED:
+            self._stop_logging()
+        return super().refill(cost, margin)
+
     def commit(self) -> None:
         """Make everything since the last commit permanent; nothing is done when nothing has changed."""
         if self.thread != get_ident():
@@ -211,30 +200,60 @@ class Writer:
             return
         if self.fault is not None:
             self.fault("before_commit")
+        short = self._logging and self._ops and not self.tight and not self.pending
+        if not (short and self._append()):
+            self._commit_tree()
+        if self.fault is not None:
+            self.fault("after_commit")
+
+    def _append(self) -> bool:
+        """Commit by a frame of the journal; False when there is no room in it."""
+        changes = self._ops
+        for queue in self.touched:
+            record = queue.record()
+            if record is not None:
+                changes += record
+        if not self.journal.append(changes):  # type: ignore[union-attr]
+            return False
+        self._unsettled.update(self.touched)
+        for queue in self.touched:
+            queue.settle()
+        self.touched.clear()
+        changes.clear()
+        self.dirty = False
+        self._released = self._released_calls = 0
+        return True
+
+    def _commit_tree(self) -> None:
+        """Commit by LMDB."""
         txn = self.begin()
         ops = self._spent_now() // OPERATION
         try:
             if self.pending:
                 self._reclaim(_RECLAIM_AT_LEAST + 2 * ops)
-            for queue in self.touched:
-                queue.write_record()
-            self.state.txnid = txn.id()
-            self.put(STATE_KEY, self.state.pack())
+            self._write_records(txn)
             carry = self._left_to_carry(ops)
-            after = 0 if carry else _pages(txn.stat())
+            after = 0 if carry else pages_of(txn.stat())
             txn.commit()
         except lmdb.Error as error:
             self._undo()
             raise self.broken(error) from error
-        taken = min(self._before, ops * _PAGES_TOUCHED) + max(0, self._before - after) + self.large_pages
+        taken = min(self._before, ops * PAGES_TOUCHED) + max(0, self._before - after) + self.large_pages
         older = self._recent[1] if self._recent else self._used
-        self._recent = None if carry else (older, taken + _COMMIT_PAGES)
+        self._recent = None if carry else (older, taken + COMMIT_PAGES)
         self._end()
         if carry:
             self.left = self._interval = carry
             self._carried = True
-        if self.fault is not None:
-            self.fault("after_commit")
+
+    def _write_records(self, txn: Any) -> None:
+        """Put what a commit needs beside the changes: the records of queues, and the state record."""
+        for queue in {**self._unsettled, **self.touched}:
+            record = queue.record()
+            if record is not None:
+                txn.put(*record)
+        self.state.txnid = txn.id()
+        txn.put(STATE_KEY, self.state.pack())
 
     def _left_to_carry(self, ops: int) -> int:
         """What is left of the interval for the next transaction, so that small ones need no measuring; 0 for none.
@@ -243,17 +262,42 @@ class Writer:
         """
         if self.automatic or self.inline < 0:
             return 0
-        pages = _COMMIT_PAGES + min(self._before + _COMMIT_PAGES, ops * _PAGES_TOUCHED)
-        return max(0, self.left - int(pages * self.space.page_size / _SPREAD))
+        pages = COMMIT_PAGES + min(self._before + COMMIT_PAGES, ops * PAGES_TOUCHED)
+        return max(0, self.left - int(pages * self.space.page_size / SPREAD))
 
     def _end(self) -> None:
+        """LMDB has committed."""
         for queue in self.touched:
             queue.settle()
         self.touched.clear()
         self.undo.clear()
+        self._unsettled.clear()
+        if self.journal is not None:
+            self.journal.begin(self.state.txnid)
         self.dirty = False
         self._released = self._released_calls = 0
         self._rest()
+
+    def settle(self) -> bool:
+        """Let LMDB commit what the journal has, so that pages it has freed may be used again.
+
+        Nothing is done, and False returned, when there is nothing, or in the midst of changes.
+        """
+        if self.dirty or not self._unsettled:
+            return False
+        self._commit_tree()
+        self.begin()
+        if self._carried:
+            self._measure()
+        return True
+
+    def renew(self) -> None:
+        """Two small commits, so that what was freed before them may be used again; nothing is changed just now."""
+        for _ in range(2):
+            self._write_records(self.txn)
+            self.txn.commit()
+            self._end()
+            self.begin()
 
     def _restore_names(self) -> None:
         for name, queue in self.undo.items():
@@ -266,7 +310,8 @@ class Writer:
         """Undo everything since the last commit, in memory too."""
         if self.thread != get_ident():
             self.refuse()
-        self._undo()
+        if self.dirty or not self._unsettled:
+            self._undo()
 
     def _undo(self) -> None:
         if self.txn is not None:
@@ -275,18 +320,64 @@ class Writer:
         self._rest()
         if dirty:
             self.state.next_number = self._number_before
+        if self._unsettled:
+            self._replay()
+        if dirty:
             self.pending = self.reclaimable()
             self._restore_names()
             for queue, saved in self.touched.items():
                 queue.roll_back(saved)
-        self._end()
+                queue.settle()
+        self.touched.clear()
+        self.undo.clear()
+        self.dirty = False
+        self._released = self._released_calls = 0
+
+    def _replay(self) -> None:
+        """Carry what the journal has into a new transaction; where that fails, only opening the store anew helps."""
+        assert self.journal is not None, self.place
+        try:
+            txn = self.begin()
+            for frame in read_journal(self.place, self.state.store_id, self.journal.base):
+                self._carry_in(txn, frame)
+        except (lmdb.Error, StoreError) as error:
+            self.close()
+            raise StoreError(f"{self.place}: what was committed cannot be read back; open the store anew") from error
+
+    def _carry_in(self, txn: Any, frame: list[tuple[bytes, bytes | None]]) -> None:
+        for key, value in frame:
+            if value is None:
+                txn.delete(key)
+            else:
+                txn.put(key, value)
+        self._spent += OPERATION * len(frame)
+
+    def recover(self) -> None:
+        """Carry what the last process left in the journal into the tree.
+
+        Raises:
+            StoreDamaged: the journal is not what was written.
+            StoreFull: there is no room.
+        """
+        if self.state.clean:
+            return
+        frames = read_journal(self.place, self.state.store_id, self.state.txnid)
+        for frame in frames:
+            for _, value in frame:
+                self.change(len(value or b""), REMOVAL)
+            self._carry_in(self.txn, frame)
+        if frames:
+            self._commit_tree()
 
     def close(self) -> None:
         """Drop the open transaction and let nobody in any more."""
         if self.txn is not None:
             self.txn.abort()
         self.touched.clear()
+        self._unsettled.clear()
         self._rest()
+        if self.journal is not None:
+            self.journal.close()
         self.thread = 0
 
     # -- internal numbers -----------------------------------------------------------------------------------------
@@ -346,185 +437,6 @@ class Writer:
             return StoreFull(f"{self.place}: {error}; the changes since the last commit were undone")
         return StoreDamaged(f"{self.place}: LMDB says {error}; see `tdq store check` and `tdq store salvage`")
 
-    # -- room -----------------------------------------------------------------------------------------------------
-
-    def refill(self, cost: int, margin: int = 0) -> int:
-        """A new interval that has room for a change of ``cost``; what is left of it after the change.
-
-        The volatile environment commits first. A change that only removes gives a ``margin`` of pages that are kept
-        for it. StoreFull, and nothing changed, when there is no room.
-        """
-        if self.automatic and self.dirty:
-            self.commit()
-        self.begin()
-        self._spent = self._spent_now()
-        if self._carried:
-            self._measure()
-        self._high = max(self._high, _pages(self.txn.stat()))
-        wanted = max(cost, self._escalation)
-        self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
-        if not (self._fits(wanted, cost) or self._fits_tightly(wanted, cost, margin) or self._fits_now(cost)):
-            self.left = -1
-            self._interval = 0
-            raise self._full(cost)
-        self.left = self._interval - cost
-        return self.left
-
-    def _spent_now(self) -> int:
-        return self._spent + self._interval - max(self.left, 0) if self._interval else self._spent
-
-    def _full(self, cost: int) -> StoreFull:
-        limit = self.space.limit_bytes
-        why = "the disk is full" if limit is None else f"it may have {limit} bytes"
-        return StoreFull(f"{self.place}: no room for {max(0, cost - OPERATION)} bytes more: {why}; nothing was changed")
-
-    def _need(self, interval: int, operations: int | None = None) -> int:
-        """Pages of the file that the transaction may reach at the end of a coming interval, free pages not counted."""
-        size = self.space.page_size
-        before = self._before
-        done = self._spent // OPERATION
-        coming = interval // OPERATION if operations is None else operations
-        grown = max(0, self._high - before) + self.large_pages
-        coming = 2 * min(self._high, coming * _PAGES_TOUCHED) + int(_SPREAD * interval / size)
-        fixed = _COMMIT_PAGES + _LARGEST + self._used // 256 + self.space.pages // _KEPT_BACK
-        return self._used + grown + coming + fixed + self._copied(min(before, done * _PAGES_TOUCHED))
-
-    def _copied(self, copied: int) -> int:
-        """Pages for copies: those the transaction has made, and those of the changes that room is reserved for.
-
-        A reserved change may come in a commit of its own, and what two commits free is not at once free for use: so
-        three times what it touches, but never more than three times the tree.
-        """
-        if not self._calls:
-            return copied
-        data = int(_SPREAD * (self._outstanding + 512 * self._calls) / self.space.page_size)
-        if self._outstanding > INLINE // 2 * self._calls:  # pages of their own count twice: in the tree, and when freed
-            data += self._outstanding // self.space.page_size + 4 * self._calls
-        whole = 3 * (self._high + 8)
-        return data + min(copied + 3 * self._calls * (_PAGES_TOUCHED + 6), max(copied, whole))
-
-    def _fits(self, wanted: int, cost: int) -> bool:
-        """Whether the file has room, or can be made to have it, for an interval or at least for one change."""
-        while True:
-            need = self._need(wanted, None if wanted > cost else 1)
-            if need <= self.space.pages or self._grow(need):
-                self.inline = INLINE
-                self._interval = wanted
-                return True
-            if wanted <= cost:
-                return False
-            wanted = max(wanted // 4, cost)
-
-    def _grow(self, pages: int) -> bool:
-        """Make the file larger. What was refused is asked for again only when there is no other way."""
-        if pages >= self._refused:
-            return False
-        if self.fault is not None:
-            self.fault("grow")
-        grown = self.space.grow(pages)
-        self._refused = _NEVER if grown else pages
-        return grown
-
-    def _fits_tightly(self, wanted: int, cost: int, margin: int) -> bool:
-        """Whether a change of ``cost`` has room when the file cannot grow: then free pages count too."""
-        self.inline = -1
-        if not self.dirty and self._age_gains():
-            self._age()
-        return self._grant(wanted, cost, margin)
-
-    def _fits_now(self, cost: int) -> bool:
-        """The last ways to find room: the disk may have some again, or it was held for this change."""
-        self._refused = _NEVER
-        return self._fits(cost, cost) or self._was_reserved(cost)
-
-    def _was_reserved(self, cost: int) -> bool:
-        """Whether room for the change was held and has just been released for it: then it is there."""
-        if self._released_calls < 1 or self._released < cost - OPERATION:
-            return False
-        self._released -= cost - OPERATION
-        self._released_calls -= 1
-        self._interval = cost
-        return True
-
-    def _grant(self, wanted: int, cost: int, margin: int) -> bool:
-        """The largest interval there is room for."""
-        room = self.space.pages + self._free_pages()
-        while wanted > cost:
-            if self._need(wanted) <= room:
-                self._interval = wanted
-                return True
-            wanted = max(wanted // 4, cost)
-        self._interval = cost
-        kept_back = self.space.pages // _KEPT_BACK if margin else 0
-        return self._need(cost, operations=1) <= room + margin + kept_back
-
-    def _free_pages(self) -> int:
-        """Pages in LMDB's list that the open transaction may use again: not those the last two commits freed."""
-        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
-        return max(0, self._listed() - recent)
-
-    def _listed(self) -> int:
-        """About how many pages were in LMDB's list when the open transaction began, never more than there were."""
-        return self._used - self._before - 6 - self._used // 256
-
-    def _age_gains(self) -> bool:
-        """Whether a good part of the free pages is only too young to be used."""
-        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
-        return min(self._listed(), recent) > max(3 * _COMMIT_PAGES, self.space.pages // 16)
-
-    def _age(self) -> None:
-        """Two small commits, so that what was freed before them may be used again."""
-        for _ in range(2):
-            self.txn.put(STATE_KEY, self._aged_state())
-            self.txn.commit()
-            self._rest()
-            self.begin()
-        self._recent = (_COMMIT_PAGES, _COMMIT_PAGES)
-
-    def _aged_state(self) -> bytes:
-        self.state.txnid = self.txn.id()
-        return self.state.pack()
-
-    def reserve(self, nbytes: int) -> None:
-        """Hold room for a later change of ``nbytes``; StoreFull, and nothing held, when there is none."""
-        self.begin()
-        if self._carried:
-            self._measure()
-        self._outstanding += nbytes
-        self._calls += 1
-        self._refused = _NEVER
-        if self._has_room(max(self.left, 0) + OPERATION):
-            return
-        self._end_interval()  # its rest was room that had been found, not room that is needed
-        if not self._has_room(OPERATION):
-            self._give_back(nbytes)
-            raise self._full(OPERATION + nbytes)
-
-    def _has_room(self, interval: int) -> bool:
-        """Whether an interval has room beside what is reserved, free pages counted in when the file cannot grow."""
-        need = self._need(interval)
-        return need <= self.space.pages or self._grow(need) or need <= self.space.pages + self._free_pages()
-
-    def _end_interval(self) -> None:
-        """Give up what is left of the interval: the next change looks for room anew."""
-        self._spent = self._spent_now()
-        self.left = -1
-        self._interval = 0
-
-    def release(self, nbytes: int) -> None:
-        """Give back room that :meth:`reserve` holds."""
-        if nbytes > self._outstanding:
-            raise ValueError(f"{nbytes} bytes released, but only {self._outstanding} are reserved")
-        self._released_calls += max(1, self._give_back(nbytes))
-        self._released += nbytes
-
-    def _give_back(self, nbytes: int) -> int:
-        """Take bytes out of the account, and as many changes as they may have been for; return how many."""
-        calls, whole = self._calls, self._outstanding
-        self._outstanding -= nbytes
-        self._calls = -(-calls * self._outstanding // whole) if self._outstanding else 0
-        return calls - self._calls
-
     # -- reading --------------------------------------------------------------------------------------------------
 
     def get(self, key: bytes) -> bytes | None:
@@ -533,6 +445,8 @@ class Writer:
             if not self.readonly:
                 return self.begin().get(key)  # type: ignore[no-any-return]
             with self._look() as txn:
+                if self.view is not None and key in self.view.changes:
+                    return self.view.changes[key]
                 return txn.get(key)  # type: ignore[no-any-return]
         except lmdb.Error as error:
             raise self.broken(error) from error
@@ -543,24 +457,32 @@ class Writer:
             if not self.readonly:
                 return _scan(self.begin(), start, stop, limit, reverse)
             with self._look() as txn:
-                return _scan(txn, start, stop, limit, reverse)
+                if self.view is None or not self.view.changes:
+                    return _scan(txn, start, stop, limit, reverse)
+                return _scan_both(txn, self.view, start, stop, limit, reverse)
         except lmdb.Error as error:
             raise self.broken(error) from error
 
     def _look(self) -> Any:
-        """A short transaction of a reader: it sees the last commit, and pins no pages once it is over."""
+        """A short transaction of a reader: it sees the last commit, and pins no pages once it is over.
+
+        The journal is read after the transaction has begun; if LMDB has committed meanwhile, it may be of another base.
+        """
         if self.thread != get_ident():
             self.refuse()
-        return self._env.begin()
-
-
-def _pages(stat: dict[str, int]) -> int:
-    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+        while True:
+            txn = self._env.begin()
+            if self.view is None:
+                return txn
+            self.view.refresh(txn.id())
+            if self._env.info()["last_txnid"] == txn.id():
+                return txn
+            txn.abort()
 
 
 def _scan(txn: Any, start: bytes, stop: bytes, limit: int, reverse: bool) -> list[tuple[bytes, bytes]]:
     found: list[tuple[bytes, bytes]] = []
-    room = 1 << 20
+    room = _AT_ONCE
     with txn.cursor() as cursor:
         here = _last_below(cursor, stop) if reverse else cursor.set_range(start)
         while here and len(found) < limit and room > 0:
@@ -571,6 +493,29 @@ def _scan(txn: Any, start: bytes, stop: bytes, limit: int, reverse: bool) -> lis
             room -= len(value)
             here = cursor.prev() if reverse else cursor.next()
     return found
+
+
+def _scan_both(
+    txn: Any, view: JournalView, start: bytes, stop: bytes, limit: int, reverse: bool
+) -> list[tuple[bytes, bytes]]:
+    """What :func:`_scan` would find if the journal were in the tree."""
+    while True:
+        found = _scan(txn, start, stop, limit, reverse)
+        last = (
+            found[-1][0] if found and (len(found) == limit or sum(len(item[1]) for item in found) >= _AT_ONCE) else None
+        )
+        low, high = (start, stop) if last is None else (last, stop) if reverse else (start, last + b"\0")
+        keys = view.keys
+        there = dict(found)
+        for key in keys[bisect_left(keys, low) : bisect_left(keys, high)]:
+            value = view.changes[key]
+            if value is None:
+                there.pop(key, None)
+            else:
+                there[key] = value
+        if there or last is None:
+            return sorted(there.items(), reverse=reverse)[:limit]
+        start, stop = (start, last) if reverse else (last + b"\0", stop)
 
 
 def _last_below(cursor: Any, stop: bytes) -> bool:
