@@ -141,7 +141,7 @@ class JobCore:
         )
 
     def note(
-        self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", **info: Any
+        self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", /, **info: Any
     ) -> None:
         """Tell the system's recorder, if there is one, what this job has done."""
         if self.system.recorder is not None:

@@ -227,7 +227,7 @@ class ReceiveApi(JobCore):
             queue.reclaim_if_empty(self._clock.time_ns())
         queue.commit_forced()
         if queue.trace is not None:
-            self.note("QCLRDTAQ", queue, entries=gone, **asked(search, key, remove=True))
+            self.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
         self.give_turn()
         return gone
 

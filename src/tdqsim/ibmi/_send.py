@@ -65,7 +65,8 @@ class SendApi(JobCore):
             self.doing = ("QSNDDTAQ", name, library)
             self.fail("CPF6565")
         if queue.trace is not None:
-            queue.trace(("QSNDDTAQ", self.qualified_name, queue.qualified, data, now, key or b""))
+            event = ("QSNDDTAQ", self.qualified_name, queue.qualified, data, now)
+            queue.trace((*event, key) if key else event)
         dispatcher = self._dispatcher
         if dispatcher.current is dispatcher.outside and dispatcher.pending:
             dispatcher.run_ready()

@@ -333,7 +333,7 @@ class System:
 
     def note(
         self, operation: str, job: JobCore | None, queue: SystemObject | None = None, data: bytes = b"",
-        key: bytes = b"", **info: Any,
+        key: bytes = b"", /, **info: Any,
     ) -> None:  # fmt: skip
         """Tell the recorder, if there is one, what a job (None: nobody in particular) has done."""
         if self._recorder is not None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from tdqsim.testing.coverage import coverage_page
     from tdqsim.testing.crash import Crashed, CrashFailure, CrashReport, enumerate_crashes
     from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
+    from tdqsim.testing.events import Event, JobEvent, load_history
     from tdqsim.testing.faults import ActivePlan, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
-    from tdqsim.testing.history import Event, History, load_history
+    from tdqsim.testing.history import History
     from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
     from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
     from tdqsim.testing.seeding import load_records, seed
@@ -42,7 +43,8 @@ _MODULES: Final = {
     "crash": ("CrashFailure", "CrashReport", "Crashed", "enumerate_crashes"),
     "deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
     "faults": ("ActivePlan", "CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault"),
-    "history": ("Event", "History", "load_history"),
+    "events": ("Event", "JobEvent", "load_history"),
+    "history": ("History",),
     "hooks": ("HookChain", "add_hook", "remove_hook"),
     "schedules": ("Exploration", "Failure", "Schedule", "Stage", "ScheduleFailure", "explore", "replay"),
     "seeding": ("load_records", "seed"),
@@ -72,6 +74,7 @@ __all__ = [
     "FrozenClock",
     "History",
     "HookChain",
+    "JobEvent",
     "LinkCut",
     "MessageFault",
     "QueueState",

@@ -1,108 +1,63 @@
-"""History: every operation of a region written down, in a ring in memory or in a file of JSON lines.
+"""History: every operation of a region or of an IBM i system written down, in a ring or in a file of JSON lines.
 
-A history is a region's recorder, not its hook: requests go on taking the short way, and what is written down there is
-one tuple. :mod:`~tdqsim.testing.checker` says what is wrong in a history, and a failing test shows its last lines.
+A history is a recorder, not a hook: requests go on taking the short way, and what is written down there is one tuple.
+:mod:`~tdqsim.testing.checker` says what is wrong in a history, and a failing test shows its last lines.
 
-What becomes an event (:attr:`Event.kind`)
+What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     a command's name      what it returned or its condition; ``data`` is the record written or read
     ``QUEUE``             a queue as it stood when recording began, or after SET, CREATE or DISCARD; see ``info``
     ``SEED``              a record put on a queue outside any task
     ``COMMIT`` ``BACKOUT``  the end of a unit of work that did anything to a logically recoverable queue
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
+    ``RESTART``           the region was started again, and this history attached again; ``info`` has the start type
 
-In a file each line is an array in the order of the event's attributes, cut off behind the last that says anything; data
-is hexadecimal. Lines are made and written many at a time, since to make one costs as much as to do the request: events
-wait as they came, ``batch`` of them, and a killed process loses those that wait. ``flush()`` writes them at once.
+What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
+    an API's or command's name  when it takes effect: a receive that waited when its entry is handed to it. QRCVDTAQ
+                                without data got nothing, with ``remove`` *NO it looked. A failure has its message
+    ``DTAQ``                    a data queue as it stood when recording began, its entries in ``info``
+    ``WAIT``                    a job begins to wait for an entry, or for a lock
+    ``GIVEBACK``                an entry is back in its place: the job it was handed to could not use it
+    ``JOB`` ``ENDJOB``          a job has begun, has ended
+    ``RESTART``                 the system was started again, and this history attached again
+
+How events are written is told in :mod:`~tdqsim.testing.events`. Lines are made and written many at a time, since to
+make one costs as much as to do the request: events wait as they came, ``batch`` of them, and a killed process loses
+those that wait. ``flush()`` writes them at once.
 """
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.checks import final_target
 from tdqsim.cics.queues import IntraQueue
+from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
+from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task, UnitOfWork
+    from tdqsim.ibmi import System
 
-__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "History", "load_history"]  # noqa: RUF022  (as one says them)
+__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history"]  # noqa: RUF022  (as one says them)
 
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})
 _CHANGING: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE")
 _BATCH: Final = 1024
 _LARGEST_QUEUE: Final = 100_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STANDS: Final = ("QUEUE", "DTAQ")
 _SHORT: Final = 5
 _SWIFT: Final = 7
-_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-
-
-class Event(NamedTuple):
-    """One thing that happened.
-
-    Attributes:
-        kind: see the module's text.
-        task: number of the task; 0 for none.
-        queue: the queue, aliases followed; empty for none.
-        data: the record.
-        time_ns: when, on the region's clock.
-        transid: the task's transaction, where the event has it.
-        uow: the unit of work, as hexadecimal; empty for none.
-        resp: name of the condition.
-        resp2: RESP2.
-        length: the record's true length when ``data`` was cut off (LENGERR); 0 otherwise.
-        info: what only some kinds have, by name.
-    """
-
-    kind: str
-    task: int
-    queue: str
-    data: bytes
-    time_ns: int
-    transid: str = ""
-    uow: str = ""
-    resp: str = "NORMAL"
-    resp2: int = 0
-    length: int = 0
-    info: Mapping[str, Any] = {}
-
-    def line(self, show: Callable[[bytes], str] = repr) -> str:
-        """The event for people, on one line."""
-        moment = _EPOCH + timedelta(microseconds=self.time_ns // 1000)
-        who = f"task {self.task}{f' {self.transid}' if self.transid else ''}" if self.task else "-"
-        words = [f"{moment:%H:%M:%S.%f}", f"{who:<14}", self.kind, self.queue]
-        if self.data:
-            words.append(show(self.data))
-        if self.resp != "NORMAL":
-            words.append(self.resp if not self.resp2 else f"{self.resp} RESP2 {self.resp2}")
-        words += [f"{name}={value}" for name, value in self.info.items() if name != "records"]
-        return " ".join(word for word in words if word)
-
-    def as_json(self) -> str:
-        """The event as a line of a file."""
-        values: list[Any] = [*self]
-        values[3] = self.data.hex()
-        if isinstance(self.info.get("records"), list):
-            values[10] = {**self.info, "records": [record.hex() for record in self.info["records"]]}
-        while values[-1] == _DEFAULTS[len(values) - 1] and len(values) > _SHORT:
-            values.pop()
-        return _ENCODE(values)
-
-
-_DEFAULTS: Final = ["", 0, "", b"", 0, "", "", "NORMAL", 0, 0, {}]
 
 
 class History:
-    """What happens in one region, as long as it is attached.
+    """What happens in one region or system, as long as it is attached.
 
     Args:
         limit: so many events are kept in memory, the newest.
@@ -110,8 +65,7 @@ class History:
         batch: so many events are written to the file at a time, 1 for each at once: what a killed process can lose.
 
     Attributes:
-        trace: see :class:`tdqsim.cics.Recorder`.
-        count: how many events there were, those no longer kept included.
+        trace: see :class:`tdqsim.cics.Recorder` and :class:`tdqsim.ibmi.Recorder`.
     """
 
     def __init__(self, limit: int = 100_000, *, path: Path | str | None = None, batch: int = _BATCH) -> None:
@@ -121,6 +75,8 @@ class History:
         self._batch: list[tuple[Any, ...]] = []
         self._file: IO[str] | None = Path(path).open("w", encoding="ascii") if path is not None else None  # noqa: SIM115
         self._region: Region | None = None
+        self._system: System | None = None
+        self._again = False
         self._stands: dict[str, dict[str, Any]] = {}
         self.trace: Callable[[tuple[Any, ...]], object] = self._ring.append if path is None else self._to_file(batch)
 
@@ -132,25 +88,55 @@ class History:
 
     # -- attaching ------------------------------------------------------------------------------------------------
 
-    def attach(self, region: Region) -> Self:
-        """Begin to record a region.
+    def attach(self, target: Region | System) -> Self:
+        """Begin to record a region or a system; one that was started again may be attached in place of its old self.
 
         Raises:
             TdqError: it is recorded already, or this history records another.
         """
-        if region.recorder is not None or self._region is not None:
-            raise TdqError(f"region {region.applid} is recorded already, or this history has another; detach first")
+        present = self._region or self._system
+        if target.recorder is not None or (present is not None and not present.closed):
+            name = target.applid if isinstance(target, Region) else target.name
+            raise TdqError(f"{name} is recorded already, or this history has another; detach first")
+        self.detach()
+        target.recorder = self
+        if isinstance(target, Region):
+            self._begin_region(target)
+        else:
+            self._begin_system(target)
+        self._again = True
+        return self
+
+    def _begin_region(self, region: Region) -> None:
         self._region = region
-        region.recorder = self
+        self._stands.clear()
+        if self._again:
+            info = {"start": region.start_type}
+            self.trace(("RESTART", 0, "", b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
-        return self
+
+    def _begin_system(self, system: System) -> None:
+        self._system = system
+        now = system.clock.time_ns()
+        if self._again:
+            info = {"start": "NORMAL" if system.store.closed_clean else "ABNORMAL"}
+            self.trace(("RESTART", "", "", b"", now, b"", "", info))
+        for queue in system.queues():
+            facts = queue.facts()
+            journal = system.journal_of(queue)
+            if journal is not None:
+                facts["jrn"] = journal.qualified
+            if not queue.ddm and queue.stored.count <= _LARGEST_QUEUE:
+                facts["entries"] = [(entry.data.hex(), entry.key.hex()) for entry in queue.stored.entries()]
+            self.trace(("DTAQ", "", queue.qualified, b"", now, b"", "", facts))
 
     def detach(self) -> None:
         """Record no more; the events stay."""
-        region, self._region = self._region, None
-        if region is not None and region.recorder is self:
-            region.recorder = None
+        for target in (self._region, self._system):
+            if target is not None and target.recorder is self:
+                target.recorder = None
+        self._region = self._system = None
 
     def close(self) -> None:
         """Record no more, and write what is left to the file."""
@@ -169,30 +155,33 @@ class History:
         return int(len(self._kept()) == self._ring.maxlen)
 
     @property
-    def events(self) -> list[Event]:
-        """The events that are kept, oldest first; while it is attached, how the queues stand now at the end."""
+    def events(self) -> list[Any]:
+        """The events that are kept, oldest first: of a region ``Event``, of a system ``JobEvent``.
+
+        While it is attached to a region, how the queues stand now is at the end.
+        """
         if self._region is not None and not self._region.closed:
             self._queues_changed(self._region)
         return [_event(raw) for raw in self._kept()]
 
-    def of(self, queue: str, limit: int | None = None) -> list[Event]:
+    def of(self, queue: str, limit: int | None = None) -> list[Any]:
         """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
-        found: deque[Event] = deque(maxlen=limit)
-        found.extend(_event(raw) for raw in self._kept() if raw[2] == queue and raw[0] != "QUEUE")
+        found: deque[AnyEvent] = deque(maxlen=limit)
+        found.extend(_event(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
         return list(found)
 
     def _kept(self) -> deque[tuple[Any, ...]]:
         self.flush()
         return self._ring
 
-    def story(self, queue: str, record: bytes) -> list[Event]:
+    def story(self, queue: str, record: bytes) -> list[Any]:
         """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
-        found: list[Event] = []
+        found: list[AnyEvent] = []
         units: set[str] = set()
         for event in self.events:
             if event.queue == queue and event.data == record:
                 found.append(event)
-                units |= {event.uow} - {""}
+                units |= {event.uow} - {""} if isinstance(event, Event) else set()
             elif event.kind in ("COMMIT", "BACKOUT") and event.uow in units:
                 found.append(event)
         return found
@@ -204,7 +193,8 @@ class History:
         return [event.line(show) for event in (events if limit is None else events[-limit:])]
 
     def _show(self, record: bytes) -> str:
-        return show_record(record, self._region.codepage if self._region is not None else None)
+        page = self._region.codepage if self._region is not None else None
+        return show_record(record, page if self._system is None else codepage(self._system.ccsid))
 
     def save(self, path: Path | str) -> None:
         """Write the events that are kept to a file."""
@@ -346,50 +336,22 @@ class _Made(dict[Any, str]):
 
 def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
     """Lines of the file; of the two common shapes without a detour."""
-    lines, names, units = [], _Made(_ENCODE), _Made(bytes.hex)
+    lines, names, units = [], _Made(encode), _Made(bytes.hex)
     for raw in batch:
-        if len(raw) == _SWIFT:
+        if len(raw) == _SWIFT and type(raw[1]) is int:
             kind, task, queue, data, time_ns, transid, uow = raw
             lines.append(f'["{kind}",{task},{names[queue]},"{data.hex()}",{time_ns},{names[transid]},"{units[uow]}"]\n')
         elif len(raw) == _SHORT:
             kind, task, queue, data, time_ns = raw
-            lines.append(f'["{kind}",{task},{names[queue]},"{data.hex()}",{time_ns}]\n')
+            lines.append(f'["{kind}",{names[task]},{names[queue]},"{data.hex()}",{time_ns}]\n')
         else:
             lines.append(f"{_event(raw).as_json()}\n")
     return "".join(lines)
 
 
-def _event(raw: tuple[Any, ...]) -> Event:
+def _event(raw: tuple[Any, ...]) -> AnyEvent:
+    if isinstance(raw[1], str):
+        return JobEvent(*raw)
     event = Event(*raw)
     uow: object = event.uow
     return event if not isinstance(uow, bytes) else event._replace(uow=uow.hex())
-
-
-def load_history(path: Path | str) -> list[Event]:
-    """The events of a file.
-
-    Raises:
-        TdqError: a line is no event; the message names it.
-    """
-    with Path(path).open(encoding="ascii") as lines:
-        return [_parsed(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
-
-
-def _parsed(place: str, line: str) -> Event:
-    try:
-        values = json.loads(line)
-        values[3] = bytes.fromhex(values[3])
-        event = Event(*values)
-        if isinstance(event.info.get("records"), list):
-            event.info["records"][:] = [bytes.fromhex(record) for record in event.info["records"]]
-        _check(event)
-    except (ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
-        raise TdqError(f"{place}: this is no event of a history: {line[:80]!r}") from error
-    return event
-
-
-def _check(event: Event) -> None:
-    texts: Iterable[object] = (event.kind, event.queue, event.transid, event.uow, event.resp)
-    numbers: Iterable[object] = (event.task, event.time_ns, event.resp2, event.length)
-    if not all(isinstance(text, str) for text in texts) or not all(isinstance(number, int) for number in numbers):
-        raise TypeError(event)

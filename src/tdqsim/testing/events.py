@@ -1,0 +1,173 @@
+"""What a history is made of: what happened in a region, and what jobs did to the data queues of an IBM i system.
+
+In a file each event is a JSON array in the order of its attributes, cut off behind the last that says anything; bytes
+are hexadecimal. The second value tells the two kinds apart: a task is a number, a job a name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tdqsim.errors import TdqError
+
+__all__ = ["AnyEvent", "Event", "JobEvent", "encode", "load_history"]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT: Final = 5
+_JOB_SLASHES: Final = 2
+encode: Final = json.JSONEncoder(separators=(",", ":")).encode
+"""A value as it stands in a line."""
+
+
+class Event(NamedTuple):
+    """One thing that happened in a region.
+
+    Attributes:
+        kind: see :mod:`tdqsim.testing.history`.
+        task: number of the task; 0 for none.
+        queue: the queue, aliases followed; empty for none.
+        data: the record.
+        time_ns: when, on the region's clock.
+        transid: the task's transaction, where the event has it.
+        uow: the unit of work, as hexadecimal; empty for none.
+        resp: name of the condition.
+        resp2: RESP2.
+        length: the record's true length when ``data`` was cut off (LENGERR); 0 otherwise.
+        info: what only some kinds have, by name.
+    """
+
+    kind: str
+    task: int
+    queue: str
+    data: bytes
+    time_ns: int
+    transid: str = ""
+    uow: str = ""
+    resp: str = "NORMAL"
+    resp2: int = 0
+    length: int = 0
+    info: Mapping[str, Any] = {}
+
+    def line(self, show: Callable[[bytes], str] = repr) -> str:
+        """The event for people, on one line."""
+        who = f"task {self.task}{f' {self.transid}' if self.transid else ''}" if self.task else "-"
+        words = [_moment(self.time_ns), f"{who:<14}", self.kind, self.queue]
+        if self.data:
+            words.append(show(self.data))
+        if self.resp != "NORMAL":
+            words.append(self.resp if not self.resp2 else f"{self.resp} RESP2 {self.resp2}")
+        words += [f"{name}={value}" for name, value in self.info.items() if name != "records"]
+        return " ".join(word for word in words if word)
+
+    def as_json(self) -> str:
+        """The event as a line of a file."""
+        values: list[Any] = [*self]
+        values[3] = self.data.hex()
+        if isinstance(self.info.get("records"), list):
+            values[10] = {**self.info, "records": [record.hex() for record in self.info["records"]]}
+        return _cut(values, _DEFAULTS)
+
+
+class JobEvent(NamedTuple):
+    """One thing that a job did to a data queue, or what came of it.
+
+    Attributes:
+        kind: the API or command, such as QSNDDTAQ; see :mod:`tdqsim.testing.history` for the others.
+        job: ``number/user/name``; empty for none.
+        queue: ``LIB/NAME``; as the caller named it when it failed; empty for none.
+        data: the entry that was sent or received; empty when there was none.
+        time_ns: when, on the system's clock.
+        key: its key.
+        message: id of the escape message that ended the operation; empty when it worked.
+        info: what only some kinds have, by name; keys in hexadecimal.
+    """
+
+    kind: str
+    job: str
+    queue: str
+    data: bytes
+    time_ns: int
+    key: bytes = b""
+    message: str = ""
+    info: Mapping[str, Any] = {}
+
+    def line(self, show: Callable[[bytes], str] = repr) -> str:
+        """The event for people, on one line."""
+        words = [_moment(self.time_ns), f"{self.job or '-':<26}", self.kind, self.queue]
+        words += [show(self.data)] if self.data else []
+        words += [f"key {show(self.key)}"] if self.key else []
+        words += [self.message] if self.message else []
+        words += [f"{name}={value}" for name, value in self.info.items() if name != "entries"]
+        return " ".join(word for word in words if word)
+
+    def as_json(self) -> str:
+        """The event as a line of a file."""
+        values: list[Any] = [*self]
+        values[3], values[5] = self.data.hex(), self.key.hex()
+        return _cut(values, _JOB_DEFAULTS)
+
+
+AnyEvent = Event | JobEvent
+_DEFAULTS: Final = ["", 0, "", b"", 0, "", "", "NORMAL", 0, 0, {}]
+_JOB_DEFAULTS: Final = ["", "", "", b"", 0, "", "", {}]
+
+
+def _moment(time_ns: int) -> str:
+    return f"{_EPOCH + timedelta(microseconds=time_ns // 1000):%H:%M:%S.%f}"
+
+
+def _cut(values: list[Any], defaults: list[Any]) -> str:
+    while values[-1] == defaults[len(values) - 1] and len(values) > _SHORT:
+        values.pop()
+    return encode(values)
+
+
+def load_history(path: Path | str) -> list[Any]:
+    """The events of a file, each an :class:`Event` or a :class:`JobEvent`.
+
+    Raises:
+        TdqError: a line is no event; the message names it.
+    """
+    with Path(path).open(encoding="ascii", errors="replace") as lines:
+        return [_parsed(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
+
+
+def _parsed(place: str, line: str) -> AnyEvent:
+    try:
+        values = json.loads(line)
+        values[3] = bytes.fromhex(values[3])
+        return _job_event(values) if isinstance(values[1], str) else _event(values)
+    except (ValueError, TypeError, IndexError, AttributeError, KeyError, RecursionError) as error:
+        raise TdqError(f"{place}: this is no event of a history: {line[:80]!r}") from error
+
+
+def _event(values: list[Any]) -> Event:
+    event = Event(*values)
+    if isinstance(event.info.get("records"), list):
+        event.info["records"][:] = [bytes.fromhex(record) for record in event.info["records"]]
+    _check((event.kind, event.queue, event.transid, event.uow, event.resp), str)
+    _check((event.task, event.time_ns, event.resp2, event.length), int)
+    return event
+
+
+def _job_event(values: list[Any]) -> JobEvent:
+    if len(values) > _SHORT:
+        values[5] = bytes.fromhex(values[5])
+    event = JobEvent(*values)
+    for entry in event.info.get("entries", ()) if event.kind == "DTAQ" else ():
+        _check((bytes.fromhex(word) for word in entry), bytes)
+    bytes.fromhex(event.info.get("key", ""))
+    _check((event.kind, event.queue, event.message), str)
+    _check((event.time_ns,), int)
+    if event.job and event.job.count("/") != _JOB_SLASHES:
+        raise ValueError(event.job)
+    return event
+
+
+def _check(values: Iterable[object], kind: type) -> None:
+    if not all(isinstance(value, kind) for value in values):
+        raise TypeError(values)
