@@ -29,8 +29,9 @@ cycle stays on and nothing more is started.
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.queues import NEVER, IntraQueue
 from tdqsim.facts import table
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
     from tdqsim.cics.handlers import TransactionEntry
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
+    from tdqsim.cics.uow import UnitOfWork
 
-__all__ = ["AFTER_TASK", "Ati", "Facility", "Request", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -57,6 +59,36 @@ AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
 }
 
 _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
+
+
+class Latch(NamedTuple):
+    """What set a queue's latch: the write, or for a LOGICAL queue the commit, that reached the trigger level.
+
+    Attributes:
+        task, transid, termid: of the task that did it.
+        uow: the unit of work whose commit it was, in hexadecimal; empty for a WRITEQ.
+        time_ns: when, nanoseconds since 1970 UTC.
+        items: how many records the queue then held.
+    """
+
+    task: int
+    transid: str
+    termid: str
+    uow: str
+    time_ns: int
+    items: int
+
+    def stored(self) -> bytes:
+        """As the store keeps it."""
+        return json.dumps(self).encode()
+
+    @classmethod
+    def read(cls, stored: bytes) -> Latch | None:
+        """What the store has kept; None for a store that does not say."""
+        try:
+            return cls(*json.loads(stored))
+        except (ValueError, TypeError):
+            return None
 
 
 class Request:
@@ -118,13 +150,18 @@ class Ati:
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def written(self, queue: IntraQueue) -> None:
-        """The level was reached by a WRITEQ to a non-recoverable queue."""
-        if self.due(queue):
+    def written(self, queue: IntraQueue, task: Task) -> None:
+        """The level was reached by a task's WRITEQ to a non-recoverable queue."""
+        if self.due(queue, task):
             self.schedule(queue)
 
-    def due(self, queue: IntraQueue) -> bool:
-        """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`."""
+    def due(self, queue: IntraQueue, by: Task | UnitOfWork) -> bool:
+        """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`.
+
+        Args:
+            queue: the queue.
+            by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
+        """
         if queue.stored.count < queue.fire_at:
             return False
         if (message := self.why_no_cycle(queue)) is not None:
@@ -132,11 +169,12 @@ class Ati:
             return False
         queue.failed_start = False
         queue.latch = True
+        queue.latched = latch = _set_by(by, self._region.clock.time_ns(), queue.stored.count)
         queue.cycle += 1
         queue.starts = 0
         queue.fire_at = NEVER
         if queue.recovstatus != "NO":
-            self._region.store.durable.put_meta(latch_key(queue), b"")
+            self._region.store.durable.put_meta(latch_key(queue), latch.stored())
         return True
 
     def why_no_cycle(self, queue: IntraQueue) -> tuple[str, str] | None:
@@ -155,7 +193,7 @@ class Ati:
 
     def never_began(self, queue: IntraQueue) -> None:
         """The commit that reached the level has failed: the store knows of no cycle."""
-        queue.latch = False
+        queue.latch, queue.latched = False, None
         self.arm(queue)
 
     def schedule(self, queue: IntraQueue) -> None:
@@ -224,7 +262,7 @@ class Ati:
     def _over(self, queue: IntraQueue) -> None:
         if queue.latch and queue.recovstatus != "NO":
             self._region.store.durable.delete_meta(latch_key(queue))
-        queue.latch = False
+        queue.latch, queue.latched = False, None
         self.arm(queue)
 
     def task_ended(self, request: Request, *, normal: bool) -> None:
@@ -251,6 +289,14 @@ class Ati:
         queue.cycle += 1
         queue.fire_at = NEVER
         return True
+
+
+def _set_by(by: Task | UnitOfWork, time_ns: int, items: int) -> Latch:
+    from tdqsim.cics.task import Task  # noqa: PLC0415  (a task imports this module)
+
+    if isinstance(by, Task):
+        return Latch(by.number, by.transid, by.eib.eibtrmid, "", time_ns, items)
+    return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), time_ns, items)
 
 
 def latch_key(queue: IntraQueue) -> bytes:

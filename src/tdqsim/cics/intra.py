@@ -115,11 +115,11 @@ class IntraSpace:
         if size <= queue.ci_left:
             queue.ci_left -= size
             return max(last + 1, first_slot(queue.tail_ci))
-        if empty:
-            self._give_up(queue)
-        if self.in_use >= self.capacity and self.count() >= self.capacity:
+        if not self.has_room(queue, size, empty=empty):
             self.nospace += 1
             raise Condition(Resp.NOSPACE, detail=f"all {self.capacity} control intervals of DFHINTRA are in use")
+        if empty:
+            self._give_up(queue)
         ordinal = max(queue.tail_ci, last >> SLOT_BITS) + 1
         more = ordinal - queue.tail_ci
         if queue.head_ci > queue.tail_ci:
@@ -128,6 +128,13 @@ class IntraSpace:
         queue.ci_left = self.longest - size
         self._used(more, queue)
         return first_slot(ordinal)
+
+    def has_room(self, queue: IntraQueue, size: int, *, empty: bool) -> bool:
+        """Whether :meth:`place` has room for a record; nothing is changed but that the count may be made exact."""
+        if size <= queue.ci_left or self.in_use < self.capacity or self.count() < self.capacity:
+            return True
+        own = queue.tail_ci - queue.head_ci + 1 if empty else 0  # an empty queue gives its control intervals up first
+        return self.in_use - own < self.capacity
 
     def _give_up(self, queue: IntraQueue) -> None:
         """An empty queue lets go of the control intervals it still counts."""

@@ -6,22 +6,57 @@ WAITACTION(REJECT), so that others are refused with LOCKED, *active* with WAITAC
 Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
 
 Waiters are served in order of arrival. A lock is only ever released as a whole, when its owner ends.
+
+How an end stands to a unit of work (:class:`Standing`) decides what a request meets: :data:`ASKED` for one that needs
+the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at the
+write end. The commands go by these tables wherever an end is not simply free or their own.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.dispatch import WaitQueue
+from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.queues import IntraQueue
     from tdqsim.cics.uow import UnitOfWork
 
-__all__ = ["READ_END", "WRITE_END", "Lock"]
+__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "Standing"]
 
 READ_END: Final = "FROMQ"
 WRITE_END: Final = "TOQ"
+
+
+class Standing(Enum):
+    """How an end stands to a unit of work."""
+
+    FREE = "nobody has it or waits for it"
+    OWN = "it has it itself"
+    CLAIMED = "nobody has it, but others wait for it"
+    HELD = "another has it"
+    RETAINED = "one that is shunted has it, and others are refused"
+
+
+ASKED: Final[dict[Standing, Resp | None]] = {
+    # what a request that needs the end meets: None waits (QBUSY with NOSUSPEND), NORMAL goes on
+    Standing.FREE: Resp.NORMAL,
+    Standing.OWN: Resp.NORMAL,
+    Standing.CLAIMED: None,
+    Standing.HELD: None,
+    Standing.RETAINED: Resp.LOCKED,
+}
+
+READ_OUT: Final[dict[Standing, Resp | None]] = {
+    # what a READQ without a committed record meets, by the write end: NORMAL reads what it wrote itself, or QZERO
+    Standing.FREE: Resp.NORMAL,
+    Standing.OWN: Resp.NORMAL,
+    Standing.CLAIMED: Resp.NORMAL,
+    Standing.HELD: None,
+    Standing.RETAINED: Resp.LOCKED,
+}
 
 
 class Lock:
@@ -54,6 +89,14 @@ class Lock:
         if self.owner is None:
             return "nobody holds it"
         return f"held by {self.owner.title}{', retained' if self.retained else ''}"
+
+    def standing(self, uow: UnitOfWork | None) -> Standing:
+        """How it stands to a unit of work; None for one that has not begun."""
+        if self.owner is None:
+            return Standing.CLAIMED if self.waiting else Standing.FREE
+        if self.owner is uow:
+            return Standing.OWN
+        return Standing.RETAINED if self.retained else Standing.HELD
 
     @property
     def in_use(self) -> bool:

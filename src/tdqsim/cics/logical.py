@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.conditions import Condition
+from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.errors import StoreFull
 from tdqsim.facts import Resp
 
@@ -53,12 +54,30 @@ class LogicalWork:
         self._space = space
         self._durable = durable
         self._mark: Mark | None = None
-        self._reserved: list[int] = []
+        self._reserved = 0
         self._cursor: Iterator[Entry] | None = None
-        self._place: Entry | None = None
+        self._place = 0
         self._step = 1
 
+    def twin(self) -> LogicalWork:
+        """Another that stands where this one does, to try what a request would find; it is never committed."""
+        found = LogicalWork(self.queue, self._space, self._durable)
+        found.reads, found.deleted, found.wrote = self.reads, self.deleted, self.wrote
+        found.written, found._place = self.written.copy(), self._place
+        return found
+
     # -- requests -------------------------------------------------------------------------------------------------
+
+    def first_committed(self) -> bytes | None:
+        """Read the record at the head of the queue, the short way; None when the long way must be gone."""
+        stored = self.queue.stored
+        if self.reads or self.deleted or not stored.count:
+            return None
+        data = stored.head()
+        if data is not None:
+            self._place = stored._head  # noqa: SLF001  (the record's number: what head() has read)
+            self.reads = 1
+        return data
 
     def next_committed(self) -> bytes | None:
         """Read the next committed record; None when there is none left for this unit of work."""
@@ -68,14 +87,14 @@ class LogicalWork:
         if entry is None:
             entry = self._fetch()
         if entry is not None:
-            self._place = entry
+            self._place = entry.seq
             self.reads += 1
         return None if entry is None else entry.data
 
     def _fetch(self) -> Entry | None:
         """Look further along the queue: one record first, then more at a time."""
         stored = self.queue.stored
-        if self._place is None:
+        if not self._place:
             return stored.get(stored._head) or stored.peek()  # noqa: SLF001  (where the head is, unless a gap follows)
         self._cursor = stored.entries(after=self._place, limit=self._step)
         self._step = min(self._step * 4, _LARGEST_BATCH)
@@ -84,6 +103,26 @@ class LogicalWork:
     def next_own(self) -> bytes | None:
         """Read back the oldest record that this unit of work wrote; None when there is none."""
         return self.written.popleft()[1] if self.written else None
+
+    def write_in_place(self, data: bytes) -> bool:
+        """Write a record into the control interval at hand, the short way; False when the long way must be gone."""
+        queue, size = self.queue, len(data)
+        if not 0 < size <= queue.ci_left:
+            return False
+        try:
+            self._durable.reserve(size)
+        except StoreFull:
+            return False
+        if self._mark is None:
+            self._mark = queue.head_ci, queue.tail_ci, queue.ci_left
+        seq = (self.last_seq or queue.stored.last_seq) + 1
+        first = (queue.tail_ci << SLOT_BITS) | 1
+        self.last_seq = seq = max(first, seq)
+        queue.ci_left -= size
+        self._reserved += size
+        self.wrote = True
+        self.written.append((seq, data))
+        return True
 
     def write(self, data: bytes) -> None:
         """Write a record; the room it will need is held from now on.
@@ -103,7 +142,7 @@ class LogicalWork:
             space.restore(queue, before)
             space.nospace += 1
             raise Condition(Resp.NOSPACE, detail=str(error)) from error
-        self._reserved.append(len(data))
+        self._reserved += len(data)
         self.last_seq = seq
         self.wrote = True
         self.written.append((seq, data))
@@ -122,14 +161,16 @@ class LogicalWork:
 
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
-        self.release_room()
-        stored = self.queue.stored
-        self.queue.peak = self.queue.peak_items
+        if self._reserved:
+            self.release_room()
+        queue = self.queue
+        stored = queue.stored
+        queue.peak = max(queue.peak, stored.count)
         if self.deleted:
             stored.clear()
         else:
             for _ in range(self.reads):
-                stored.take()
+                stored.discard()
         for seq, data in self.written:
             stored.put(data, seq=seq)
 
@@ -139,8 +180,10 @@ class LogicalWork:
         Args:
             alone: whether no other unit of work is writing to the queue.
         """
-        if self.reads or self.deleted or not self.written:
+        if self.deleted or not self.written:
             self._space.taken(self.queue, settled=alone)
+        elif self.reads:
+            self._space.passed(self.queue, settled=alone)
 
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""
@@ -150,16 +193,16 @@ class LogicalWork:
 
     def release_room(self) -> None:
         """Give back the room held in the store."""
-        for size in self._reserved:
-            self._durable.release(size)
-        self._reserved.clear()
+        reserved, self._reserved = self._reserved, 0
+        if reserved:
+            self._durable.release(reserved)
 
     # -- survival of a prepared unit of work ----------------------------------------------------------------------
 
     @property
     def last_read(self) -> int:
         """The sequence number of the last committed record read; 0 for none."""
-        return 0 if self._place is None else self._place.seq
+        return self._place
 
     def restore(self, last_read: int, *, deleted: bool, written: list[tuple[int, bytes]]) -> None:
         """Become what a prepared unit of work had done, after a restart.
@@ -170,7 +213,7 @@ class LogicalWork:
         for entry in self.queue.stored.entries() if last_read else ():
             if entry.seq > last_read:
                 break
-            self._place = entry
+            self._place = entry.seq
             self.reads += 1
         if written:
             self._mark = self._space.mark(self.queue)
@@ -187,4 +230,4 @@ class LogicalWork:
                 self._durable.reserve(len(data))
             except StoreFull:
                 return
-            self._reserved.append(len(data))
+            self._reserved += len(data)

@@ -15,6 +15,7 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim import definitions
+    from tdqsim.cics.ati import Latch
     from tdqsim.cics.conditions import Condition
     from tdqsim.cics.locks import Lock
     from tdqsim.cics.signature import Signature
@@ -171,6 +172,7 @@ class IntraQueue(TdQueue):
         head_ci, tail_ci: ordinals of the first and last control interval; ``cis`` says how many are in use.
         fire_at: the item count at which a write starts a task; NEVER while none can be started.
         latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
+        latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
         cycle: number of the current or last cycle.
         starts: tasks started in this cycle without any READQ since ``starts_reads`` reads.
         triggers: trigger tasks started since the last reset of statistics.
@@ -191,6 +193,7 @@ class IntraQueue(TdQueue):
         "fire_at",
         "head_ci",
         "latch",
+        "latched",
         "peak",
         "peak_cis",
         "put",
@@ -229,6 +232,7 @@ class IntraQueue(TdQueue):
         self.head_ci = self.tail_ci = 0
         self.fire_at = NEVER
         self.latch = False
+        self.latched: Latch | None = None
         self.cycle = 0
         self.starts = self.starts_reads = 0
         self.triggers = 0

@@ -23,6 +23,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim import definitions as defs
+from tdqsim.cics.ati import Latch
 from tdqsim.cics.handlers import TransactionEntry
 from tdqsim.cics.install import make_queue, open_initially
 from tdqsim.cics.locks import READ_END
@@ -280,16 +281,18 @@ def save_latches(region: Region) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
     for queue in region.intra_queues():
         if queue.latch and queue.recovstatus == "NO":
-            region.store.volatile.put_meta(_LATCHES + queue.name.encode(), b"")
+            region.store.volatile.put_meta(
+                _LATCHES + queue.name.encode(), queue.latched.stored() if queue.latched else b""
+            )
 
 
 def show_latches(region: Region) -> None:
     """For a region that only looks: the cycles that the store says are on."""
     for half in (region.store.durable, region.store.volatile):
-        for key, _ in half.meta_items(_LATCHES):
+        for key, kept in half.meta_items(_LATCHES):
             queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
             if isinstance(queue, IntraQueue):
-                queue.latch = True
+                queue.latch, queue.latched = True, Latch.read(kept)
                 region.ati.arm(queue)
 
 
@@ -297,11 +300,12 @@ def pending_triggers(region: Region) -> list[IntraQueue]:
     """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over."""
     found = []
     for half in (region.store.durable, region.store.volatile):
-        for key, _ in list(half.meta_items(_LATCHES)):
+        for key, kept in list(half.meta_items(_LATCHES)):
             queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
             recoverable = isinstance(queue, IntraQueue) and queue.recovstatus != "NO"
             if not recoverable or half is region.store.volatile:
                 half.delete_meta(key)
             if isinstance(queue, IntraQueue):
+                queue.latched = Latch.read(kept)
                 found.append(queue)
     return found

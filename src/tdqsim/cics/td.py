@@ -15,7 +15,7 @@ from tdqsim.cics.checks import check_state, final_target
 from tdqsim.cics.command import CommandGroup, Flag, Opt, command
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.intra import SLOT_BITS
-from tdqsim.cics.locks import Lock
+from tdqsim.cics.locks import ASKED, READ_OUT, Lock, Standing
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.core.dispatch import WAIT
 from tdqsim.errors import DatasetError, StoreDamaged, StoreFull
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from tdqsim.cics.logical import LogicalWork
     from tdqsim.cics.queues import RemoteLink
     from tdqsim.cics.task import Task
+    from tdqsim.cics.uow import UnitOfWork
 
-__all__ = ["TdCommands", "delete_local", "read_local", "write_local"]
+__all__ = ["TdCommands", "check_size", "delete_local", "logical_attempt", "read_local", "write_local"]
 
 _QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
 _Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
@@ -89,7 +90,7 @@ class TdCommands(CommandGroup):
                     if q.trace is not None:
                         q.trace(("WRITEQ TD", self.number, q.name, from_, self.region.clock.time_ns()))
                     if q.stored.count >= q.fire_at:
-                        self.region.ati.written(q)
+                        self.region.ati.written(q, self)  # type: ignore[arg-type]
                     if self.outside:
                         self.let_others_run()
                     return
@@ -337,20 +338,25 @@ def _check_length(task: Task, data: bytes, length: int | None) -> None:
     longest = task.region.intra.longest
     if length is not None and not 0 < length <= _LONGEST:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {longest}")
-    if not 0 < len(data) <= longest:
-        raise Condition(Resp.LENGERR, detail=f"the record has {len(data)} bytes; allowed are 1 to {longest}")
+    check_size(longest, len(data))
+
+
+def check_size(longest: int, size: int) -> None:
+    """Whether a record of ``size`` bytes is one for an intrapartition queue; LENGERR otherwise."""
+    if not 0 < size <= longest:
+        raise Condition(Resp.LENGERR, detail=f"the record has {size} bytes; allowed are 1 to {longest}")
 
 
 def _write_no(task: Task, queue: IntraQueue, data: bytes) -> None:
     _put(task, queue, data)
     if queue.stored.count >= queue.fire_at:
-        task.region.ati.written(queue)
+        task.region.ati.written(queue, task)
 
 
 def _write_physical(task: Task, queue: IntraQueue, data: bytes) -> None:
     region = task.region
     _put(task, queue, data)
-    due = queue.stored.count >= queue.fire_at and region.ati.due(queue)
+    due = queue.stored.count >= queue.fire_at and region.ati.due(queue, task)
     try:
         region.force()
     except StoreFull as error:  # the store has undone the write; so must the account of room and the cycle be
@@ -498,24 +504,24 @@ def _next_logical(task: Task, work: LogicalWork, *, nosuspend: bool) -> bytes | 
     write_end, td_read = queue.write_end, queue.td_read
     assert write_end is not None, queue
     assert td_read is not None, queue
-    end = write_end
-    record = _logical_attempt(work, end)
+    end, uow = write_end, task.uow
+    record = logical_attempt(work, end, uow)
     if record is not WAIT:
         return record  # type: ignore[no-any-return]
     if nosuspend:
         raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")
-    return task.wait(lambda: _logical_attempt(work, end), td_read, "TD_READ", queue.name)  # type: ignore[no-any-return]
+    return task.wait(lambda: logical_attempt(work, end, uow), td_read, "TD_READ", queue.name)  # type: ignore[no-any-return]
 
 
-def _logical_attempt(work: LogicalWork, write_end: Lock) -> Any:
+def logical_attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork | None) -> Any:
     """The next record; None when there is none and nobody else may yet commit one; WAIT when somebody may."""
     record = work.next_committed()
     if record is not None:
         return record
     owner = write_end.owner
-    if owner is None or owner.work.get(work.queue) is work:
+    if owner is None or owner is uow:
         return work.next_own()
-    if write_end.retained:
+    if READ_OUT[write_end.standing(uow)] is Resp.LOCKED:
         raise Condition(Resp.LOCKED, detail=f"no committed record is left, and {write_end.holder()}")
     return WAIT
 
@@ -585,15 +591,16 @@ def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
     if lock.owner is None and not lock.waiting:
         lock.take(uow, 0)
         return
-    if nosuspend and not lock.retained:
+    if nosuspend and ASKED[lock.standing(uow)] is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     task.wait(lambda: _try_lock(task, lock), lock.waiting, "ENQUEUE", lock.queue.name)
 
 
 def _try_lock(task: Task, lock: Lock) -> Any:
-    if lock.retained:
+    standing = lock.standing(task.uow)
+    if ASKED[standing] is Resp.LOCKED:
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
-    if lock.owner is None and lock.waiting.is_first(task.region.dispatcher.current):
+    if standing is not Standing.HELD and lock.waiting.is_first(task.region.dispatcher.current):
         lock.take(task.uow, task.region.clock.time_ns())
         return None
     return WAIT

@@ -203,7 +203,7 @@ class UnitOfWork:
             for work in self.work.values():
                 changed = changed or work.changed
                 work.apply()
-                if work.written and region.ati.due(work.queue):
+                if work.written and region.ati.due(work.queue, self):
                     due.append(work.queue)
             self._forget_reads()
             for action in self.at_harden:
