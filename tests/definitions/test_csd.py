@@ -265,3 +265,91 @@ def test_export():
     assert [entry.resource for entry in again.definitions.entries] == [entry.resource for entry in given.entries]
     assert again.reports == ()
     assert parse_definitions(dump_definitions(given)).resources == given.resources
+
+
+@pytest.mark.rule("CSD-LOWER-CASE")
+def test_lower_case_is_folded_where_names_have_none():
+    text = (
+        "define tdqueue(payq) group(pay)\n  type(extra) ddname(payin) dsname(pay.in(m)) recordf(fixed)\n recordsize(80)\n"
+        "  description(Kept as it is)\ndefine tdq(trgq) g(pay) type(intra)\n transid(payp) atif(file) userid(bob)\n"
+    )
+    found = parse_csd(text)
+    assert found.reports == ()
+    extra, intra = found.definitions.tdqueues
+    assert (extra.name, extra.group, extra.ddname, extra.dsname) == ("PAYQ", "PAY", "PAYIN", "PAY.IN(M)")
+    assert extra.description == "Kept as it is"
+    assert (intra.transid, intra.userid) == ("payp", "BOB")  # a transaction's name may have lower case
+
+
+@pytest.mark.rule("CSD-UNKNOWN")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DEFINE WIBBLE(X) GROUP(G)\nFROB GROUP(G) X(1)\n", [(1, "WIBBLE(X)"), (2, "FROB")]),
+        ("DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n  FROB GROUP(G)\n", [(2, "FROB")]),
+        ("DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n  TRANSID\n", [(2, "TDQUEUE(Q0) TRANSID")]),
+        ("DEFINE PROGRAM(P) GROUP(G)\nFROB GROUP(G)\nFRIB\n", [(2, "FROB"), (3, "FRIB")]),
+        ("DELETE GROUP(G)\nALL\nFROB ALL\n", [(1, "DELETE"), (3, "FROB")]),
+        ("LIST\n  ALL\n  OBJECTS\n", [(1, "LIST")]),
+        ("DEFINE TRAN(PAYP) GROUP(G)\n", [(1, "TRAN(PAYP)")]),
+        ("DEFINE TDQ(Q0) GROUP(G) TYPE(INTRA)\n GROUP(H)\n", [(2, "TDQUEUE(Q0) GROUP(H)")]),
+        ("//S EXEC PGM=DFHCSDUP\n//SYSIN DD DSN=MY.DECK\n//SYSIN DD *\n", [(2, "//SYSIN")]),
+    ],
+)
+def test_nothing_is_passed_over_in_silence(text, expected):
+    good = "DEFINE TDQ(LAST) GROUP(G) TYPE(INTRA)"
+    found = parse_csd(f"{text}{good}\n")
+    assert found.definitions.tdqueues[-1].name == "LAST"
+    assert [(report.line, report.subject) for report in found.reports] == expected
+
+
+def test_what_a_beginning_may_stand_for_is_said():
+    found = parse_csd("DEFINE TRAN(PAYP) GROUP(G)\nDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) TR(X)\n")
+    assert [report.message for report in found.reports] == [
+        "may be TRANCLASS or TRANSACTION; write more of it",
+        "may be TRANSID or TRIGGERLEVEL; write more of it",
+    ]
+
+
+def test_reports_hold_nothing_that_a_terminal_would_obey():
+    found = parse_csd("DEFINE TDQ(Q1) GROUP(G) TYPE(INTRA) \x1b[2J DDNAME(\x1b[31m)\n")
+    assert found.reports
+    assert all(str(report).isprintable() for report in found.reports)
+
+
+@pytest.mark.rule("CSD-PLACEHOLDER")
+def test_a_name_that_is_wrong_because_of_a_placeholder_says_so():
+    found = parse_csd("DEFINE TDQ(&QUEUE.) GROUP(G) TYPE(INTRA)\n")
+    assert rule("CSD-PLACEHOLDER").message in found.reports[0].message
+
+
+@pytest.mark.rule("CSD-JOB")
+def test_a_job_in_lower_case():
+    text = "//csd job\n//s1 exec pgm=dfhcsdup\n//sysin dd *\n define tdq(q0) group(g) type(intra)\n/*\n//s2 exec pgm=iefbr14\n"
+    assert [queue.name for queue in queues(text)] == ["Q0"]
+
+
+@pytest.mark.rule("CSD-LISTING")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("* DEFINE TDQ(NO) GROUP(G)\n*   TYPE(INTRA)\n", []),
+        ("*TDQUEUE(NO) GROUP(G)\n* TYPE(INTRA)\n", []),
+        ("DEF TDQ(Q1) GROUP(G) TYPE(INTRA)\n", ["Q1"]),
+        ("USERDEFINE TDQ(Q1) GROUP(G) TYPE(INTRA)\n", ["Q1"]),
+        ("ALTER TDQ(NO) GROUP(G) TYPE(INTRA)\n", []),
+        ("0LIST GROUP(G)\n  TDQUEUE(Q1)  GROUP(G)\n  TYPE(INTRA)\n", ["Q1"]),
+        ("  TDQUEUE(Q1)  GROUP(G)\n1  CICS UTILITY TRANSID(NO)  PAGE   2\n  TYPE(INTRA)\n  TDQUEUE(Q2) GROUP(G) TYPE(INTRA)", ["Q1", "Q2"]),
+        ("define\n tdqueue(q1) group(g) type(intra)\n", ["Q1"]),
+    ],
+)  # fmt: skip
+def test_commands_are_told_from_listings(text, names):
+    found = parse_csd_listing(text)
+    assert [queue.name for queue in found.definitions.tdqueues] == names
+    assert not any(queue.transid for queue in found.definitions.tdqueues)
+
+
+def test_a_listing_shows_nothing_as_zero():
+    found = parse_csd_listing("  TDQUEUE(Q1)  GROUP(G)  TYPE(INTRA)  BLOCKSIZE(00000) RECORDSIZE(00000)\n")
+    assert [queue.title for queue in found.definitions.tdqueues] == ["TDQUEUE(Q1)"]
+    assert found.reports == ()

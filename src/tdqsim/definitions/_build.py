@@ -102,7 +102,8 @@ def _faults_whatever_type(given: dict[str, Any]) -> list[Fault]:
         if owner is None:
             faults.append(Fault(name, _shown(value), _unknown("TDQUEUE", name)))
             continue
-        _, found = _validate(TDQUEUE_CLASSES[owner], {name: value})
+        fields = TDQUEUE_CLASSES[owner].model_fields
+        _, found = _validate(TDQUEUE_CLASSES[owner], {each: given[each] for each in given if each in fields})
         faults += [fault for fault in found if fault.attribute == name and fault.message != "is required"]
     return faults
 

@@ -127,6 +127,14 @@ class Name(_Kind):
         special = f"{', '.join(self.also)} or " if self.also else ""
         raise refuse(f"must be {special}1 to {self.maximum} characters ({words})")
 
+    def accepts(self, value: object) -> bool:
+        """Whether ``check`` would pass it."""
+        try:
+            self.check(value)
+        except PydanticCustomError:
+            return False
+        return True
+
     def schema(self) -> dict[str, Any]:
         return {"type": _PLAIN_SCALARS, "maxLength": max(self.maximum, *(len(word) for word in self.also), 0)}
 

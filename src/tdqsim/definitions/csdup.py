@@ -3,17 +3,18 @@
 Only columns 1 to 72 of card images (lines of at most 80) are read; longer lines come from elsewhere and are read whole.
 A ``*`` in column 1 makes a comment, also within a command. When the text is a job (there is a line beginning with
 ``//``) only its in-stream data is read. A command ends where the next command's verb begins, that is a word of
-``facts/csd_commands.tsv`` without a parenthesis behind it.
+``facts/csd_commands.tsv`` without a parenthesis behind it; any other such word at the beginning of a line that the
+command has no use for is taken for a verb that is not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from tdqsim.definitions.imports import Imported, Importer, Operand
+from tdqsim.definitions.imports import Imported, Importer, Operand, is_attribute
 from tdqsim.facts import table
 
 __all__ = ["parse_csd"]
@@ -21,9 +22,10 @@ __all__ = ["parse_csd"]
 _CARD = 80
 _TEXT = 72
 _SEQUENCE = re.compile(r"[A-Z0-9 ]*[0-9][A-Z0-9 ]*", re.ASCII)
-_INSTREAM = re.compile(r"//\S{0,17}\s+DD\s+(\*|DATA)([,\s].*)?", re.ASCII)
-_DELIMITER = re.compile(r"DLM='?([^',\s]{2})", re.ASCII)
-_STEP = re.compile(r"//\S{0,17}\s+EXEC\s+(PGM=(?P<program>\w+))?", re.ASCII)
+_INSTREAM = re.compile(r"//\S{0,17}\s+DD\s+(\*|DATA)([,\s].*)?", re.ASCII | re.IGNORECASE)
+_DELIMITER = re.compile(r"DLM='?([^',\s]{2})", re.ASCII | re.IGNORECASE)
+_STEP = re.compile(r"//\S{0,17}\s+EXEC\s+(PGM=(?P<program>\w+))?", re.ASCII | re.IGNORECASE)
+_SYSIN = re.compile(r"//(\S{0,8}\.)?SYSIN\s+DD\s", re.ASCII | re.IGNORECASE)
 _DEFINE_LINE = re.compile(r"\s*(?:USERDEFINE|DEFINE|DEF|DEFI|DEFIN)\s+[A-Za-z]\w*\s*\(", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _STRANGE = re.compile(r"[^A-Za-z_]++")
@@ -81,10 +83,12 @@ def _instream(raw: list[str], importer: Importer) -> Iterator[tuple[int, str]]:
         if line.startswith("//") and not line.startswith("//*"):
             step = _STEP.match(line)
             if step:
-                wanted = step["program"] in (None, "DFHCSDUP")
+                wanted = (step["program"] or "DFHCSDUP").upper() == "DFHCSDUP"
             ends = _data_ends(line)
             if ends and not wanted:
                 importer.skipped(number, line.split()[0], "is data of another program than DFHCSDUP")
+            elif not ends and wanted and _SYSIN.match(line):
+                importer.skipped(number, line.split()[0], "names a data set, whose commands are not in this text")
 
 
 def _data_ends(line: str) -> tuple[str, ...]:
@@ -113,6 +117,12 @@ def _segments(lines: list[_Line]) -> Iterator[list[_Line]]:
 @cache
 def _verbs() -> frozenset[str]:
     return frozenset(row["name"] for row in table("csd_commands"))
+
+
+@cache
+def _words_of() -> Mapping[str, frozenset[str]]:
+    """The words without a value that a command may have."""
+    return {row["name"]: frozenset(row["words"].split()) for row in table("csd_commands")}
 
 
 def _verb(word: str) -> str | None:
@@ -154,9 +164,19 @@ class _Segment:
             if found:
                 self.command(verb, operands, begun)
                 verb, operands, begun = found, [], operand.line
+            elif operand.value is None and operand.leads and not self.belongs(verb, operands, operand):
+                self.command(verb, operands, begun)
+                verb, operands, begun = "", [operand], operand.line
             else:
                 operands.append(operand)
         self.command(verb, operands, begun)
+
+    def belongs(self, verb: str, operands: list[Operand], word: Operand) -> bool:
+        """Whether a word that begins a line can be part of the command; if not it is meant as a verb."""
+        if verb == "DEFINE":
+            kind = self.importer.resource_type(operands[0].name) if operands else None
+            return kind is not None and is_attribute(kind, word.name)
+        return word.name.upper() in _words_of().get(verb, ())
 
     def operands(self) -> Iterator[Operand]:
         """The words of the text, each with the value behind it."""
@@ -168,13 +188,14 @@ class _Segment:
                 position = self.strange(position)
                 continue
             line = self.line_at(word.start())
+            leads = not text[self.starts[self.at_line] : word.start()].strip()
             opening = self.skip_spaces(word.end())
             if opening < len(text) and text[opening] == "(":
                 value, position = self.value(opening)
-                yield Operand(word[0], value, line)
+                yield Operand(word[0], value, line, leads)
             else:
                 position = opening
-                yield Operand(word[0], None, line)
+                yield Operand(word[0], None, line, leads)
 
     def skip_spaces(self, position: int) -> int:
         match = _SPACES.match(self.text, position)
@@ -231,11 +252,15 @@ class _Segment:
 
     def define(self, first: Operand, rest: list[Operand], line: int) -> None:
         kind = self.importer.resource_type(first.name)
-        title = f"{first.name.upper()}({first.value})"
         if kind is None:
-            self.importer.skipped(line, title, "is a resource type that is not known")
+            self.importer.unknown_type(first)
             return
-        group = next((operand.value or "" for operand in rest if _is_group(operand)), "")
+        groups = [operand for operand in rest if _is_group(operand)]
+        group = (groups[0].value or "") if groups else ""
+        for again in groups[1:]:
+            self.importer.skipped(
+                again.line, f"{kind}({first.value}) GROUP({again.value})", f"is given twice; {group} is taken"
+            )
         attributes = [operand for operand in rest if not _is_group(operand)]
         if kind == "TDQUEUE":
             attributes = self.rehosted(f"{kind}({first.value})", attributes)

@@ -7,18 +7,19 @@ its line and skipped, and the rest is kept: an import is the one place where hal
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, build, known_attributes, resource_types
+from tdqsim.definitions._fields import Name, spoken
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions, Entry
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["ImportReport", "Imported", "Importer", "Operand", "expand"]
+__all__ = ["ImportReport", "Imported", "Importer", "Operand", "expand", "is_attribute", "unexpanded"]
 
 _PLACEHOLDER = re.compile(r"&\w+\.?|@\w+@|<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|%\w+%", re.ASCII)
 _ATTRIBUTE_NAME = re.compile(r"[A-Z][A-Z0-9]{0,31}", re.ASCII)
@@ -52,11 +53,12 @@ class Imported(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """``NAME(value)`` with its line; ``value`` is None for a word alone."""
+    """``NAME(value)`` with its line; ``value`` is None for a word alone; ``leads``: nothing stands before it there."""
 
     name: str
     value: str | None
     line: int
+    leads: bool = False
 
 
 def expand(word: str, names: Collection[str]) -> str | None:
@@ -65,6 +67,12 @@ def expand(word: str, names: Collection[str]) -> str | None:
         return word
     found = [name for name in names if name.startswith(word)] if word else []
     return found[0] if len(found) == 1 else None
+
+
+def unexpanded(word: str, names: Collection[str], what: str) -> str:
+    """Why :func:`expand` found nothing: ``is not ...``, or which names the word may be."""
+    found = sorted(name for name in names if name.startswith(word)) if word else []
+    return f"may be {spoken([name.upper() for name in found])}; write more of it" if found else f"is not {what}"
 
 
 @cache
@@ -82,6 +90,32 @@ def _keyword_values(kind: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _printable(text: str) -> str:
+    """Text of a stranger's file as a terminal may be given it."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+
+
+@cache
+def _upper_case_names(kind: str) -> Mapping[str, Name]:
+    """The attributes of a kind that are names in which lower case means nothing."""
+    classes = TDQUEUE_CLASSES.values() if kind == "TDQUEUE" else [RESOURCE_CLASSES.get(kind, Resource)]
+    found = {}
+    for resource_class in classes:
+        for attribute, info in resource_class.model_fields.items():
+            name = next((item for item in info.metadata if isinstance(item, Name)), None)
+            if name is not None:
+                found[attribute] = name
+    return found
+
+
+def _folded(kind: str, attribute: str, value: str) -> str:
+    """The value in upper case where lower case would be no name, as DFHCSDUP folds what is not mixed-case."""
+    name = _upper_case_names(kind).get(attribute)
+    if name is None or value.isupper() or not value.isascii() or name.accepts(value):
+        return value
+    return value.upper() if name.accepts(value.upper()) else value
+
+
 @cache
 def _all_attributes(kind: str) -> frozenset[str]:
     if kind != "TDQUEUE":
@@ -89,11 +123,19 @@ def _all_attributes(kind: str) -> frozenset[str]:
     return frozenset().union(*(known_attributes(kind, queue_type) for queue_type in TDQUEUE_CLASSES))
 
 
+def is_attribute(kind: str, word: str) -> bool:
+    """Whether the word is an attribute of a resource type that has classes of its own, or begins one."""
+    known = kind in RESOURCE_CLASSES or kind == "TDQUEUE"
+    return known and any(name.startswith(word.lower()) for name in _all_attributes(kind))
+
+
 def _is_default(kind: str, attribute: str, value: str | None) -> bool:
     """Whether the value is the attribute's default: listings show it even where it does not apply."""
     if value is None:
         return False
-    number = value.lstrip("0") if value.isascii() and value.isdigit() else None
+    number = (value.lstrip("0") or "0") if value.isascii() and value.isdigit() else None
+    if number == "0":
+        return True  # a listing's way to say that there is none
     classes = TDQUEUE_CLASSES.values() if kind == "TDQUEUE" else filter(None, [RESOURCE_CLASSES.get(kind)])
     fields = (resource_class.model_fields.get(attribute) for resource_class in classes)
     return any(info is not None and str(info.default) in {value, number} for info in fields)
@@ -131,7 +173,7 @@ class Importer:
 
     def _report(self, line: int, subject: str, action: Literal["skipped", "kept", "changed"], message: str) -> None:
         if len(self.reports) < LIMITS["import_reports"]:
-            self.reports.append(ImportReport(line, subject[:80], action, message))
+            self.reports.append(ImportReport(line, _printable(subject[:80]), action, _printable(message)))
 
     def define(self, kind: str, name: str, group: str, operands: Iterable[Operand], line: int) -> Resource | None:
         """Make a resource of the operands, leaving out with a report what cannot be used.
@@ -153,8 +195,9 @@ class Importer:
         for operand in operands:
             self._take(kind, title, operand, values, lines)
         for attribute in values.keys() - {"description"}:
-            values[attribute] = self._national(title, lines.get(attribute, line), values[attribute])
-        group = self._national(title, line, group)
+            value = self._national(title, lines.get(attribute, line), values[attribute])
+            values[attribute] = _folded(kind, attribute, value)
+        group = _folded(kind, "group", self._national(title, line, group))
         resource = self._built(kind, title, group, values, {"": line, **lines})
         if resource is not None:
             self._note_placeholders(title, {"group": group, **values}, lines, line)
@@ -172,7 +215,8 @@ class Importer:
         elif not _ATTRIBUTE_NAME.fullmatch(operand.name.upper()):
             attribute = None
         if attribute is None or attribute == "name":
-            self.skipped(operand.line, subject, f"is not an attribute of {kind}, or a beginning that several share")
+            known = _all_attributes(kind) - {"name"} if kind in RESOURCE_CLASSES or kind == "TDQUEUE" else ()
+            self.skipped(operand.line, subject, unexpanded(operand.name.lower(), known, f"an attribute of {kind}"))
         elif attribute in lines:
             self.skipped(operand.line, subject, f"is given twice, first in line {lines[attribute]}")
         else:
@@ -205,8 +249,10 @@ class Importer:
             for fault in faults:
                 if not _is_default(kind, fault.attribute, values.get(fault.attribute)):
                     shown = f" = {fault.value!r}" if fault.value else ""
+                    site = _PLACEHOLDER.search(fault.value)
+                    hint = f"; {site[0]} looks like a placeholder" if site else ""
                     where = lines.get(fault.attribute, line)
-                    self.skipped(where, f"{title} {fault.attribute}".strip(), f"{fault.message}{shown}")
+                    self.skipped(where, f"{title} {fault.attribute}".strip(), f"{fault.message}{shown}{hint}")
             wrong = {fault.attribute for fault in faults}
             if "name" in wrong or not wrong <= values.keys():
                 break
@@ -230,6 +276,11 @@ class Importer:
             return
         self.seen[key] = line
         self.entries.append(Entry(resource, self.file, line))
+
+    def unknown_type(self, operand: Operand) -> None:
+        """Report a resource type that is none."""
+        why = unexpanded(operand.name.upper(), resource_types().keys(), "a resource type that is known")
+        self.skipped(operand.line, f"{operand.name.upper()}({operand.value})", why)
 
     @staticmethod
     def resource_type(word: str) -> str | None:
