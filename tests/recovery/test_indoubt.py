@@ -108,7 +108,51 @@ def test_set_uow_is_for_units_of_work_in_doubt(tmp_path):
             task.writeq_td("LOGQ", b"x")
             expect_rule("REC-SET-UOW-STATE", region.set_uow, task.uow.id, uowstate="COMMIT")
         region.set_uow(branch.uow.id, uowstate="COMMIT")
+        expect_rule("REC-SET-UOW-STATE", region.set_uow, branch.uow.id, uowstate="COMMIT")
+        branch.forget()
         expect_rule("REC-SET-UOW-UNKNOWN", region.set_uow, branch.uow.id, uowstate="COMMIT")
+
+
+def shown(region):
+    """What INQUIRE UOW shows: id, UOWSTATE, WAITSTATE, WAITCAUSE."""
+    found = []
+    with region.task() as task:
+        task.inquire_uow_start()
+        while info := task.inquire_uow_next(nohandle=True):
+            found.append(
+                (info.uow[:8], *(Cvda(value).name for value in (info.uowstate, info.waitstate, info.waitcause)))
+            )
+    return found
+
+
+@pytest.mark.rule("UOW-HEURISTIC", "UOW-COORDINATED")
+@pytest.mark.parametrize("ending", ["commit", "back_out", "forget"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize("how", ["at once", "SET UOW"])
+@pytest.mark.parametrize("here", ["COMMIT", "BACKOUT"])
+def test_a_unilateral_decision_is_shown_until_the_coordinator_knows(tmp_path, here, how, restarted, ending):
+    region = doubtful(tmp_path / "store", action=here, queue_wait="NO" if how == "at once" else "YES")
+    branch = prepared(region, (WRITEQ, "LOGQ"), transid="PAYP")
+    uow_id, taskid = branch.uow.id, branch.uow.taskid
+    assert shown(region) == [(uow_id, *rule("UOW-COORDINATED").message.split(), "NOTAPPLIC")]
+    branch.lose_coordinator()
+    if how == "SET UOW":
+        assert shown(region) == [(uow_id, "INDOUBT", "SHUNTED", "CONNECTION")]
+        region.set_uow(uow_id, uowstate=here)
+    if restarted:
+        region = again(region, tmp_path / "store")
+        branch = region.branch("XA1")
+    assert shown(region) == [(uow_id, f"HEUR{here}", *rule("UOW-HEURISTIC").message.split())]
+    info = region.inquire_uow(uow_id)
+    assert (info.transid, info.taskid, info.userid.strip()) == ("PAYP", taskid, "CICSUSER")
+    region.clock.advance(60)
+    assert region.inquire_uow(uow_id, "AGE").age >= 60
+    expect_rule("REC-SET-UOW-STATE", region.set_uow, uow_id, uowstate="COMMIT")
+    getattr(branch, ending)()
+    assert shown(region) == []
+    region = again(region, tmp_path / "store")
+    assert shown(region) == []
+    region.close()
 
 
 @pytest.mark.rule("REC-WAITTIME")

@@ -226,9 +226,35 @@ def test_set_uow_while_the_link_is_away(two):
     assert info.link.strip() == "NEAR"
     two["FAR"].set_uow(uow.id, uowstate="BACKOUT")
     assert two["FAR"].peek("FARQ") == [b"old"]
+    info = two["FAR"].inquire_uow(uow.id)
+    assert (info.uowstate, info.waitstate, info.link.strip(), info.sysid) == (
+        Cvda.HEURBACKOUT, Cvda.WAITING, "NEAR", "NEAR",
+    )  # fmt: skip
     two.link().restore()
     assert two["FAR"].damage == [Damage(uow.id, "BACKOUT", "COMMIT")]
     assert two.remembered() == set()
+
+
+@pytest.mark.rule("UOW-WAITFORGET")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_a_decision_that_is_not_heard_is_shown_by_its_coordinator(two, restarted):
+    two["NEAR"].seed("LOCL", [b"old"])
+    two["FAR"].seed("FARQ", [b"old"])
+    two.link().cut_at("COMMIT")
+    work(two, commit=True)
+    if restarted:
+        two["FAR"].close(clean=False)
+        two.again("NEAR")
+    near = two["NEAR"]
+    (uow_id,) = decisions(near)
+    info = near.inquire_uow(uow_id)
+    words = " ".join(Cvda(value).name for value in (info.uowstate, info.waitstate, info.waitcause))
+    assert words == rule("UOW-WAITFORGET").message
+    assert (info.link.strip(), info.transid) == ("FAR", "TEST")
+    assert outcome(near.set_uow, uow_id, uowstate="COMMIT") == "INVREQ"
+    two.start("FAR") if restarted else two.link().restore()
+    assert outcome(near.inquire_uow, uow_id) == "UOWNOTFOUND"
+    assert two.contents() == EVERYTHING
 
 
 def test_a_store_that_cannot_carry_the_decision_out_keeps_its_promise(two):

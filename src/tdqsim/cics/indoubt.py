@@ -13,7 +13,8 @@ queues with WAITACTION(REJECT), active with WAITACTION(QUEUE). It ends when the 
 been asked, by SET UOW, or when WAITTIME is over, then as ACTION says.
 
 A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
-HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported.
+HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported. A coordinator keeps its own
+decision to commit until everybody has heard it. INQUIRE UOW shows both kinds, over restarts too: they are WAITING.
 
 Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW (IBM Docs); DFHAC2231-2233.
 """
@@ -21,6 +22,7 @@ Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -44,6 +46,7 @@ __all__ = [
     "force",
     "heard",
     "heuristics",
+    "kept_units",
     "resolve",
     "resume",
     "tell_participants",
@@ -264,8 +267,9 @@ def force(uow: UnitOfWork, how: str) -> None:
 def _decide_alone(uow: UnitOfWork, how: str) -> None:
     """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
     region = uow.region
-    record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, "transid": uow.transid}
-    region.store.durable.put_meta(_HEURISTICS + uow.id, json.dumps(record).encode())
+    if uow.coordinator:  # otherwise nobody will ever say what it should have been
+        record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
+        region.store.durable.put_meta(_HEURISTICS + uow.id, json.dumps(record).encode())
     uow.decide(commit=how == "COMMIT")
     tell_participants(uow, commit=how == "COMMIT")
     uow.state = _HEURISTIC[how]
@@ -282,9 +286,19 @@ def _read(region: Region, key: bytes, value: bytes) -> Any:
         raise StoreDamaged(f"{region.store.path}: the record {key!r} cannot be read: {error}") from error
 
 
+_OF_A_UNIT: Final = ("transid", "userid", "termid", "taskid")
+"""What INQUIRE UOW shows of a unit of work that is only kept for questions."""
+
+
+def _whose(uow: UnitOfWork) -> dict[str, Any]:
+    """Whose unit of work it was, and since when it waits for others."""
+    return {"since": uow.region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
+
+
 def keep_decision(uow: UnitOfWork) -> None:
     """Put the decision to commit into the transaction that commits: who must still hear of it."""
-    uow.region.store.durable.put_meta(_DECISIONS + uow.id, json.dumps(uow.decision).encode())
+    record = {"names": uow.decision, **_whose(uow)}
+    uow.region.store.durable.put_meta(_DECISIONS + uow.id, json.dumps(record).encode())
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
@@ -294,9 +308,10 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
     value = durable.get_meta(key)
     if value is None:
         return
-    names = [each for each in _read(region, key, value) if each != name]
-    if names:
-        durable.put_meta(key, json.dumps(names).encode())
+    record = _read(region, key, value)
+    record["names"] = [each for each in record["names"] if each != name]
+    if record["names"]:
+        durable.put_meta(key, json.dumps(record).encode())
     else:
         durable.delete_meta(key)
     region.force()
@@ -304,8 +319,7 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
 
 def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
     """The decisions to commit that are kept, and the connections whose regions have not heard them yet."""
-    found = region.store.durable.meta_items(_DECISIONS)
-    return {key[len(_DECISIONS) :]: tuple(_read(region, key, value)) for key, value in found}
+    return {uow_id: tuple(record["names"]) for uow_id, record in _kept(region, _DECISIONS)}
 
 
 def decision_of(region: Region, uow_id: bytes) -> str:
@@ -315,20 +329,56 @@ def decision_of(region: Region, uow_id: bytes) -> str:
     return "INDOUBT" if uow_id in region.shunted or uow_id in region.units else "BACKOUT"
 
 
-def heuristics(region: Region) -> dict[bytes, dict[str, str]]:
+def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:
     """The decisions that were taken here without the coordinator, by unit of work."""
-    found = region.store.durable.meta_items(_HEURISTICS)
-    return {key[len(_HEURISTICS) :]: _read(region, key, value) for key, value in found}
+    return dict(_kept(region, _HEURISTICS))
+
+
+def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    for key, value in region.store.durable.meta_items(prefix):
+        yield key[len(prefix) :], _read(region, key, value)
 
 
 def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
     """A unit of work that was decided here without its coordinator and has ended; None when there is none."""
     for uow_id, kept in heuristics(region).items():
         if kept["coordinator"] == coordinator:
-            uow = UnitOfWork(region, uow_id)
-            uow.state, uow.link, uow.transid, uow.ended = _HEURISTIC[kept["state"]], kept["link"], kept["transid"], True
-            return uow
+            return _heuristic_unit(region, uow_id, kept)
     return None
+
+
+def kept_units(region: Region) -> list[UnitOfWork]:
+    """Units of work that are over here and still wait for others: a coordinator's answer, or everybody's having heard.
+
+    A decision without the coordinator is HEURCOMMIT or HEURBACKOUT and waits for the connection to it; a coordinator's
+    own is COMMIT and waits until all have forgotten (WAITFORGET). Which CVDAs describe the wait is unconfirmed.
+    """
+    alone = [_heuristic_unit(region, uow_id, kept) for uow_id, kept in heuristics(region).items()]
+    found = [uow for uow in alone if uow.id not in region.units]
+    for uow_id, kept in _kept(region, _DECISIONS):
+        if uow_id not in region.units and uow_id not in region.shunted:
+            found.append(
+                _waiting_unit(region, uow_id, kept, Cvda.COMMIT, Cvda.WAITFORGET, next(iter(kept["names"]), ""))
+            )
+    return found
+
+
+def _heuristic_unit(region: Region, uow_id: bytes, kept: dict[str, Any]) -> UnitOfWork:
+    uow = _waiting_unit(region, uow_id, kept, _HEURISTIC[kept["state"]], Cvda.CONNECTION, kept["link"])
+    uow.coordinator = kept["coordinator"]
+    return uow
+
+
+def _waiting_unit(
+    region: Region, uow_id: bytes, kept: dict[str, Any], state: Cvda, waitcause: Cvda, link: str
+) -> UnitOfWork:
+    """A unit of work as it is shown when only the record of its decision is left."""
+    uow = UnitOfWork(region, uow_id)
+    uow.state, uow.waitstate, uow.waitcause, uow.link = state, Cvda.WAITING, waitcause, link
+    uow.since_ns, uow.ended = kept["since"], True
+    for name in _OF_A_UNIT:
+        setattr(uow, name, kept[name])
+    return uow
 
 
 def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:

@@ -1,9 +1,10 @@
 """INQUIRE UOW, UOWENQ, TASK and TRANSACTION; SET UOW and TRANSACTION: who holds what, who waits for whom.
 
-A unit of work shows when it has begun with a recoverable request, or is shunted. UOWENQ shows the ends of logically
-recoverable queues: RESOURCE the queue, QUALIFIER the end (FROMQ is read, TOQ written), RELATION OWNER or WAITER, STATE
-RETAINED for those of a shunted unit of work on a queue with WAITACTION(REJECT). Sources: INQUIRE UOW, INQUIRE UOWENQ,
-SET UOW (IBM Docs).
+A unit of work shows from its first recoverable request to its end, and beyond it while it waits for others: shunted, or
+decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or committed here while another region has not heard
+of it (COMMIT, WAITING). UOWENQ shows the ends of logically recoverable queues: RESOURCE the queue, QUALIFIER the end
+(FROMQ is read, TOQ written), RELATION OWNER or WAITER, STATE RETAINED for those of a shunted unit of work on a queue
+with WAITACTION(REJECT). Sources: INQUIRE UOW, INQUIRE UOWENQ, SET UOW (IBM Docs).
 """
 
 from __future__ import annotations
@@ -65,9 +66,8 @@ def long_id(uow_id: bytes) -> bytes:
 
 
 def units_of_work(region: Region) -> list[UnitOfWork]:
-    """The region's units of work: those of its tasks in order, then the shunted ones."""
-    running = [task.uow for task in region.tasks.values() if task.has_uow]
-    return running + [uow for uow in region.shunted.values() if uow not in running]
+    """The region's units of work: those that run in order of age, the shunted ones, those that only wait for others."""
+    return [*region.units.values(), *region.shunted.values(), *indoubt.kept_units(region)]
 
 
 class _Enqueue(NamedTuple):
@@ -97,10 +97,18 @@ def _age(region: Region, since_ns: int) -> int:
     return (region.clock.time_ns() - since_ns) // _NS if since_ns else 0
 
 
+def _netname(uow: UnitOfWork, region: Region) -> str:
+    """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
+    if not uow.link:
+        return ""
+    connection = region.connections.get(uow.link)
+    return connection.applid if connection is not None else uow.link
+
+
 _UOW: Final[Mapping[str, _Reader]] = {
     "AGE": lambda uow, region: _age(region, uow.since_ns),
-    "LINK": lambda uow, _region: uow.link,
-    "NETNAME": lambda _uow, _region: "",
+    "LINK": _netname,
+    "NETNAME": _netname,
     "NETUOWID": lambda uow, region: f"{region.applid}.{uow.id.hex().upper()}",
     "OTSTID": lambda _uow, _region: "",
     "SYSID": lambda uow, _region: uow.link[:4],
