@@ -145,3 +145,28 @@ def test_group_names():
     assert parse_dct(card(" DFHDCT TYPE=INTRA,DESTID=Q1"), group="OLD").definitions.groups == ("OLD",)
     text = card(" DFHDCT TYPE=GROUP,GROUP=MINE") + card(" DFHDCT TYPE=INTRA,DESTID=Q1")
     assert parse_dct(text).definitions.groups == ("MINE",)
+
+
+@pytest.mark.rule("DCT-KIKDCT")
+@pytest.mark.parametrize("kind", ["INDIR", "indir", "INDIRECT"])
+def test_an_indirect_entry_of_kicks(kind):
+    found = parse_dct(
+        f"         KIKDCT TYPE=INITIAL,SUFFIX=1$\n         KIKDCT TYPE={kind},DESTID=CSMT,PHYDEST=CSSL\n         KIKDCT TYPE=FINAL\n"
+    )
+    (queue,) = found.definitions.tdqueues
+    assert (queue.title, queue.type, queue.indirectname, queue.group) == ("TDQUEUE(CSMT)", "INDIRECT", "CSSL", "DCT1$")
+    assert found.reports == ()
+
+
+@pytest.mark.rule("DCT-CONTINUATION")
+def test_a_line_that_is_too_long_does_not_swallow_the_next_entry():
+    long = "         DFHDCT TYPE=INTRA,DESTID=PAYQ,DESTFAC=(TERMINAL,L86A),TRIGLEV=30,TRANSID=PAYP"
+    assert len(long) > 72
+    found = parse_dct(f"{long}\n         DFHDCT TYPE=INTRA,DESTID=PAY2\n")
+    assert [queue.name for queue in found.definitions.tdqueues] == ["PAYQ", "PAY2"]
+    assert (2, "changed") in [(report.line, report.action) for report in found.reports]
+
+
+def test_a_quoted_transaction_name():
+    found = parse_dct("         DFHDCT TYPE=INTRA,DESTID=PAYQ,TRANSID='A,B'\n")
+    assert [queue.transid for queue in found.definitions.tdqueues] == ["A,B"]

@@ -208,3 +208,10 @@ def test_each_problem_is_listed_once(keywords):
         define_dtaq(**({"dtaq": "PAYLIB/ORDERS"} | keywords))
     problems = [(one.attribute, one.message) for one in caught.value.problems]
     assert len(problems) == len(set(problems)) > 1
+
+
+@pytest.mark.parametrize("command", ["?CRTDTAQ DTAQ(A/B) MAXLEN(80)", "CRTDTAQ ??DTAQ(A/B) ?*MAXLEN(80)"])
+def test_prompt_characters_are_passed_over(command):
+    found = parse_cl(f"{command}\n")
+    assert [(queue.dtaq, queue.maxlen) for queue in found.definitions.dtaqs] == [("A/B", 80)]
+    assert found.reports == ()

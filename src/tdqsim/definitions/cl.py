@@ -27,6 +27,7 @@ _LABEL = re.compile(r"[A-Za-z@#$][\w@#$]*:", re.ASCII)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 _VARIABLE = re.compile(r"&[A-Z@#$][A-Z0-9@#$_]*", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[^\s()']+")
+_PROMPT = re.compile(r"\?[?*<&%/!-]?")  # in front of a command or keyword: ask the user, which an import cannot
 _LISTED = re.compile(r"[0-9]{12}")  # sequence number and date, as source listings have them before each line
 _SETTERS = {"DCL": ("var", "type", "len", "value"), "CHGVAR": ("var", "value")}
 _POSITIONAL = {"CRTDTAQ": ("dtaq", "maxlen"), "DLTDTAQ": ("dtaq",)}
@@ -73,7 +74,7 @@ def _run(command: _Command, state: _State) -> None:
     first = next((index for index, piece in enumerate(tokens) if not _LABEL.fullmatch(piece)), None)
     if first is None:
         return
-    name = tokens[first].upper().rpartition("/")[2]
+    name = _unprompted(tokens[first]).upper().rpartition("/")[2]
     if name in _SETTERS:
         _set_variable(name, _parameters(tokens[first + 1 :]) or [], state)
         return
@@ -195,7 +196,7 @@ def _parameters(tokens: list[str]) -> list[_Parameter] | None:
     found: list[_Parameter] = []
     index = 0
     while index < len(tokens):
-        piece = tokens[index]
+        piece = _unprompted(tokens[index])
         follows = tokens[index + 1] if index + 1 < len(tokens) else ""
         if piece == ")":
             return None
@@ -228,6 +229,12 @@ def _values(tokens: list[str], index: int) -> tuple[list[str], int]:
         if piece not in "()":
             values.append(_unquoted(piece))
     return values, -1
+
+
+def _unprompted(piece: str) -> str:
+    """The word without the prompt characters that may stand before it."""
+    match = _PROMPT.match(piece)
+    return piece[match.end() :] if match else piece
 
 
 def _unquoted(piece: str) -> str:

@@ -83,7 +83,7 @@ def parse_dct(text: str, *, group: str = "", file: str = "<dct>") -> Imported:
 
 
 def _statements(text: str, importer: Importer) -> Iterator[_Statement]:
-    for line, parts in _logical_lines(text):
+    for line, parts in _logical_lines(text, importer):
         match = _STATEMENT.match(parts)
         if match is None or line == 0:
             continue
@@ -96,7 +96,7 @@ def _statements(text: str, importer: Importer) -> Iterator[_Statement]:
         yield _Statement(operation, operands, line)
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+def _logical_lines(text: str, importer: Importer) -> Iterator[tuple[int, str]]:
     """Statements on one line each, with the number of their first line; remarks of continued lines are cut off."""
     collected: list[str] = []
     begun = 0
@@ -104,7 +104,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     more = was_marked = False
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.rstrip("\r\f\x1a").expandtabs()
-        if more and not was_marked and _MACRO_LINE.match(line):
+        if more and _MACRO_LINE.match(line):
+            if was_marked:
+                why = "stands in columns 1 to 15 of a continuation; taken for a statement of its own"
+                importer.changed(number, line[:_CONTINUE_AT].strip() or line.split()[0], why)
             yield begun, "".join(collected)
             more = False
         if not more and (line.startswith(("*", ".*", "/")) or not line.strip()):
@@ -253,7 +256,7 @@ class _Table:
         elif attribute == "RECOVSTATUS":
             yield Operand(attribute, _RECOVERY.get(value.upper(), value), operand.line)
         else:
-            yield Operand(attribute, value.strip("()") if attribute != "TRANSID" else value, operand.line)
+            yield Operand(attribute, _unquoted(value) if attribute == "TRANSID" else value.strip("()"), operand.line)
 
     def record_format(self, title: str, operand: Operand) -> Iterator[Operand]:
         match = _RECFORM.fullmatch((operand.value or "").upper())
@@ -265,6 +268,10 @@ class _Table:
         yield Operand("BLOCKFORMAT", _BLOCK_FORMATS[match[2]], operand.line)
         if match[3]:
             yield Operand("PRINTCONTROL", match[3], operand.line)
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1].replace("''", "'") if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
 def _type(statement: _Statement) -> str:
