@@ -137,8 +137,7 @@ def _check_userid(task: CreateCommands, definition: Tdqueue) -> None:
 
 def _discard(task: CreateCommands, name: str) -> None:
     region = task.region
-    queue = find_queue(region, task.userid, _DISCARD, name, Access.ALTER)
-    _check_discard(queue)
+    queue = check_discard(region, task.userid, name)
     logical = isinstance(queue, IntraQueue) and queue.logical
     region.statistics.discarded(queue)
     remove_tdqueue(region, queue)
@@ -146,17 +145,23 @@ def _discard(task: CreateCommands, name: str) -> None:
         task.take_syncpoint()
 
 
-def _check_discard(queue: TdQueue) -> None:
-    name = queue.name
+def check_discard(region: Region, user: str, name: str) -> TdQueue:
+    """The queue that a DISCARD names, when it may be discarded.
+
+    Raises:
+        Condition: see ``discard_tdqueue``.
+    """
+    queue = find_queue(region, user, _DISCARD, name, Access.ALTER)
     if name.startswith(RESERVED):
         raise refusal(
             _DISCARD, "reserved name", f"{name}: a queue whose name begins with {RESERVED} cannot be discarded"
         )
     if not isinstance(queue, IntraQueue | ExtraQueue):
-        return
+        return queue
     if queue.enablestatus is Cvda.DISABLING:
         raise refusal(_DISCARD, "disable pending", f"queue {name} is being disabled")
     if queue.enablestatus is not Cvda.DISABLED:
         raise refusal(_DISCARD, "not disabled", f"queue {name} must be DISABLED")
     if isinstance(queue, ExtraQueue) and queue.openstatus is not Cvda.CLOSED:
         raise refusal(_DISCARD, "not closed", f"queue {name} must be CLOSED")
+    return queue

@@ -286,6 +286,43 @@ class DataSet:
             self._read_on()  # an iterator that has raised is at its end
         return Condition(Resp.IOERR, detail=str(error))
 
+    def foresee_read(self) -> bytes:
+        """The record that :meth:`read` would give, looked for beside the reader.
+
+        Raises:
+            Condition: QZERO, IOERR: it would give none.
+        """
+        reader, allocation, definition = self._reader, self._allocation, self._queue.definition
+        assert reader is not None, "the state table lets nobody read a queue that is not open for input"
+        assert allocation is not None, "an open data set is allocated"
+        met = 0
+        with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as look:
+            while True:
+                try:
+                    record = next(islice(look, reader.records_read - look.records_read, None), None)
+                except BlockError as error:
+                    met += 1
+                    if met > reader.blocks_in_error:
+                        raise Condition(Resp.IOERR, detail=str(error)) from error
+                    if definition.erroroption == "IGNORE":
+                        look.accept_block()
+                else:
+                    if record is None:
+                        raise Condition(Resp.QZERO, detail="the data set is at its end")
+                    return record
+
+    def foresee_write(self, size: int) -> None:
+        """See whether :meth:`write` would take a record of ``size`` bytes. A full disk shows only when it is written.
+
+        Raises:
+            Condition: LENGERR, NOSPACE: it would not.
+        """
+        dcb, writer = self.dcb, self._writer
+        if dcb is not None and (fault := dcb.length_fault(size)):
+            raise Condition(Resp.LENGERR, detail=fault)
+        if writer is not None and not writer.has_room(size):
+            raise Condition(Resp.NOSPACE, detail="the space of the data set is used up")
+
     def _spooled(self, data: bytes) -> DatasetWriter:
         """The writer of SYSOUT, made by the first record whose length is right."""
         allocation, said = self._allocation, self._said

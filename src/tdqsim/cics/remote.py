@@ -298,10 +298,7 @@ class RemoteSystem:
         nosuspend: bool = False,
     ) -> bytes:
         """See :class:`~tdqsim.cics.queues.RemoteLink`."""
-        hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
-        if hops > _LONGEST_CHAIN:
-            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {_LONGEST_CHAIN} regions already")
-        self._check_service()
+        hops = self._check_way(task)
         request = _Request(command, queue, data, nosuspend, task.userid, task.transid, hops)
         uow = task.uow
         branch = self._branch(uow)
@@ -311,6 +308,37 @@ class RemoteSystem:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
             self._keep(uow, branch)
+
+    def _check_way(self, task: Task) -> int:
+        """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
+        hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
+        if hops > _LONGEST_CHAIN:
+            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {_LONGEST_CHAIN} regions already")
+        self._check_service()
+        return hops
+
+    def foresee(self, task: Task) -> MirrorTask:
+        """The mirror that a task's next request would meet: the one it has, or one like that which would be attached.
+
+        Raises:
+            Condition: ISCINVREQ, SYSIDERR: the request would not get there.
+        """
+        hops, far = self._check_way(task), self.far
+        if far.region.closed:
+            raise Condition(Resp.SYSIDERR, detail=f"region {far.region.applid} is closed")
+        if task.has_uow:
+            if self._is_lost(task.uow):
+                raise Condition(Resp.SYSIDERR, detail=f"{self.link!r}: it was lost during this unit of work")
+            mirror = far.mirrors.get(self.name_of(task.uow))
+            if mirror is not None:
+                return mirror.task
+        probe = MirrorTask(far.region, 0, _MIRROR, far.userid_for(task.userid), startcode="S")
+        probe.hops = hops
+        return probe
+
+    def _is_lost(self, uow: UnitOfWork) -> bool:
+        known = (self.branches.get(uow.id), *uow.participants)
+        return any(isinstance(each, Branch) and each.name == self.name and each.is_lost for each in known)
 
     def _branch(self, uow: UnitOfWork) -> Branch:
         """The other region's part in a unit of work; one that was lost with an earlier link stays lost."""
@@ -358,9 +386,7 @@ class RemoteSystem:
         try:
             return _do(task, request)
         except Condition as condition:
-            if condition.resp in _SHIPPED:
-                raise _copy(condition) from condition
-            raise Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}") from condition
+            raise self.answer(condition) from condition
         except (Abend, LinkDown, RegionClosed, WouldWaitForever):
             raise  # the requester's own wait came to its end, as it would have at home
         except TdqError as error:
@@ -372,7 +398,8 @@ class RemoteSystem:
         region = self.region
         if region.closed:
             raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
-        task = MirrorTask(region, region.next_task_number(), _MIRROR, self._userid(request), startcode="S")
+        userid = self.userid_for(request.userid)
+        task = MirrorTask(region, region.next_task_number(), _MIRROR, userid, startcode="S")
         task.outside = False
         task.hops = request.hops
         task.strand = requester.strand
@@ -380,11 +407,18 @@ class RemoteSystem:
         mirror = self.mirrors[key] = Mirror(task)
         return mirror
 
-    def _userid(self, request: _Request) -> str:
+    def userid_for(self, userid: str) -> str:
+        """For whom a mirror works that the other region's user asked for."""
         connection = self.region.connections.get(self.name)
         if connection is None or connection.attachsec == "LOCAL":
             return (connection.securityname if connection is not None else "") or self.region.default_user
-        return request.userid
+        return userid
+
+    def answer(self, condition: Condition) -> Condition:
+        """A condition of a mirror as the requester gets it."""
+        if condition.resp in _SHIPPED:
+            return _copy(condition)
+        return Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}")
 
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:
         """A mirror that has touched nothing recoverable ends with its reply."""

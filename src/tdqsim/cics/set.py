@@ -35,7 +35,7 @@ from tdqsim.facts import Cvda, Resp, table
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
 
-__all__ = ["SetCommands"]
+__all__ = ["SetCommands", "check_set"]
 
 _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
@@ -122,15 +122,25 @@ def _leaves_alone(option: str, value: Any) -> bool:
 
 
 def _set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> None:
+    change = check_set(region, user, name, values)
+    for step in change.steps:
+        step()
+    region.changed(change.queue)
+
+
+def check_set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> _Change:
+    """Everything about a SET that can be said before it is done; its steps do it.
+
+    Raises:
+        Condition: see ``set_tdqueue``.
+    """
     queue = find_queue(region, user, _COMMAND, name, Access.UPDATE)
     change = _Change(region, user, queue, values)
     _check_type(change)
     for option, plan in _PLANS.items():
         if option in values:
             plan(change, values[option])
-    for step in change.steps:
-        step()
-    region.changed(queue)
+    return change
 
 
 def _check_type(change: _Change) -> None:

@@ -11,7 +11,7 @@ from tdqsim.core._queue import StoredQueue
 from tdqsim.core._room import REMOVAL
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
-from tdqsim.errors import StoreError
+from tdqsim.errors import StoreError, StoreFull
 
 __all__ = ["Environment"]
 
@@ -211,6 +211,17 @@ class Environment:
         if self._pen.automatic:
             raise StoreError(f"{self._pen.place}: the volatile environment commits itself; nothing can be undone")
         self._pen.abort()
+
+    def refusal(self, nbytes: int, *, later: bool = False) -> str:
+        """Why a put of so many bytes would be refused now; empty when it would not.
+
+        Room is looked for as the put, or with ``later`` as :meth:`reserve` would look for it, and left for others.
+        """
+        try:
+            self._pen.look_for(nbytes, later=later)
+        except StoreFull as error:
+            return str(error)
+        return ""
 
     def reserve(self, nbytes: int) -> None:
         """Hold room for one later put of up to ``nbytes`` of data, key and sender.

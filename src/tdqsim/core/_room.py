@@ -128,6 +128,15 @@ class Room:
         self.left = self._interval - cost
         return self.left
 
+    def look_for(self, nbytes: int, *, later: bool) -> None:
+        """Find the room that a change of so many bytes, or a reservation, needs, and leave it; StoreFull for none."""
+        if later:
+            held = self._outstanding, self._calls
+            self.reserve(nbytes)
+            self._outstanding, self._calls = held
+        elif self.left < (cost := OPERATION + nbytes):
+            self.left = self.refill(cost) + cost
+
     def _spent_now(self) -> int:
         return self._spent + self._interval - max(self.left, 0) if self._interval else self._spent
 

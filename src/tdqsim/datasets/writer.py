@@ -57,6 +57,10 @@ class DatasetWriter(ABC):
             DatasetNotOpen: the writer is closed.
         """
 
+    def has_room(self, size: int) -> bool:  # noqa: ARG002  (only a file with SPACE is ever full before it is written)
+        """Whether SPACE has room for a record of ``size`` bytes of data; the disk is not asked."""
+        return True
+
     def put_all(self, records: Iterable[bytes]) -> int:
         """Write records until there are no more; returns how many. Errors as ``put()``; what came before is written."""
         before = self.records_written
@@ -123,6 +127,7 @@ class _BlockWriter(DatasetWriter):
     """A file written block by block; subclasses frame the records."""
 
     _base = 0  # bytes of a block before its first record
+    _framing = 0  # bytes that a record takes beside its data
 
     def __init__(
         self, path: Path, file: RawFile, dcb: Dcb, space: Space | None, position: int, *, partitioned: bool
@@ -168,12 +173,25 @@ class _BlockWriter(DatasetWriter):
 
     def _room_left(self) -> int:
         """Bytes that the next block may have."""
+        return self._room_behind(self._position, self._blocks_written)
+
+    def _room_behind(self, position: int, written: int) -> int:
+        """Bytes that the block at a position, behind so many others, may have."""
         if self._space is None:
             return 1 << 62
         blocks = self._space.blocks(self._blksize)
         if blocks is None:
-            return self._space.total - self._position
-        return self._blksize if self._blocks_written < blocks else 0
+            return self._space.total - position
+        return self._blksize if written < blocks else 0
+
+    def has_room(self, size: int) -> bool:
+        """See :meth:`DatasetWriter.has_room`."""
+        size += self._framing
+        if self._used + size <= self._limit:
+            return True
+        begun = 1 if self._parts else 0
+        room = self._room_behind(self._position + begun * self._used, self._blocks_written + begun)
+        return self._base + size <= room
 
     def _make_room(self, size: int) -> None:
         """The current block cannot take ``size`` bytes: begin another."""
@@ -290,6 +308,7 @@ class VariableWriter(_BlockWriter):
     """V and VB."""
 
     _base = _BDW
+    _framing = _RDW
 
     def put(self, record: bytes) -> None:
         """See :meth:`DatasetWriter.put`."""
@@ -314,6 +333,23 @@ class SpannedWriter(_BlockWriter):
     """VS and VBS: what a block cannot hold goes on in the next."""
 
     _base = _BDW
+    _framing = _RDW
+
+    def has_room(self, size: int) -> bool:
+        """See :meth:`DatasetWriter.has_room`."""
+        used, limit, position, written = self._used, self._limit, self._position, self._blocks_written
+        least, begun = _RDW + (1 if size else 0), bool(self._parts)
+        while True:
+            if used + least <= limit:
+                size -= limit - used - _RDW
+                if size <= 0:
+                    return True
+                used, begun = limit, True
+            position, written = position + begun * used, written + begun
+            limit = min(self._blksize, self._room_behind(position, written))
+            if self._base + _RDW + 1 > limit:
+                return False
+            used, begun = self._base, False
 
     def put(self, record: bytes) -> None:
         """See :meth:`DatasetWriter.put`."""
@@ -358,6 +394,8 @@ class SpannedWriter(_BlockWriter):
 class HeadedWriter(_BlockWriter):
     """RDW and RDWLE."""
 
+    _framing = _RDW
+
     def __init__(
         self, path: Path, file: RawFile, dcb: Dcb, space: Space | None, position: int, *, partitioned: bool
     ) -> None:
@@ -383,6 +421,11 @@ class HeadedWriter(_BlockWriter):
 
 class LineWriter(_BlockWriter):
     """LF, CRLF and NL."""
+
+    def has_room(self, size: int) -> bool:
+        """See :meth:`DatasetWriter.has_room`."""
+        assert self.dcb.recfm is not None
+        return super().has_room(size + len(self.dcb.recfm.separator))
 
     def put(self, record: bytes) -> None:
         """See :meth:`DatasetWriter.put`."""
