@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -127,3 +128,24 @@ def test_the_guide_lists_and_shows_its_chapters(tdq: Tdq) -> None:
     listed = tdq("guide").out.splitlines()
     assert [line.split()[0] for line in listed[1:4]] == ["queues", "definitions", "handlers"]
     assert tdq("guide", "queues").out.startswith("# Queues")
+
+
+CARDS = ["DEFINE TDQUEUE(CSMX) GROUP(MYGRP)", "       TYPE(INTRA)"]
+
+
+def test_import_reads_the_standard_input(tdq: Tdq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(CARDS).encode())))
+    ended = tdq("import", "csd", "-")
+    assert ended.code == 0
+    assert "name: CSMX" in ended.out
+
+
+@pytest.mark.parametrize(
+    "text", ["".join(f"{card:<80}" for card in CARDS), "\x85".join([*CARDS, ""])], ids=["card images", "EBCDIC lines"]
+)
+def test_import_reads_text_as_it_lies_on_the_mainframe(tdq: Tdq, tmp_path: Path, text: str) -> None:
+    deck = tmp_path / "deck"
+    deck.write_bytes(text.encode("cp037"))
+    ended = tdq("import", "csd", deck, "--encoding", "cp037")
+    assert (ended.code, ended.err) == (0, "")
+    assert "type: INTRA" in ended.out

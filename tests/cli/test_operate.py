@@ -201,3 +201,22 @@ def test_a_store_is_checked_and_salvaged(tdq: Tdq, pay: Path) -> None:
     assert {row["queue"]: row["saved"] for row in saved["queues"]}["PAY2"] == 1
     assert tdq("peek", "PAY2", "-s", pay / "saved").out == "HELLO\n"
     assert tdq("store", "check", pay / "nothing").code == 3
+
+
+@pytest.mark.rule("CEMT-QUESTION-MARK")
+@pytest.mark.parametrize(
+    ("request_", "line"),
+    [("?", "  Inquire"), ("CEMT ?", "  DIscard"), ("S ?", "  TDqueue"), ("? S TD", "   < ENabled | DIsabled >"), ("DI TD ?", "  CEMT DIscard TDqueue")],
+)  # fmt: skip
+def test_cemt_shows_its_syntax_without_a_region_or_store(tdq: Tdq, request_: str, line: str) -> None:
+    ended = tdq("cemt", request_)
+    assert ended.code == 0
+    assert line in ended.out.splitlines()
+    assert json.loads(tdq("cemt", request_, "--json").out)["tdqueues"] == []
+
+
+def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
+    assert tdq("browse", pay).code == 0
+    ended = tdq("browse", pay, "--region", pay)
+    assert (ended.code, "is given by --region already" in ended.err) == (2, True)
+    assert "no region directory" in tdq("snapshot", pay / "nothing").err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,8 +27,11 @@ exports = typer.Typer(help="Write definitions for other programs.", no_args_is_h
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 
+_EBCDIC_LINE_END = "\x85"  # what X'15' decodes to
+_CARD = 80
+
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read.")]
+Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is the standard input.")]
 Target = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the screen.")]
 Encoding = Annotated[str, typer.Option(help="How the text is encoded: utf-8, latin-1, cp037 ...")]
 
@@ -127,12 +132,12 @@ def _text(path: Path, encoding: str) -> str:
     from tdqsim.facts import LIMITS  # noqa: PLC0415
 
     limit = LIMITS["definition_file_bytes"]
-    with path.open("rb") as file:
+    with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise InputError(f"{path}: longer than {limit} bytes; is it definition text?")
     try:
-        return data.decode(encoding)
+        return _in_lines(data.decode(encoding))
     except LookupError:
         raise InputError(f"--encoding {encoding}: no such encoding; utf-8, latin-1 and cp037 are some") from None
     except UnicodeDecodeError as error:
@@ -140,6 +145,17 @@ def _text(path: Path, encoding: str) -> str:
         raise InputError(
             f"{path}: line {line}: byte X'{data[error.start]:02X}' is not {encoding}; name the right one by --encoding"
         ) from None
+
+
+def _in_lines(text: str) -> str:
+    """Text with line ends: those of EBCDIC, and card images that came without any, get them."""
+    if "\n" in text:
+        return text
+    if _EBCDIC_LINE_END in text:
+        return text.replace(_EBCDIC_LINE_END, "\n")
+    if len(text) > _CARD and len(text) % _CARD == 0:
+        return "\n".join(text[at : at + _CARD] for at in range(0, len(text), _CARD))
+    return text
 
 
 def _write_imported(found: Imported, output: Path | None) -> None:

@@ -12,7 +12,7 @@ import typer
 from tdqsim._cli import statistics_file
 from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, emit_table
-from tdqsim._cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, looking, using
+from tdqsim._cli.place import Place, at_place, looking, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -49,18 +49,15 @@ def _session(prompt: str, act: Callable[[str], bool]) -> bool:
 
 
 @app.command("cemt")
+@at_place()
 def cemt(
+    place: Place,
     text: Text = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     as_json: Json = False,
 ) -> None:
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics.cemt import cemt as operate  # noqa: PLC0415
 
-    place = Place(region, definitions or [], store, dd or [])
     only_looks = text is not None and _only_looks(text)
     if not only_looks:
         place.require_store()
@@ -83,18 +80,17 @@ def _only_looks(text: str) -> bool:
     from tdqsim.cics.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
 
     try:
-        return parse_cemt(text).verb == "INQUIRE"
+        request = parse_cemt(text)
     except CemtError as error:
         raise InputError(str(error)) from error
+    return request.syntax_only or request.verb == "INQUIRE"
 
 
 @app.command("ceci")
+@at_place(changes=True)
 def ceci(
+    place: Place,
     text: Text = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     as_json: Json = False,
 ) -> None:
     """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
@@ -102,8 +98,6 @@ def ceci(
     from tdqsim.cics.exec_text import TranslationError  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
-    place = Place(region, definitions or [], store, dd or [])
-    place.require_store()
     with using(place, start=True) as found:
         with ceci_session(found) as session:
 
@@ -128,16 +122,13 @@ def ceci(
 
 
 @app.command("stats")
+@at_place()
 def stats(
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
+    place: Place,
     everything: Annotated[bool, typer.Option("--all", help="Also queues that nothing was counted of.")] = False,
     as_json: Json = False,
 ) -> None:
     """The statistics that the last `tdq run` over the store wrote at its end; else those of this moment."""
-    place = Place(region, definitions or [], store, dd or [])
     found = statistics_file.read(place.store) if place.store is not None else None
     if found is None:
         with looking(place) as looked:
@@ -157,18 +148,15 @@ _COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_item
 
 
 @app.command("jobs")
+@at_place(changes=True)
 def jobs(
+    place: Place,
     job: Annotated[
         str, typer.Argument(metavar="[JOB]", help="Show the cards of this job: JOB00001, or a job name.")
     ] = "",
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """The jobs that were submitted through the internal reader, and their cards."""
-    place = Place(region, definitions or [], store)
-    place.require_store()
     with looking(place) as found:
         listed = [each for each in found.data_sets.jobs if job.upper() in ("", each.id, each.name)]
         rows = [_job_row(each, found.zone) for each in listed]

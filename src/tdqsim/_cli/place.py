@@ -10,11 +10,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -31,9 +33,9 @@ __all__ = [
     "Place",
     "RegionOption",
     "StoreOption",
+    "at_place",
     "looking",
     "module_path",
-    "split_region",
     "using",
 ]
 
@@ -70,12 +72,36 @@ class Place:
     definitions: list[Path] = field(default_factory=list)
     store: Path | None = None
     dd: list[str] = field(default_factory=list)
+    named: bool = field(default=False, init=False)  # the directory was given, rather than found to be the current one
 
     def __post_init__(self) -> None:
+        self.named = self.directory is not None
         if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
             self.directory = Path()
         if self.directory is not None and not (self.directory / _REGION_FILE).is_file():
             raise InputError(f"{self.directory}: no region directory; there is no {_REGION_FILE} in it")
+
+    def at(self, directory: str | None) -> Place:
+        """The same with the region directory that stands among the arguments.
+
+        Raises:
+            InputError: it is none, or another one is given by --region.
+        """
+        if directory is None:
+            return self
+        if self.named:
+            raise InputError(f"{directory}: the region directory is given by --region already")
+        return replace(self, directory=Path(directory))
+
+    def split(self, words: list[str] | None) -> tuple[list[str], Place]:
+        """Take a region directory off the front of the arguments, where one stands there.
+
+        A queue's name has at most four characters and no slash, so a directory with a region.yaml cannot be one.
+        """
+        words = list(words or [])
+        if words and not self.named and (Path(words[0]) / _REGION_FILE).is_file():
+            return words[1:], self.at(words[0])
+        return words, self
 
     def region_file(self) -> RegionFile:
         """What region.yaml says; the defaults where there is none."""
@@ -214,12 +240,35 @@ def module_path(directory: Path | None) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def split_region(words: list[str] | None, region: Path | None) -> tuple[list[str], Path | None]:
-    """Take a region directory off the front of the arguments, where one stands there.
+_Command = Callable[..., None]
+_OPTIONS: Final = {
+    "region": RegionOption, "definitions": DefinitionsOption, "store": StoreOption, "dd": DdOption,
+}  # fmt: skip
 
-    A queue's name has at most four characters and no slash, so a directory with a region.yaml cannot be one.
+
+def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
+    """Declare that a command is about a region: its first parameter, the place, becomes the options that say which.
+
+    Args:
+        changes: the command changes something, so that it is refused without a store.
     """
-    words = list(words or [])
-    if words and region is None and (Path(words[0]) / _REGION_FILE).is_file():
-        return words[1:], Path(words[0])
-    return words, region
+
+    def declare(function: _Command) -> _Command:
+        first, *own = signature(function, eval_str=True).parameters.values()
+
+        @wraps(function)
+        def command(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in _OPTIONS}
+            place = Place(given["region"], given["definitions"] or [], given["store"], given["dd"] or [])
+            if changes:
+                place.require_store()
+            function(place, **arguments)
+
+        options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]
+        required = [parameter for parameter in own if parameter.default is Parameter.empty]
+        parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
+        command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return declare

@@ -11,16 +11,7 @@ import typer
 
 from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim._cli.place import (
-    DdOption,
-    DefinitionsOption,
-    Place,
-    RegionOption,
-    StoreOption,
-    looking,
-    split_region,
-    using,
-)
+from tdqsim._cli.place import Place, at_place, looking, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -76,12 +67,10 @@ def _checked_options(options: list[str] | None) -> tuple[str, ...]:
 
 
 @app.command("inquire")
+@at_place()
 def inquire(
+    place: Place,
     names: Names = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     option: Annotated[
         list[str] | None,
         typer.Option("--option", "-o", metavar="OPTION", help="Only these options; repeatable, or with commas."),
@@ -89,9 +78,9 @@ def inquire(
     as_json: Json = False,
 ) -> None:
     """INQUIRE TDQUEUE: one queue with all its options, generic names, or all queues."""
-    words, directory = split_region(names, region)
+    words, place = place.split(names)
     options = _checked_options(option)
-    with looking(Place(directory, definitions or [], store, dd or [])) as found:
+    with looking(place) as found:
         single = len(words) == 1 and not is_generic(words[0])
         shown = options or (() if single or as_json else _SUMMARY)
         infos = {name: found.inquire_tdqueue(name, *shown) for name in matching(found, words)}
@@ -124,12 +113,10 @@ def _cell(value: Any) -> str:
 
 
 @app.command("browse")
+@at_place()
 def browse(
+    place: Place,
     directory: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A region directory.")] = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     option: Annotated[
         list[str] | None,
         typer.Option("--option", "-o", metavar="OPTION", help="Options to show; repeatable, or with commas."),
@@ -140,12 +127,9 @@ def browse(
     from tdqsim.cics import Condition  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
-    words, place = split_region([directory] if directory else [], region)
-    if words:
-        raise InputError(f"{words[0]}: no region directory; there is no region.yaml in it")
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
     infos = []
-    with looking(Place(place, definitions or [], store, dd or [])) as found, found.task() as task:
+    with looking(place.at(directory)) as found, found.task() as task:
         task.inquire_tdqueue_start()
         while True:
             try:
@@ -165,12 +149,10 @@ def browse(
 
 
 @app.command("peek")
+@at_place()
 def peek(
+    place: Place,
     names: Names = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=0, help="At most so many records of each queue.")
     ] = None,
@@ -179,8 +161,8 @@ def peek(
     as_json: Json = False,
 ) -> None:
     """Show the records of queues in order, without taking them."""
-    words, directory = split_region(names, region)
-    with looking(Place(directory, definitions or [], store, dd or [])) as found:
+    words, place = place.split(names)
+    with looking(place) as found:
         table = _code_page(page or found.codepage)
         wanted = list(matching(found, words)) if words else _holding(found)
         if as_json:
@@ -210,19 +192,14 @@ def _code_page(name: Any) -> Any:
 
 
 @app.command("snapshot")
+@at_place()
 def snapshot(
+    place: Place,
     directory: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A region directory.")] = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     page: Page = None,
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
-    words, place = split_region([directory] if directory else [], region)
-    if words:
-        raise InputError(f"{words[0]}: no region directory; there is no region.yaml in it")
-    with looking(Place(place, definitions or [], store, dd or [])) as found:
+    with looking(place.at(directory)) as found:
         table = _code_page(page or found.codepage)
         queues = {
             name: {
@@ -235,19 +212,18 @@ def snapshot(
 
 
 @app.command("explain")
+@at_place()
 def explain(
+    place: Place,
     names: Names = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
     size: Annotated[int, typer.Option(min=1, help="Bytes of the record whose WRITEQ is foreseen.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Say why queues are as they are, why a trigger has not fired, and what each request would meet now."""
-    words, directory = split_region(names, region)
+    words, place = place.split(names)
     if not words:
         raise InputError("explain which queue? Name one, or several, or generic names")
-    with looking(Place(directory, definitions or [], store), programs=True) as found:
+    with looking(place, programs=True) as found:
         told = [found.explain(name, size=size) for name in matching(found, words)]
     if as_json:
         emit_json([_explanation(each) for each in told])
@@ -270,20 +246,16 @@ def _explanation(told: Explanation) -> dict[str, Any]:
 
 
 @app.command("set")
+@at_place(changes=True)
 def set_queue(
+    place: Place,
     name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")],
     changes: Annotated[
         list[str],
         typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ..."),
     ],
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
 ) -> None:
     """SET TDQUEUE: change what CICS lets be changed, in the state in which it may be."""
-    place = Place(region, definitions or [], store, dd or [])
-    place.require_store()
     options = _settings(changes)
     with using(place) as found:
         found.set_tdqueue(name.upper(), **options)

@@ -11,7 +11,7 @@ import typer
 from tdqsim._cli.define import hex_bytes
 from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, record_value, shown_record
-from tdqsim._cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, using
+from tdqsim._cli.place import Place, at_place, using
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,10 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 @app.command("read")
+@at_place(changes=True)
 def read(
+    place: Place,
     queue: Queue,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Until QZERO.")] = False,
     output: Annotated[
@@ -59,8 +57,6 @@ def read(
     from tdqsim.core.codepage import codepage  # noqa: PLC0415
     from tdqsim.facts import Cvda, Resp  # noqa: PLC0415
 
-    place = Place(region, definitions or [], store, dd or [])
-    place.require_store()
     short: Condition | None = None
     taken = 0
     with using(place) as found, _target(output) as file:
@@ -106,13 +102,11 @@ class _target:  # noqa: N801  (a context manager with the manners of a function)
 
 
 @app.command("write")
+@at_place(changes=True)
 def write(
+    place: Place,
     queue: Queue,
     records: Texts = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     source: Source = None,
     recfm: Format = "LF",
     lrecl: Lrecl = 0,
@@ -120,8 +114,6 @@ def write(
     as_hex: Hex = False,
 ) -> None:
     """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run."""
-    place = Place(region, definitions or [], store, dd or [])
-    place.require_store()
     with using(place, start=True) as found:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
         written = 0
@@ -134,13 +126,11 @@ def write(
 
 
 @app.command("seed")
+@at_place(changes=True)
 def seed(
+    place: Place,
     queue: Queue,
     records: Texts = None,
-    region: RegionOption = None,
-    definitions: DefinitionsOption = None,
-    store: StoreOption = None,
-    dd: DdOption = None,
     source: Source = None,
     recfm: Format = "LF",
     lrecl: Lrecl = 0,
@@ -148,8 +138,6 @@ def seed(
     as_hex: Hex = False,
 ) -> None:
     """Put records on a queue without a task: no trigger, no statistics, no syncpoint."""
-    place = Place(region, definitions or [], store, dd or [])
-    place.require_store()
     with using(place) as found:
         incoming = list(_incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex))
         found.seed(queue.upper(), incoming)

@@ -102,7 +102,7 @@ def cemt(region: Region, text: str, *, height: int = 0, page: int = 1) -> CemtRe
     """
     request = parse_cemt(text)
     if request.syntax_only:
-        lines = page_of(syntax_panel(request.verb), height, page)
+        lines = page_of(syntax_panel(request.verb, request.resource), height, page)
         return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
     act = {"INQUIRE": _inquired, "SET": _set, "DISCARD": _discarded}[request.verb]
     found = [act(region, request, name) for name in list(_matching(region, request))]

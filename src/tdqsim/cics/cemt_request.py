@@ -33,8 +33,8 @@ class CemtRequest:
     """One request.
 
     Attributes:
-        verb: INQUIRE, SET or DISCARD.
-        resource: TDQUEUE.
+        verb: INQUIRE, SET or DISCARD; empty for a ``?`` alone, which asks for the verbs.
+        resource: TDQUEUE; empty for a verb with a ``?``, which asks for the resource types.
         names: the names as typed; empty for all.
         values: option -> what it must be (INQUIRE) or become (SET): a CVDA, or text.
         console: given as ``CEMT-``: one queue is shown on a line too, never as a panel.
@@ -156,9 +156,13 @@ def parse_cemt(text: str) -> CemtRequest:
     words, asked = _words(text, label.end() if label else stripped)
     console = bool(label and label[1])
     if not words:
+        if asked:
+            return CemtRequest("", "", (), {}, console, asked, text.strip())
         raise CemtError("nothing to do; begin with INQUIRE, SET or DISCARD", len(text) + 1)
     verb = _unabbreviated(words[0].text, _VERBS, "a verb of CEMT", words[0].column).name
     if len(words) == 1:
+        if asked:
+            return CemtRequest(verb, "", (), {}, console, asked, text.strip())
         raise CemtError(f"{verb} what? Allowed here is TDQUEUE", len(text) + 1)
     resource = _unabbreviated(words[1].text, _RESOURCES, "a resource type", words[1].column).name
     if resource != "TDQUEUE" or verb == "PERFORM":

@@ -120,8 +120,14 @@ def page_of(lines: Sequence[str], height: int, page: int) -> list[str]:
     return shown
 
 
-def syntax_panel(verb: str) -> list[str]:
-    """What may follow a verb, as ``?`` shows it: keywords with their shortest form in capitals, one option a line."""
+def syntax_panel(verb: str = "", resource: str = "") -> list[str]:
+    """What may follow, as ``?`` shows it: keywords with their shortest form in capitals, one option a line.
+
+    Without a verb that is the verbs, without a resource type the resource types.
+    """
+    if not verb or not resource:
+        kind = "resource" if verb else "verb"
+        return [f"  {row['keyword']}" for row in table("cemt") if row["kind"] == kind]
     options: dict[str, list[str]] = {}
     spelled = verb.capitalize()
     for row in table("cemt"):
