@@ -12,12 +12,32 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 
-__all__ = ["write_parquet"]
+__all__ = ["parquet_writer", "write_parquet"]
 
 GROUP_ROWS = 1 << 17
 # Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
 # a dictionary of each of them, which halves the speed and makes the file larger.
 DICTIONARY_BYTES = 1 << 16
+
+
+def parquet_writer(
+    path: str | Path, schema: pa.Schema, *, compression: str = "zstd", dictionary: bool = True
+) -> pq.ParquetWriter:
+    """A writer that gives dictionaries of values up early.
+
+    Args:
+        path: the file.
+        schema: of every table that is written.
+        compression: as Parquet calls it.
+        dictionary: look for repeated values.
+    """
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression=compression,
+        use_dictionary=dictionary,
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+    )
 
 
 def write_parquet(
@@ -60,13 +80,7 @@ def _write(
     path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, compression: str, *, dictionary: bool
 ) -> int:
     rows, waiting, count = 0, list[pa.RecordBatch](), 0
-    with pq.ParquetWriter(
-        path,
-        schema,
-        compression=compression,
-        use_dictionary=dictionary,
-        dictionary_pagesize_limit=DICTIONARY_BYTES,
-    ) as writer:
+    with parquet_writer(path, schema, compression=compression, dictionary=dictionary) as writer:
         for batch in batches:
             waiting.append(batch)
             count += batch.num_rows

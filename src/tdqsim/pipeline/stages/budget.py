@@ -1,9 +1,11 @@
 """Bounds on what one region may do, so that an endless handler ends a region and not a job.
 
-Two bounds. The number of dispatches, and of commands that do not take the short way of a plain READQ or WRITEQ, is
-exact: the same handlers meet it at the same place in every run. A handler that
+Two bounds. The number of dispatches and commands is exact: the same handlers meet it at the same place in every run
+(the short ways of a plain READQ or WRITEQ are not counted one by one, but looked up now and then). A handler that
 never gives control back cannot be counted, so a timer looks on: when nothing at all has happened in the region from one
 tick to the next (no dispatch, no command that changed a queue), the handler is interrupted.
+
+A handler that swallows even that (``except:`` in an endless loop) is left where it is and never taken up again.
 """
 
 from __future__ import annotations
@@ -12,9 +14,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Final
+
+from greenlet import getcurrent, greenlet
 
 __all__ = ["Budget", "OutOfBudget"]
+
+_LOOK: Final = 1024
+"""Commands of the short way are looked up every so many counted ones; every full control interval counts one."""
+_PATIENCE: Final = 3
+_left_behind: Final[list[greenlet]] = []
+"""Handlers that would not end; letting go of one would take it up again, to end it."""
 
 
 class OutOfBudget(BaseException):
@@ -25,23 +35,24 @@ class Budget:
     """Watches one region or system while it works.
 
     Args:
-        dispatches: how many dispatches and commands there may be.
+        commands: how many dispatches and commands there may be.
         stuck_seconds: how long nothing may happen; 0 does not look.
-        alive: gives something that changes whenever anything happens.
+        done: how many commands were done; changes whenever anything happens.
     """
 
-    def __init__(self, dispatches: int, stuck_seconds: float, alive: Callable[[], Any]) -> None:
-        self.dispatches = dispatches
+    def __init__(self, commands: int, stuck_seconds: float, done: Callable[[], int]) -> None:
+        self.commands = commands
         self.stuck_seconds = stuck_seconds
-        self._alive = alive
+        self._done = done
         self.used = 0
-        self._seen: Any = None
+        self._refused = 0
+        self._seen = (-1, -1)
 
     def dispatched(self, _strand: object) -> None:
         """A task is about to run, or has issued a command."""
         self.used += 1
-        if self.used > self.dispatches:
-            raise OutOfBudget(f"more than {self.dispatches:,} dispatches and commands; its tasks go on for ever")
+        if self.used > self.commands or (not self.used % _LOOK and self._done() > self.commands):
+            self._refuse(f"more than {self.commands:,} dispatches and commands; its tasks go on for ever")
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -58,7 +69,16 @@ class Budget:
             signal.signal(signal.SIGALRM, before)
 
     def _tick(self, _number: int, _frame: object) -> None:
-        now = (self.used, self._alive())
-        if now == self._seen:
-            raise OutOfBudget(f"nothing happened for {self.stuck_seconds:g} s; a program of it does not come to an end")
+        now = (self.used, self._done())
+        if now == self._seen or self._refused:
+            self._refuse(f"nothing happened for {self.stuck_seconds:g} s; a program of it does not come to an end")
         self._seen = now
+
+    def _refuse(self, text: str) -> None:
+        self._refused += 1
+        error = OutOfBudget(text)
+        here = getcurrent()
+        if self._refused > _PATIENCE and here.parent is not None:
+            _left_behind.append(here)
+            here.parent.throw(error)
+        raise error

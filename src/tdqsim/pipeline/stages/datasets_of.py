@@ -15,9 +15,10 @@ from tdqsim.datasets import Dcb, RecordFormat, open_writer, read_records
 from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
-from tdqsim.pipeline.stages.events import BOUNDS, Slice, fixed_binary
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.events import Slice, fixed_binary
 from tdqsim.pipeline.stages.order import in_order
-from tdqsim.pipeline.stages.tables import TABLES, Rows
+from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["InputSets", "OutputSets"]
 
@@ -122,20 +123,22 @@ def _put_fixed(file: IO[bytes], dd: str, length: int, part: pa.RecordBatch) -> N
 
 
 class OutputSets:
-    """Output data sets by DD name, and the supplied queues' besides.
+    """Output data sets by DD name.
 
     Args:
         definitions: the region's.
         folder: where they go.
+        supplied: also those of the supplied queues, for a job that looks at them; otherwise they are on the spool,
+            where a data set is made by its first record.
 
     Attributes:
         cards: the files by DD name.
     """
 
-    def __init__(self, definitions: Definitions, folder: Path) -> None:
+    def __init__(self, definitions: Definitions, folder: Path, *, supplied: bool) -> None:
         self._queues = _queues(definitions, "OUTPUT")
         self.cards = {dd: folder / f"{dd}.out" for dd in self._queues}
-        for each in SUPPLIED_QUEUES.values():
+        for each in SUPPLIED_QUEUES.values() if supplied else ():
             if each.ddname and each.ddname not in self.cards:
                 self.cards[each.ddname] = folder / f"{each.ddname}.sup"
 
@@ -153,17 +156,14 @@ class OutputSets:
                     found.update(buffer)
                 size += data.nbytes
                 rows = len(data)
-                schema = TABLES["records"]
                 columns = [
-                    pa.repeat(pa.scalar(records._tables.region), rows),  # noqa: SLF001  (one mechanism in two modules)
                     pa.repeat(pa.scalar(dd), rows),
                     pa.repeat(pa.scalar("DD"), rows),
                     pa.array(np.arange(count + 1, count + rows + 1, dtype=np.int64)),
                     pa.nulls(rows, pa.binary()),
                     data,
                 ]
-                records.flush()
-                records.batch(pa.record_batch(columns, schema=schema))
+                records.columns(columns)
                 count += rows
             final.add(dd, "DD", count, count, path.stat().st_size, found.hexdigest())
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import pyarrow as pa
 
 from tdqsim.errors import TdqError
-from tdqsim.facts import table
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, write_manifest
 
 __all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
@@ -113,12 +113,11 @@ def choose(
         raise TdqError(f"--engine {wanted}: allowed are local, spark and auto")
     if wanted != "auto":
         return Engine(wanted, "as asked", spark, talk)
-    bounds = {row["name"]: int(row["value"]) for row in table("pipeline")}
-    if records >= bounds["spark_pays_records"] or size >= bounds["spark_pays_bytes"]:
+    if records >= BOUNDS["spark_pays_records"] or size >= BOUNDS["spark_pays_bytes"]:
         return Engine("spark", f"{records:,} records, {size:,} bytes: enough for Spark to pay", spark, talk)
     why = (
-        f"{records:,} records, {size:,} bytes: Spark pays from {bounds['spark_pays_records']:,} records or "
-        f"{bounds['spark_pays_bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
+        f"{records:,} records, {size:,} bytes: Spark pays from {BOUNDS['spark_pays_records']:,} records or "
+        f"{BOUNDS['spark_pays_bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
     )
     return Engine("local", why, None, talk)
 

@@ -21,14 +21,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
-from tdqsim.facts import table
+from tdqsim.pipeline.bounds import BOUNDS
 
-__all__ = ["BOUNDS", "COLUMNS", "EVENTS", "Slice", "conform", "event_table", "fixed_binary", "open_pieces"]
+__all__ = [
+    "COLUMNS",
+    "EVENTS",
+    "Slice",
+    "conform",
+    "event_table",
+    "fixed_binary",
+    "open_pieces",
+    "rows_at_once",
+]
 
 Ints = npt.NDArray[np.int64]
-
-BOUNDS = {row["name"]: int(row["value"]) for row in table("pipeline")}
-"""The bounds of the pipeline, by name."""
 
 COLUMNS = {
     "region": "applid of the region, or name of the IBM i system",
@@ -142,11 +148,17 @@ class Slice:
         return int(self.table.column("seq")[self.stop - 1].as_py())
 
     def batches(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Its events, so many at a time."""
-        size = rows or BOUNDS["batch_rows"]
+        """Its events, so many at a time; by default as many as are some megabytes."""
+        size = rows or rows_at_once(self.table)
         for start in range(self.start, self.stop, size):
             part = self.table.slice(start, min(size, self.stop - start))
             yield from part.combine_chunks().to_batches()
+
+
+def rows_at_once(table: pa.Table) -> int:
+    """How many rows of a table are taken at once: few when records are long."""
+    each: int = max(1, table.nbytes // max(1, table.num_rows))
+    return max(1, min(BOUNDS["batch_rows"], BOUNDS["batch_bytes"] // each))
 
 
 def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:

@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import BOUNDS, EVENTS, conform, event_table, fixed_binary
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary
 from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
 

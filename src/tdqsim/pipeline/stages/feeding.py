@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.queues import IntraQueue
@@ -13,6 +15,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.pipeline.stages.depths import Depths
+from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["BEFORE", "IBMI_COMMANDS", "CicsFeed", "IbmiFeed", "RecordedClock"]
@@ -21,9 +24,7 @@ BEFORE: Final = ("DD", "SEED", "EXPECT")
 """Commands that are no commands: what is there before the start, and what must be there at the end."""
 
 IBMI_COMMANDS: Final = ("QSNDDTAQ", "QSNDDTAQ JE", "QRCVDTAQ", "QCLRDTAQ")
-NORMAL: Final = "NORMAL"
 FAILED: Final = "ERROR"
-_COLUMNS: Final = ("seq", "time_us", "task", "tran", "command", "queue", "key", "data", "resp", "resp2")
 
 
 class RecordedClock(Clock):
@@ -43,55 +44,71 @@ class RecordedClock(Clock):
         """The start, and the jumps made since."""
         return self._start_ns + self._jumped_ns
 
+    @property
+    def jumped(self) -> int:
+        """The sum of the jumps: something cheap that changes when the time does."""
+        return self._jumped_ns
+
+
+Short = Callable[[str, bytes | None, bytes | None], bytes | None]
+"""A frequent command of no task: given queue, key and data, what it gives."""
+
 
 class _Feed:
-    """What both kinds have in common: rows of responses."""
+    """What both kinds have in common: a batch of events in, responses as columns out."""
 
-    def __init__(self, clock: Clock, results: Rows, depths: Depths) -> None:
+    def __init__(self, clock: RecordedClock, results: Rows, depths: Depths) -> None:
         self.clock = clock
         self.results = results
         self.depths = depths
         self.events = 0
         self.unexpected = 0
+        self._short: dict[str, Short] = {}
 
     def feed(self, batch: pa.RecordBatch) -> None:
         """A batch of events, in order."""
-        if set(batch.column("command").unique().to_pylist()) <= set(BEFORE):
+        commands = _only_commands(batch)
+        if not commands.num_rows:
             return
-        columns = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in _COLUMNS]
-        for event in zip(*columns, strict=True):
-            if event[4] not in BEFORE:
-                self._one(*event)
-
-    def _one(
-        self, seq: int, time_us: int | None, task: int | None, tran: str | None, command: str, queue: str | None,
-        key: bytes | None, data: bytes | None, resp: str | None, resp2: int | None,
-    ) -> None:  # fmt: skip
-        if time_us:
-            self.clock.advance_to(time_us * 1000)
-        given, given2, cause, out = NORMAL, 0, None, None
+        taken = Taken(commands)
+        taken.moments.append((0, self.clock.time_ns() // 1000))
+        self.results.before = partial(taken.put, self.results)
         try:
-            out = self._issue(task or 0, tran or "", command, queue or "", key, data)
-        except Condition as condition:
-            given, given2, out = condition.resp.name, condition.resp2, condition.data or None
-        except Abend as abend:
-            given, cause = abend.code, str(abend)
-        except EscapeMessage as escape:
-            given, cause = escape.message_id, escape.text
-        except TdqError as error:
-            given, cause = FAILED, str(error)
-        except (TypeError, ValueError, KeyError) as error:  # a poisoned event: a row, and on with the next one
-            given, cause = FAILED, f"event {seq}: {type(error).__name__}: {error}"
-        expected = None if resp is None and resp2 is None else (resp or given, given2 if resp2 is None else resp2)
-        right = None if expected is None else expected == (given, given2)
-        self.unexpected += right is False
-        self.events += 1
-        depth = self._depth(queue or "")
-        now = self.clock.time_ns() // 1000
-        if depth is not None:
-            self.depths.sample(queue or "", seq, now, depth)
-        length = None if out is None else len(out)
-        self.results.add(seq, now, task, command, queue, given, given2, right, length, out, depth, cause)
+            self._work(taken)
+        finally:
+            taken.put(self.results)
+            self.results.before = None
+            self.events += taken.at
+            self.unexpected += taken.unexpected
+
+    def _work(self, taken: Taken) -> None:
+        """Issue the events: the one loop that is gone through for every one of them."""
+        clock, depths, depth_of, short = self.clock, self.depths, self._depth, self._short
+        jumped, now = clock.jumped, taken.moments[0][1]
+        times, tasks, keys, depth, seq = taken.time_us, taken.task, taken.key, taken.depth, taken.seq
+        for at, (command, queue, data) in enumerate(zip(taken.command, taken.queue, taken.data, strict=True)):
+            if times is not None and times[at]:
+                clock.advance_to(times[at] * 1000)
+            try:
+                quick = short.get(command)
+                if quick is None or (tasks is not None and tasks[at]):
+                    taken.out[at] = self._issue(*_event(taken, at))
+                else:
+                    taken.out[at] = quick(queue, None if keys is None else keys[at], data)
+            except Exception as error:  # noqa: BLE001  (each kind is told from the others there)
+                taken.odd[at], taken.out[at] = _outcome(error, int(seq[at]))
+            if clock.jumped != jumped:
+                jumped, now = clock.jumped, clock.time_ns() // 1000
+                taken.moments.append((at, now))
+            depth[at] = deep = depth_of(queue)
+            if deep is not None:
+                probe = depths[queue]
+                if deep > probe.peak:  # noqa: PLR1730  (max() costs more than the rest of this)
+                    probe.peak = deep
+                probe.left -= 1
+                if not probe.left:
+                    probe.keep(int(seq[at]), now, deep)
+            taken.at = at + 1
 
     def _issue(
         self, task: int, tran: str, command: str, queue: str, key: bytes | None, data: bytes | None
@@ -100,6 +117,37 @@ class _Feed:
 
     def _depth(self, queue: str) -> int | None:
         raise NotImplementedError
+
+
+def _only_commands(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The events of a batch without those that are no commands."""
+    found = batch.column("command")
+    if not set(found.unique().to_pylist()) & set(BEFORE):
+        return batch
+    return batch.filter(pc.invert(pc.is_in(found, pa.array(BEFORE))))
+
+
+def _event(taken: Taken, at: int) -> tuple[int, str, str, str, bytes | None, bytes | None]:
+    """One event: task, transaction, command, queue, key, data."""
+    task = 0 if taken.task is None else taken.task[at] or 0
+    tran = "" if taken.tran is None else taken.tran[at]
+    key = None if taken.key is None else taken.key[at]
+    return task, tran, taken.command[at], taken.queue[at], key, taken.data[at]
+
+
+def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], bytes | None]:
+    """Response, RESP2 and cause of an event that did not end normally, and the record that came along."""
+    if isinstance(error, Condition):
+        return (error.resp.name, error.resp2, None), error.data or None
+    if isinstance(error, Abend):
+        return (error.code, 0, str(error)), None
+    if isinstance(error, EscapeMessage):
+        return (error.message_id, 0, error.text), None
+    if isinstance(error, TdqError):
+        return (FAILED, 0, str(error)), None
+    if isinstance(error, (TypeError, ValueError, KeyError)):  # a poisoned event: a row, and on with the next one
+        return (FAILED, 0, f"event {seq}: {type(error).__name__}: {error}"), None
+    raise error
 
 
 class CicsFeed(_Feed):
@@ -112,12 +160,18 @@ class CicsFeed(_Feed):
     """
 
     def __init__(self, region: Region, results: Rows, depths: Depths) -> None:
+        assert isinstance(region.clock, RecordedClock)
         super().__init__(region.clock, results, depths)
         self.region = region
         self.tasks: dict[int, Task] = {}
         self._ends: dict[str, Callable[[Task], None]] = {
             "SYNCPOINT": lambda task: task.syncpoint(),
             "SYNCPOINT ROLLBACK": lambda task: task.syncpoint_rollback(),
+        }
+        write, read = region.writeq_td, region.readq_td
+        self._short = {
+            "WRITEQ TD": lambda queue, _, data: write(queue, data or b""),
+            "READQ TD": lambda queue, _, __: read(queue),
         }
 
     def _issue(
@@ -132,23 +186,20 @@ class CicsFeed(_Feed):
         actor: Any = self._task(task, tran) if task else self.region
         if command == "WRITEQ TD":
             actor.writeq_td(queue, data or b"")
-            return None
-        if command == "READQ TD":
+        elif command == "READQ TD":
             return bytes(actor.readq_td(queue))
-        if command == "DELETEQ TD":
+        elif command == "DELETEQ TD":
             actor.deleteq_td(queue)
-            return None
-        if command == "START":
+        elif command == "START":
             self.region.start(tran, data=data)
             self.region.dispatcher.run_ready()
-            return None
-        if command == "EXEC CICS":
+        elif command == "EXEC CICS":
             self._execute(actor, data or b"")
-            return None
-        if task and command in ("RETURN", "ABEND", *self._ends):
+        elif task and command in ("RETURN", "ABEND", *self._ends):
             self._end(task, command)
-            return None
-        raise TdqError(f"command {command!r} with task {task}: there is no such event; see tdq guide pipeline")
+        else:
+            raise TdqError(f"command {command!r} with task {task}: there is no such event; see tdq guide pipeline")
+        return None
 
     def _execute(self, actor: Any, text: bytes) -> None:
         line = text.decode("ascii", "backslashreplace")
@@ -176,7 +227,7 @@ class CicsFeed(_Feed):
 
     def _depth(self, queue: str) -> int | None:
         found = self.region.tdqueues.get(queue)
-        return found.numitems if isinstance(found, IntraQueue) else None
+        return found.stored.count if found.__class__ is IntraQueue else None
 
     def finish(self) -> None:
         """The events are over: tasks that are still on end normally, and whatever waits for time runs."""
@@ -196,10 +247,30 @@ class IbmiFeed(_Feed):
     """
 
     def __init__(self, system: System, results: Rows, depths: Depths) -> None:
+        assert isinstance(system.clock, RecordedClock)
         super().__init__(system.clock, results, depths)
         self.system = system
         self.job = system.job("REPLAY")
         self._queues = {f"{queue.library}/{queue.name}": queue for queue in system.queues()}
+        self._names: dict[str, tuple[str, str]] = {}
+        self._short = {"QSNDDTAQ": self._send, "QRCVDTAQ": self._receive}
+
+    def _name(self, queue: str) -> tuple[str, str]:
+        """Library and name of what is written as LIBRARY/QUEUE."""
+        found = self._names.get(queue)
+        if found is None:
+            library, _, name = queue.rpartition("/")
+            found = self._names[queue] = (library or "*LIBL", name)
+        return found
+
+    def _send(self, queue: str, key: bytes | None, data: bytes | None) -> None:
+        library, name = self._name(queue)
+        self.job.qsnddtaq(name, library, data or b"", key)
+
+    def _receive(self, queue: str, key: bytes | None, _: bytes | None) -> bytes | None:
+        library, name = self._name(queue)
+        entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
+        return None if entry is None else bytes(entry.data)
 
     def _issue(
         self,
@@ -210,17 +281,12 @@ class IbmiFeed(_Feed):
         key: bytes | None,
         data: bytes | None,
     ) -> bytes | None:
-        library, _, name = queue.rpartition("/")
-        library = library or "*LIBL"
-        if command == "QSNDDTAQ":
-            self.job.qsnddtaq(name, library, data or b"", key)
-            return None
+        if command in self._short:
+            return self._short[command](queue, key, data)
+        library, name = self._name(queue)
         if command == "QSNDDTAQ JE":
             self.job.qsnddtaq(name, library, data or b"", from_journal_entry=True)
             return None
-        if command == "QRCVDTAQ":
-            entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
-            return None if entry is None else bytes(entry.data)
         if command == "QCLRDTAQ":
             self.job.qclrdtaq(name, library, "EQ", key)
             return None
@@ -229,6 +295,17 @@ class IbmiFeed(_Feed):
     def _depth(self, queue: str) -> int | None:
         found = self._queues.get(queue)
         return None if found is None or found.ddm else found.stored.count
+
+    def seed(self, name: str, records: Iterable[bytes]) -> int:
+        """Put entries on a data queue before anything happens."""
+        number = 0
+        try:
+            for record in records:
+                number += 1
+                self._send(name, None, record)
+        except EscapeMessage as escape:
+            raise TdqError(f"{escape.message_id} {escape.text}") from escape
+        return number
 
     def finish(self) -> None:
         """The events are over."""

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError, TdqError
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
-from tdqsim.pipeline.stages.events import BOUNDS, COLUMNS, EVENTS, conform
+from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_digest, published
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 

@@ -24,7 +24,7 @@ import yaml
 
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "importable", "loaded_job"]
+__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "importable", "loaded_job", "named_class"]
 
 FILE: Final = "pipeline.yaml"
 
@@ -125,6 +125,25 @@ def importable(directory: Path | None) -> Iterator[None]:
                     del sys.modules[name]
 
 
+def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -> Any:
+    """The class that a file names as ``module:Class``.
+
+    Args:
+        named: the name.
+        file: where it stands, for the message.
+        attribute: what it is there.
+
+    Raises:
+        DefinitionError: it cannot be imported; says why.
+    """
+    module, _, name = named.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except Exception as error:  # a module of the user's may raise anything
+        reason = f"cannot be imported: {type(error).__name__}: {error}"
+        raise DefinitionError([Problem(file, 1, "", attribute, named, reason)]) from error
+
+
 def _class_of(directory: Path) -> str:
     path = directory / FILE
     try:
@@ -146,11 +165,6 @@ def loaded_job(directory: Path) -> Iterator[SpreadJob]:
         DefinitionError: there is no such file or class.
     """
     named = _class_of(directory)
-    module, _, name = named.partition(":")
     with importable(directory):
-        try:
-            job: SpreadJob = getattr(importlib.import_module(module), name)()
-        except (ImportError, AttributeError) as error:
-            problem = Problem(str(directory / FILE), 1, "", "spread", named, f"cannot be loaded: {error}")
-            raise DefinitionError([problem]) from error
+        job: SpreadJob = named_class(named, str(directory / FILE), "spread")()
         yield job

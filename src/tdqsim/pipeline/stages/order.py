@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import BOUNDS, EVENTS, Slice
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.events import EVENTS, Slice
 
 __all__ = ["in_order"]
 

@@ -38,11 +38,10 @@ class Recording:
         self.tasks = self.ati_starts = 0
         self.abends: Counter[str] = Counter()
         self._rows = rows
-        self._depths = depths
         self._budget = budget
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
-        self._own = [queue for queue in region.intra_queues() if queue.name[:1] != "C"]
+        self._own = [(queue, depths[queue.name]) for queue in region.intra_queues() if queue.name[:1] != "C"]
         self.trace = self._traced if commands else None
         region.recorder = self  # type: ignore[assignment]  # no trace: queues are not slowed down
         region.dispatcher.on_dispatch = self._dispatched
@@ -56,8 +55,8 @@ class Recording:
         budget = self._budget
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
-        for queue in self._own:
-            self._depths.sample(queue.name, budget.used, now, queue.numitems)
+        for queue, probe in self._own:
+            probe.sample(budget.used, now, queue.stored.count)
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -25,24 +23,28 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region, inspecting
-from tdqsim.cics.queues import IntraQueue
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
+from tdqsim.job import JobRequest
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.budget import Budget, OutOfBudget
+from tdqsim.pipeline.stages.contents import put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets
 from tdqsim.pipeline.stages.depths import Depths
-from tdqsim.pipeline.stages.events import BOUNDS, Slice, open_pieces
+from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
-from tdqsim.pipeline.stages.jobs import importable
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, publish_json
+from tdqsim.pipeline.stages.jobs import importable, named_class
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts
+from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.recording import Recording
 from tdqsim.pipeline.stages.tables import BucketTables, Rows
+from tdqsim.pipeline.stages.workshop import Workshop
 
-__all__ = ["ReplaySpec", "ReplayTask", "replay_bucket"]
+__all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
 
 STAGE = "replay"
 _EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, when no event has a time
@@ -60,7 +62,7 @@ class ReplaySpec:
         job: let the class that region.yaml names by ``job:`` look at what came out.
         seed: the seed of the order of ready tasks.
         commands: also take down every command that handlers issue.
-        dispatches: how often a region's tasks may be dispatched.
+        dispatches: how many dispatches and commands a region may have; None: so many for each of its events.
         stuck_seconds: how long nothing may happen in a region while a program of it runs; 0 does not look.
     """
 
@@ -71,7 +73,7 @@ class ReplaySpec:
     job: bool = True
     seed: int = 0
     commands: bool = False
-    dispatches: int = BOUNDS["dispatches"]
+    dispatches: int | None = None
     stuck_seconds: float = BOUNDS["stuck_seconds"]
 
 
@@ -114,11 +116,19 @@ class _Outcome:
 
 
 def replay_bucket(task: ReplayTask) -> Receipt:
-    """Replay the regions of a bucket, in order of their names, and publish their tables and the receipt."""
+    """Replay the regions of a bucket, in order of their names, and publish their tables and the receipt.
+
+    Raises:
+        DatasetError: the disk is full, or a piece of the exchange cannot be read.
+    """
     begun = time.perf_counter()
-    marks = _Marks(task)
     regions: dict[str, Any] = {}
-    with importable(task.spec.directory), BucketTables(task.run, STAGE, task.bucket) as tables:
+    with (
+        importable(task.spec.directory),
+        Marks(task.run / "manifest" / STAGE, task.bucket, task.inputs) as marks,
+        BucketTables(task.run, STAGE, task.bucket) as tables,
+        Workshop() as workshop,
+    ):
         for name, slices in open_pieces(list(task.pieces)).items():
             started = time.perf_counter()
             with tables.of(name) as rows:
@@ -126,7 +136,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
                     outcome = _Outcome(cause=f"its worker process died {marks.deaths(name)} times while it ran")
                 else:
                     with marks.working_on(name):
-                        outcome = _replay(name, slices, task.spec, rows)
+                        outcome = _replay(name, slices, task.spec, rows, workshop)
                 digest = tables.digest(rows)
                 _put_outcome(rows["regions"], outcome, digest)
             regions[name] = {
@@ -140,42 +150,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
         STAGE, task.bucket, task.inputs, files, tables.rows, size, "", seconds, {"regions": regions, "pid": os.getpid()}
     )
     Receipts(task.run, STAGE).put(receipt)
-    marks.clear()
     return receipt
-
-
-class _Marks:
-    """Which region a bucket's task works on, on disk, so that its death can be laid at that region's door."""
-
-    def __init__(self, task: ReplayTask) -> None:
-        self._path = task.run / "manifest" / STAGE / f"{task.bucket:05d}.working"
-        found: dict[str, Any] = {}
-        if self._path.is_file():
-            found = json.loads(self._path.read_text("utf-8"))
-        self._inputs = task.inputs
-        same = found.get("inputs") == task.inputs
-        self._deaths: Counter[str] = Counter(found.get("deaths", {}) if same else {})
-        if same and found.get("region"):
-            self._deaths[found["region"]] += 1
-
-    def deaths(self, region: str) -> int:
-        return self._deaths[region]
-
-    @contextmanager
-    def working_on(self, region: str) -> Iterator[None]:
-        """Mark the region while the block runs; an exception takes the mark away, a death does not."""
-        self._write(region)
-        try:
-            yield
-        finally:
-            self._write("")
-
-    def _write(self, region: str) -> None:
-        mark = {"inputs": self._inputs, "region": region, "deaths": dict(self._deaths), "pid": os.getpid()}
-        publish_json(self._path, mark)
-
-    def clear(self) -> None:
-        self._path.unlink(missing_ok=True)
 
 
 def _put_outcome(rows: Rows, outcome: _Outcome, digest: str) -> None:
@@ -201,68 +176,111 @@ def _definitions(directory: Path | None, files: tuple[Path, ...]) -> tuple[Regio
     return file, own + load_definitions(*files) if files else own
 
 
-def _replay(name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows]) -> _Outcome:
+def check_spec(spec: ReplaySpec) -> None:
+    """Make one region of a spec, so that what is wrong with it is said once and not of each region.
+
+    Raises:
+        DefinitionError: definitions are wrong, or a module of handlers cannot be imported.
+        TdqError: a module's ``register`` fails.
+    """
+    with importable(spec.directory), Workshop() as workshop, workshop.place() as folder:
+        file, definitions = _definitions(spec.directory, spec.definitions)
+        cards = InputSets(definitions, folder).cards | OutputSets(definitions, folder, supplied=False).cards
+        try:
+            _make(file.applid, spec, workshop, cards, Dispatcher(RecordedClock(_EPOCH_NS))).close()
+        except (TdqError, OSError):
+            raise
+        except Exception as error:
+            names = ", ".join((*file.handlers, *spec.handlers))
+            raise TdqError(f"register of handlers {names} failed: {type(error).__name__}: {error}") from error
+
+
+def _replay(
+    name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], workshop: Workshop
+) -> _Outcome:
     """One region or system, whatever it does."""
     outcome = _Outcome()
     first = next(slices[0].batches(1))
     command, start_us = first.column("command")[0].as_py(), first.column("time_us")[0].as_py()
     clock = RecordedClock((start_us or 0) * 1000 or _EPOCH_NS)
     work = _replay_ibmi if command in IBMI_COMMANDS else _replay_cics
-    try:
-        work(name, slices, spec, rows, outcome, Dispatcher(clock, spec.seed))
-    except OutOfBudget as over:
-        outcome.cause = f"stopped: {over}"
-    except (TdqError, OSError) as error:
-        outcome.cause = f"{type(error).__name__}: {error}"
+    with workshop.place() as folder:
+        try:
+            work(_Made(name, slices, spec, rows, workshop, folder, Dispatcher(clock, spec.seed)), outcome)
+        except OutOfBudget as over:
+            outcome.cause = f"stopped: {over}"
+        except Exception as error:  # noqa: BLE001  (programs of the user's: whatever they raise is the region's cause)
+            outcome.cause = f"{type(error).__name__}: {error}"
+        if outcome.cause:
+            workshop.spoil()
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a region is made of, and where its rows go."""
+
+    name: str
+    slices: Sequence[Slice]
+    spec: ReplaySpec
+    rows: dict[str, Rows]
+    workshop: Workshop
+    folder: Path
+    turns: Dispatcher
+
+    def budget(self, done: Any) -> Budget:
+        """The bounds of this region."""
+        events = sum(each.stop - each.start for each in self.slices)
+        most = self.spec.dispatches or BOUNDS["commands"] + BOUNDS["commands_per_event"] * events
+        return Budget(most, self.spec.stuck_seconds, done)
 
 
 # CICS ----------------------------------------------------------------------------------------------------------------
 
 
-def _replay_cics(
-    name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], outcome: _Outcome, turns: Dispatcher
-) -> None:
+def _replay_cics(made: _Made, outcome: _Outcome) -> None:
+    spec, rows, folder = made.spec, made.rows, made.folder
     file, definitions = _definitions(spec.directory, spec.definitions)
-    with tempfile.TemporaryDirectory(prefix="tdqsim-") as folder:
-        inputs = InputSets(definitions, Path(folder))
-        inputs.take(slices)
-        outputs = OutputSets(definitions, Path(folder))
-        cards = inputs.cards | outputs.cards
-        region = inspecting.from_region_file(
-            Region,
-            file,
-            {
-                "definitions": definitions, "applid": name, "dispatcher": turns, "dd": cards, "start": "COLD",
-                "handlers": (*file.handlers, *spec.handlers),
-            },
-        )  # fmt: skip
-        try:
-            _run_region(region, slices, spec, rows, outcome, file)
-        finally:
-            _close(region, spec, outcome)
-        outcome.events += inputs.records
-        outputs.put(rows["records"], rows["queue_final"])
-        if spec.job and file.job and not outcome.cause:
-            _ask_job(region, file.job, spec, cards, Path(folder), outcome)
+    inputs = InputSets(definitions, folder)
+    inputs.take(made.slices)
+    outputs = OutputSets(definitions, folder, supplied=bool(spec.job and file.job))
+    cards = inputs.cards | outputs.cards
+    region = _make(made.name, spec, made.workshop, cards, made.turns)
+    try:
+        _run_region(region, made, outcome, file)
+    finally:
+        _close(region, made, outcome)
+    outcome.events += inputs.records
+    outputs.put(rows["records"], rows["queue_final"])
+    if spec.job and file.job and not outcome.cause:
+        _ask_job(region, file.job, made, cards, outcome)
 
 
-def _run_region(
-    region: Region,
-    slices: Sequence[Slice],
-    spec: ReplaySpec,
-    rows: dict[str, Rows],
-    outcome: _Outcome,
-    file: RegionFile,
-) -> None:
+def _make(
+    name: str, spec: ReplaySpec, workshop: Workshop, cards: Mapping[str, Path], turns: Dispatcher
+) -> Region:  # fmt: skip
+    """A region that has just had its initial start."""
+    file, definitions = _definitions(spec.directory, spec.definitions)
+    return inspecting.from_region_file(
+        Region,
+        file,
+        {
+            "definitions": definitions, "applid": name, "dispatcher": turns, "dd": cards, "store": workshop.store,
+            "start": "INITIAL", "handlers": (*file.handlers, *spec.handlers),
+        },
+    )  # fmt: skip
+
+
+def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile) -> None:
     depths = Depths(BOUNDS["depth_points"])
-    budget = Budget(spec.dispatches, spec.stuck_seconds, lambda: _pulse(region))
+    rows, spec = made.rows, made.spec
+    budget = made.budget(lambda: _commands_of(region))
     recording = Recording(region, rows, depths, budget, commands=spec.commands)
     feed = CicsFeed(region, rows["results"], depths)
     try:
         with budget.watching():
-            for batch in in_order(slices):
-                _seed(region, batch)
+            for batch in in_order(made.slices):
+                put_seeds(region, batch)
                 feed.feed(batch)
             for transid in spec.start if spec.start is not None else file.start:
                 region.start(transid)
@@ -276,51 +294,19 @@ def _run_region(
             f"{strand.name} waits for {strand.waiting_for.name if strand.waiting_for else 'its turn'}"
             for strand in region.dispatcher.strands
         ]
-        _put_contents(region, rows, depths)
+        put_queues(region, rows, depths)
         for point in depths.points():
             rows["depth"].add(*point)
 
 
-def _pulse(region: Region) -> tuple[int, ...]:
-    """Something that changes with every record that is read or written."""
-    return tuple(getattr(queue, "writes", 0) + getattr(queue, "reads", 0) for queue in region.tdqueues.values())
+def _commands_of(region: Region) -> int:
+    """Something that grows with every record that is read or written."""
+    return sum(getattr(queue, "writes", 0) + getattr(queue, "reads", 0) for queue in region.tdqueues.values())
 
 
-def _seed(region: Region, batch: Any) -> None:
-    """Records to be on queues before anything happens."""
-    if "SEED" not in batch.column("command").unique().to_pylist():
-        return
-    commands = batch.column("command").to_pylist()
-    queues, records = batch.column("queue").to_pylist(), batch.column("data").to_pylist()
-    for command, queue, record in zip(commands, queues, records, strict=True):
-        if command == "SEED":
-            try:
-                region.seed(queue, [record])
-            except TdqError as error:
-                raise TdqError(f"SEED of queue {queue}: {error}") from error
-
-
-def _put_contents(region: Region, rows: dict[str, Rows], depths: Depths) -> None:
-    """What is left on the intrapartition queues."""
-    from hashlib import blake2b  # noqa: PLC0415
-
-    for _, queue in sorted(region.tdqueues.items()):
-        if not isinstance(queue, IntraQueue):
-            continue
-        found = blake2b(digest_size=8)
-        size = number = 0
-        for number, entry in enumerate(queue.stored.entries(), 1):
-            size += len(entry.data)
-            found.update(len(entry.data).to_bytes(4, "big") + entry.data)
-            rows["records"].add(queue.name, "TD", number, entry.key, entry.data)
-        peak = max(queue.peak_items, depths.peaks.get(queue.name, 0))
-        if number or peak:
-            rows["queue_final"].add(queue.name, "TD", number, peak, size, found.hexdigest())
-
-
-def _close(region: Region, spec: ReplaySpec, outcome: _Outcome) -> None:
+def _close(region: Region, made: _Made, outcome: _Outcome) -> None:
     """Close a region; tasks that will not end even then are left to the process's end."""
-    budget = Budget(spec.dispatches, spec.stuck_seconds, lambda: 0)
+    budget = made.budget(lambda: 0)
     try:
         with budget.watching():
             region.close(clean=not outcome.cause)
@@ -328,18 +314,11 @@ def _close(region: Region, spec: ReplaySpec, outcome: _Outcome) -> None:
         outcome.cause = outcome.cause or f"would not close: {over}"
 
 
-def _ask_job(
-    region: Region, named: str, spec: ReplaySpec, cards: Mapping[str, Path], folder: Path, outcome: _Outcome
-) -> None:
+def _ask_job(region: Region, named: str, made: _Made, cards: Mapping[str, Path], outcome: _Outcome) -> None:
     """The figures and checks of the region directory's own job, as ``tdq run`` shows them."""
-    import importlib  # noqa: PLC0415
-
-    from tdqsim.job import JobRequest  # noqa: PLC0415
-
-    module, _, name = named.partition(":")
-    factory = getattr(importlib.import_module(module), name)
-    request = JobRequest(spec.directory or Path(), folder, dict(cards), None, spec.seed, lambda *_: None)
-    job = factory(request)
+    spec = made.spec
+    request = JobRequest(spec.directory or Path(), made.folder, dict(cards), None, spec.seed, lambda *_: None)
+    job = named_class(named)(request)
     job.prepare()
     result = job.finish(region)
     outcome.figures = result.figures
@@ -349,37 +328,26 @@ def _ask_job(
 # IBM i ---------------------------------------------------------------------------------------------------------------
 
 
-def _replay_ibmi(
-    name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], outcome: _Outcome, turns: Dispatcher
-) -> None:
-    from hashlib import blake2b  # noqa: PLC0415
-
+def _replay_ibmi(made: _Made, outcome: _Outcome) -> None:
     outcome.kind = "IBMI"
-    _, definitions = _definitions(spec.directory, spec.definitions)
+    _, definitions = _definitions(made.spec.directory, made.spec.definitions)
     depths = Depths(BOUNDS["depth_points"])
-    with System(name[:8], dispatcher=turns) as system:
+    store = made.workshop.store
+    store.clear()
+    with System(made.name[:8], store, dispatcher=made.turns) as system:
         system.install(definitions, create_libraries=True)
-        feed = IbmiFeed(system, rows["results"], depths)
-        budget = Budget(spec.dispatches, spec.stuck_seconds, lambda: feed.events)
-        turns.on_dispatch = budget.dispatched
+        feed = IbmiFeed(system, made.rows["results"], depths)
+        budget = made.budget(lambda: feed.events)
+        made.turns.on_dispatch = budget.dispatched
         try:
             with budget.watching():
-                for batch in in_order(slices):
+                for batch in in_order(made.slices):
+                    put_seeds(feed, batch)
                     feed.feed(batch)
                 feed.finish()
         finally:
-            turns.on_dispatch = None
+            made.turns.on_dispatch = None
             outcome.events, outcome.unexpected, outcome.dispatches = feed.events, feed.unexpected, budget.used
-        for queue in sorted(system.queues(), key=lambda each: (each.library, each.name)):
-            if queue.ddm:
-                continue
-            found, size, number = blake2b(digest_size=8), 0, 0
-            shown = f"{queue.library}/{queue.name}"
-            for number, entry in enumerate(queue.stored.entries(), 1):
-                size += len(entry.data)
-                found.update(len(entry.data).to_bytes(4, "big") + entry.key + entry.data)
-                rows["records"].add(shown, "DTAQ", number, entry.key, entry.data)
-            peak = max(depths.peaks.get(shown, 0), number)
-            rows["queue_final"].add(shown, "DTAQ", number, peak, size, found.hexdigest())
+        put_data_queues(system, made.rows, depths)
         for point in depths.points():
-            rows["depth"].add(*point)
+            made.rows["depth"].add(*point)

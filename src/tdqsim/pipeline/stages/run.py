@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 
 from tdqsim import __version__
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
-from tdqsim.pipeline.stages.events import BOUNDS, EVENTS, conform
+from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
     CountTask,
     FixedPiece,
@@ -35,7 +36,7 @@ from tdqsim.pipeline.stages.exchange import (
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, publish_json, published
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
-from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, replay_bucket
+from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
 
 __all__ = ["RunRequest", "RunResult", "parquet_pieces", "replay_exchange", "run_job", "spread_events"]
@@ -324,7 +325,13 @@ def _files_of(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
 def replay_exchange(
     engine: Engine, run: Path, plan: Mapping[str, int], weights: Mapping[str, int], spec: ReplaySpec, base: str
 ) -> list[Receipt]:
-    """Replay every bucket of the exchange, the heaviest first."""
+    """Replay every bucket of the exchange, the heaviest first.
+
+    Raises:
+        DefinitionError: no region can be made of the spec.
+        StageFailed: some buckets are left.
+    """
+    check_spec(spec)
     loads: Counter[int] = Counter()
     for name, bucket in plan.items():
         loads[bucket] += weights.get(name, 0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,10 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import BOUNDS
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import parquet_writer
 from tdqsim.pipeline.stages.manifest import published
+from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
 __all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
+
+_ROWS_AT_ONCE = 8192
+"""Rows that are kept as tuples before they become columns; each may have a record of 32,760 bytes."""
 
 TABLES = {
     "results": pa.schema(
@@ -101,33 +106,64 @@ TABLES = {
 
 
 class Rows:
-    """Rows of one table for one region, put down when there are enough of them."""
+    """Rows of one table for one region, put down when there are enough of them.
+
+    Attributes:
+        before: called before a row is added, by whoever has earlier rows that are not put down yet.
+        count: rows so far.
+    """
 
     def __init__(self, tables: BucketTables, name: str) -> None:
         self._tables = tables
+        self._schema = TABLES[name]
         self._name = name
-        self.rows: list[tuple[Any, ...]] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self.before: Callable[[], None] | None = None
         self.count = 0
 
     def add(self, *row: Any) -> None:
         """One row, in the order of the columns after the region."""
-        self.rows.append(row)
-        if len(self.rows) >= BOUNDS["batch_rows"]:
+        if self.before is not None:
+            self.before()
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self.flush()
+
+    def extend(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Several rows; nobody is asked for earlier ones."""
+        self._rows.extend(rows)
+        if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Put down the rows at hand."""
-        if self.rows:
-            schema = TABLES[self._name]
-            columns = [[self._tables.region] * len(self.rows), *map(list, zip(*self.rows, strict=True))]
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-            self.batch(pa.record_batch(arrays, schema=schema))
-            self.rows.clear()
+        if self._rows:
+            columns = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*self._rows, strict=True), list(self._schema)[1:], strict=True)
+            ]
+            self._rows.clear()
+            self._put(columns)
 
-    def batch(self, batch: pa.RecordBatch) -> None:
-        """Rows that are columns already."""
-        self.count += batch.num_rows
-        self._tables.put(self._name, batch)
+    def columns(self, columns: list[pa.Array]) -> None:
+        """Rows that are columns already, those after the region."""
+        self.flush()
+        if len(columns[0]):
+            self._put(columns)
+
+    def _put(self, columns: list[pa.Array]) -> None:
+        region = pa.repeat(pa.scalar(self._tables.region, pa.string()), len(columns[0]))
+        self.count += len(columns[0])
+        self._tables.put(self._name, pa.record_batch([region, *columns], schema=self._schema))
+
+
+@dataclass(slots=True)
+class _Held:
+    """Batches of a table that are to be one row group."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    rows: int = 0
+    size: int = 0
 
 
 class BucketTables:
@@ -145,32 +181,38 @@ class BucketTables:
         self.files = {name: f"{folder}/{name}/{bucket:05d}.parquet" for name in names}
         self.region = ""
         self.rows = 0
-        self._digest: Any = None
+        self._digest = RowsDigest()
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in self.files}
+        self._held = {name: _Held() for name in self.files}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        for name, file in self.files.items():
-            fresh = self._stack.enter_context(published(self.run / file))
-            self._writers[name] = self._stack.enter_context(
-                pq.ParquetWriter(fresh, TABLES[name], compression="zstd", write_batch_size=BOUNDS["batch_rows"])
-            )
+        try:
+            for name, file in self.files.items():
+                fresh = self._stack.enter_context(published(self.run / file))
+                self._writers[name] = self._stack.enter_context(parquet_writer(fresh, TABLES[name]))
+        except BaseException:
+            self._stack.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            for name in self.files:
-                self._flush(name)
+        try:
+            if error is None:
+                for name in self.files:
+                    self._flush(name)
+        except BaseException as late:
+            self._stack.__exit__(type(late), late, late.__traceback__)
+            raise
         self._stack.__exit__(kind, error, trace)
 
     @contextmanager
     def of(self, region: str) -> Iterator[dict[str, Rows]]:
         """Rows for each table of one region."""
         self.region = region
-        self._digest = hashlib.blake2b(region.encode(), digest_size=16)
+        self._digest = RowsDigest()
         rows = {name: Rows(self, name) for name in self.files}
         yield rows
         for each in rows.values():
@@ -180,27 +222,25 @@ class BucketTables:
         """The digest of what the region has so far."""
         for each in rows.values():
             each.flush()
-        return str(self._digest.hexdigest())
+        return self._digest.hexdigest()
 
     def put(self, name: str, batch: pa.RecordBatch) -> None:
         """Some rows of a table, and into the region's digest."""
         self.rows += batch.num_rows
-        self._digest.update(name.encode())
-        for column in batch.columns:
-            for buffer in column.buffers():
-                if buffer is not None:
-                    self._digest.update(buffer)
+        self._digest.update(name, batch)
         held = self._held[name]
-        held.append(batch)
-        if sum(each.num_rows for each in held) >= BOUNDS["batch_rows"]:
+        held.batches.append(batch)
+        held.rows += batch.num_rows
+        held.size += batch.nbytes
+        if held.rows >= BOUNDS["batch_rows"] or held.size >= BOUNDS["batch_bytes"]:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
         held = self._held[name]
-        if held:
-            whole = pa.Table.from_batches(held, schema=TABLES[name])
-            self._writers[name].write_table(whole, row_group_size=BOUNDS["batch_rows"] * 2)
-            held.clear()
+        if held.rows:
+            whole = pa.Table.from_batches(held.batches, schema=TABLES[name])
+            self._writers[name].write_table(whole, row_group_size=held.rows)
+            self._held[name] = _Held()
 
 
 def table_files(run: Path, stage: str, name: str) -> list[Path]:

@@ -1,0 +1,12 @@
+"""The bounds of the pipeline, from ``facts/pipeline.tsv``: for whoever needs a number and nothing else of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tdqsim.facts import table
+
+__all__ = ["BOUNDS"]
+
+BOUNDS: Final[dict[str, int]] = {row["name"]: int(row["value"]) for row in table("pipeline")}
+"""The bounds of the pipeline, by name."""
