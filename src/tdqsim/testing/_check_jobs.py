@@ -1,0 +1,388 @@
+"""What a system's history must be like: data queues as the events make them, in the order of FIFO, LIFO or KEYED.
+
+Entries and calls are compared with what the queue must hold at that moment; where they differ the history's word is
+taken. The system may have been started again within the history. After an end that was none, a FORCE(*YES) queue is as
+it was, but for the one operation that nobody was told of; another one may have lost what was sent to it, and may have
+entries again that were received, but none that were never sent.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from tdqsim.testing._shelf import Shelf
+from tdqsim.testing.events import JobEvent
+from tdqsim.testing.text import show_record
+
+__all__ = ["JobChecker"]
+
+_FIRST: Final = ("F", "L", "FIRST", "LAST")
+Report = Callable[[str, str, int, str], object]
+"""Takes an anomaly: its kind, the queue, the number of the event, the text."""
+
+
+class _Keys:
+    """Distinct keys in order, in pieces that are short enough to be changed quickly."""
+
+    __slots__ = ("_pieces",)
+    _LONGEST: Final = 1000
+
+    def __init__(self) -> None:
+        self._pieces: list[list[bytes]] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (key for piece in self._pieces for key in piece)
+
+    def _piece(self, key: bytes) -> int:
+        return min(bisect_left(self._pieces, key, key=lambda piece: piece[-1]), len(self._pieces) - 1)
+
+    def add(self, key: bytes) -> None:
+        if not self._pieces:
+            self._pieces.append([key])
+            return
+        at = self._piece(key)
+        piece = self._pieces[at]
+        insort(piece, key)
+        if len(piece) > self._LONGEST:
+            half = len(piece) // 2
+            self._pieces[at : at + 1] = [piece[:half], piece[half:]]
+
+    def remove(self, key: bytes) -> None:
+        at = self._piece(key)
+        piece = self._pieces[at]
+        del piece[bisect_left(piece, key)]
+        if not piece:
+            del self._pieces[at]
+
+    def lowest(self) -> bytes | None:
+        return self._pieces[0][0] if self._pieces else None
+
+    def above(self, key: bytes, *, equal: bool) -> bytes | None:
+        """The lowest key above a key, or not below it."""
+        if not self._pieces or self._pieces[-1][-1] < key:
+            return None
+        at = self._piece(key)
+        piece = self._pieces[at]
+        index = bisect_left(piece, key) if equal else bisect_right(piece, key)
+        if index < len(piece):
+            return piece[index]
+        return self._pieces[at + 1][0] if at + 1 < len(self._pieces) else None
+
+
+class _Queue:
+    """One data queue as the history makes it."""
+
+    def __init__(self, name: str, facts: Mapping[str, Any]) -> None:
+        self.name = name
+        self.ddm = facts.get("type") == "*DDM"
+        self.seq = str(facts.get("seq", "*FIFO"))
+        self.force = facts.get("force") == "*YES"
+        self.restarted = False
+        self.keys = _Keys()
+        self.shelves: dict[bytes, Shelf] = {}
+        self.count = 0
+        self.gone: Counter[tuple[bytes, bytes]] = Counter()
+        self.cleared: Counter[tuple[bytes, bytes]] = Counter()
+        self.differs = 0
+
+    def _shelf(self, key: bytes) -> Shelf:
+        found = self.shelves.get(key)
+        if found is None:
+            found = self.shelves[key] = Shelf()
+            self.keys.add(key)
+        return found
+
+    def put(self, key: bytes, data: bytes, *, front: bool = False) -> None:
+        shelf = self._shelf(key)
+        self.count += 1
+        if front:
+            shelf.put_front(data)
+        else:
+            shelf.put(data)
+
+    def has(self, key: bytes, data: bytes) -> bool:
+        return key in self.shelves and data in self.shelves[key]
+
+    def take(self, key: bytes, data: bytes) -> None:
+        """Take an entry out that is there; of equal ones the one that is next."""
+        shelf = self.shelves[key]
+        ticket = shelf.find(data, last=self.seq == "*LIFO")
+        assert ticket is not None
+        shelf.pop(ticket)
+        self.count -= 1
+        if not shelf:
+            self._drop(key)
+
+    def _drop(self, key: bytes) -> None:
+        del self.shelves[key]
+        self.keys.remove(key)
+
+    def next(self, order: str, key: bytes) -> tuple[bytes, bytes] | None:
+        """Key and data of the entry that a receive must get, None for none."""
+        found = self.next_key(order, key)
+        if found is None:
+            return None
+        shelf = self.shelves[found]
+        ticket = shelf.last() if self.seq == "*LIFO" else shelf.first()
+        return None if ticket is None else (found, shelf[ticket])
+
+    def next_key(self, order: str, key: bytes) -> bytes | None:
+        """The lowest key there is in a relation to a key; without a relation the lowest."""
+        lowest = self.keys.lowest()
+        if lowest is None or not order:
+            return lowest
+        if order == "EQ":
+            return key if key in self.shelves else None
+        if order in ("GE", "GT"):
+            return self.keys.above(key, equal=order == "GE")
+        if order == "NE" and lowest == key:
+            return self.keys.above(key, equal=False)
+        return lowest if _satisfies(order, lowest, key) else None
+
+    def matching(self, order: str, key: bytes) -> list[bytes]:
+        """The keys there are in a relation to a key."""
+        return [each for each in self.keys if not order or _satisfies(order, each, key)]
+
+    def size(self, order: str = "", key: bytes = b"") -> int:
+        """How many entries have such keys."""
+        return self.count if not order else sum(len(self.shelves[each]) for each in self.matching(order, key))
+
+    def clear(self, order: str = "", key: bytes = b"") -> int:
+        """Take all entries with such keys out."""
+        before = self.count
+        for each in self.matching(order, key):
+            gone = self.shelves[each].clear()
+            self.cleared.update((each, data) for data in gone)
+            self.count -= len(gone)
+            self._drop(each)
+        return before - self.count
+
+    def listing(self) -> list[tuple[bytes, bytes]]:
+        """Keys and data in queue order."""
+        found = [(key, data) for key in self.keys for data in self.shelves[key]]
+        return found[::-1] if self.seq == "*LIFO" else found
+
+    def become(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """Hold these entries, given in queue order, instead."""
+        kept = list(entries)
+        self.keys, self.shelves, self.count = _Keys(), {}, 0
+        for key, data in reversed(kept) if self.seq == "*LIFO" else kept:
+            self.put(key, data)
+
+
+def _satisfies(order: str, one: bytes, other: bytes) -> bool:
+    sign = (one > other) - (one < other)
+    return {
+        "EQ": sign == 0, "NE": sign != 0, "LT": sign < 0, "LE": sign <= 0, "GT": sign > 0, "GE": sign >= 0,
+    }.get(order, False)  # fmt: skip
+
+
+class JobChecker:
+    """Follows one system's events.
+
+    Args:
+        report: takes what is wrong.
+        complete: whether the history begins at the beginning.
+    """
+
+    def __init__(self, report: Report, *, complete: bool) -> None:
+        self.complete = complete
+        self.written = self.read = 0
+        self._report_to = report
+        self._queues: dict[str, _Queue] = {}
+        self._normal = True
+        self.index = 0
+        self._by_kind: dict[str, Callable[[_Queue, JobEvent], None]] = {
+            "QSNDDTAQ": self._sent, "QRCVDTAQ": self._received, "QCLRDTAQ": self._cleared, "QMHQRDQD": self._counted,
+            "QMHRDQM": self._retrieved, "GIVEBACK": self._given_back, "DLTDTAQ": self._deleted,
+            "MOVOBJ": self._renamed, "RNMOBJ": self._renamed,
+        }  # fmt: skip
+
+    @property
+    def left(self) -> dict[str, int]:
+        """Entries that are still there, by queue."""
+        return {name: queue.count for name, queue in self._queues.items() if queue.count}
+
+    def follow(self, event: JobEvent) -> None:
+        """Take one event."""
+        if event.message:
+            pass  # nothing has happened
+        elif event.kind in ("DTAQ", "CRTDTAQ"):
+            self._stands(event)
+        elif event.kind == "RESTART":
+            self._restarted(normal=event.info.get("start") == "NORMAL")
+        else:
+            act = self._by_kind.get(event.kind)
+            queue = self._queues.get(_name(event, event.queue)) if act is not None else None
+            if act is not None and queue is not None and not queue.ddm:
+                act(queue, event)
+        self.index += 1
+
+    def _report(self, kind: str, queue: _Queue, text: str) -> None:
+        self._report_to(kind, queue.name, self.index, text)
+
+    # -- how queues stand -----------------------------------------------------------------------------------------
+
+    def _stands(self, event: JobEvent) -> None:
+        name, entries = _name(event, event.queue), event.info.get("entries")
+        there = [(bytes.fromhex(key), bytes.fromhex(data)) for data, key in entries or ()]
+        before = self._queues.get(name)
+        queue = self._queues[name] = _Queue(name, event.info)
+        if before is not None:
+            queue.gone, queue.cleared = before.gone, before.cleared
+            if before.restarted and entries is not None:
+                self._found_again(before, there)
+            elif event.kind == "CRTDTAQ":
+                queue.cleared.update(before.listing())
+        queue.become(there)
+        if event.kind == "DTAQ":
+            self.complete = self.complete and (entries is not None or queue.ddm)
+
+    def _restarted(self, *, normal: bool) -> None:
+        self._normal = normal
+        self._queues = {name: queue for name, queue in self._queues.items() if "QTEMP/" not in name}
+        for queue in self._queues.values():
+            queue.restarted = True
+
+    def _found_again(self, queue: _Queue, there: list[tuple[bytes, bytes]]) -> None:
+        """Compare with what the restart has found."""
+        if self._normal:
+            self._compare(queue, there, "after the restart")
+            return
+        missing, more = _difference(queue.listing(), there)
+        if not queue.force:
+            for entry in more:
+                if not queue.gone[entry] and not queue.cleared[entry]:
+                    self._strange(queue, *entry, "is there after the restart")
+            return
+        if len(missing) + len(more) > 1:  # one operation may have been done and not told
+            self._compare(queue, there, "after the restart")
+
+    def _deleted(self, queue: _Queue, _event: JobEvent) -> None:
+        queue.clear()
+
+    def _renamed(self, queue: _Queue, event: JobEvent) -> None:
+        del self._queues[queue.name]
+        queue.name = str(event.info.get("to", queue.name))
+        self._queues[queue.name] = queue
+
+    # -- entries come and go --------------------------------------------------------------------------------------
+
+    def _sent(self, queue: _Queue, event: JobEvent) -> None:
+        queue.put(event.key, event.data)
+        self.written += 1
+
+    def _received(self, queue: _Queue, event: JobEvent) -> None:
+        info = event.info
+        order, removes = str(info.get("key_order", "")), info.get("remove") != "*NO"
+        asked = bytes.fromhex(info.get("key", "")) if order else b""
+        wanted = queue.next(order, asked)
+        if not event.data:
+            if wanted is not None:
+                self._report("lost", queue, f"nothing was received while {_shown(*wanted)} is there")
+            return
+        key, data = event.key, event.data
+        self.read += removes
+        if not queue.has(key, data):
+            verb = "received" if removes else "looked at"
+            self._strange(queue, key, data, f"was {verb}", duplicated=removes)
+            return
+        if order and not _satisfies(order, key, asked):
+            self._report("reordered", queue, f"{_shown(key, data)} is not {order} {show_record(asked)}")
+        elif wanted is not None and wanted != (key, data):
+            self._report("reordered", queue, f"{_shown(key, data)} was received before {_shown(*wanted)}")
+        if removes:
+            queue.take(key, data)
+            queue.gone[key, data] += 1
+
+    def _strange(self, queue: _Queue, key: bytes, data: bytes, what: str, *, duplicated: bool = True) -> None:
+        """An entry that cannot be there: say why, as well as it can be known."""
+        shown = _shown(key, data)
+        if queue.gone[key, data]:
+            kind = "duplicated" if duplicated else "phantom"
+            self._report(kind, queue, f"{shown} {what}, and was received before")
+        elif queue.cleared[key, data]:
+            self._report("phantom", queue, f"{shown} {what}, and had been cleared")
+        elif self.complete:
+            self._report("unexpected", queue, f"{shown} {what}, and nobody sent it")
+
+    def _given_back(self, queue: _Queue, event: JobEvent) -> None:
+        queue.put(event.key, event.data, front=True)
+        queue.gone[event.key, event.data] -= 1
+        self.read -= 1
+
+    def _cleared(self, queue: _Queue, event: JobEvent) -> None:
+        info = event.info
+        order = str(info.get("key_order", ""))
+        gone = queue.clear(order, bytes.fromhex(info.get("key", "")))
+        if "count" in info:
+            self._number(queue, int(info["count"]), gone, "were cleared")
+
+    # -- counts ---------------------------------------------------------------------------------------------------
+
+    def _counted(self, queue: _Queue, event: JobEvent) -> None:
+        if "messages" in event.info:
+            self._number(queue, int(event.info["messages"]), queue.count, "are said to be there")
+
+    def _retrieved(self, queue: _Queue, event: JobEvent) -> None:
+        info = event.info
+        if "messages" not in info:
+            return
+        size = queue.size(str(info.get("key_order", "")), bytes.fromhex(info.get("key", "")))
+        wanted = min(size, 1) if info.get("selection") in _FIRST else size
+        self._number(queue, int(info["messages"]), wanted, "were retrieved")
+
+    def _number(self, queue: _Queue, told: int, wanted: int, what: str) -> None:
+        """A number that must be another is told of once, as long as it is as far from it."""
+        if not self.complete or told - wanted == queue.differs:
+            return
+        queue.differs = told - wanted
+        if told != wanted:
+            kind = "lost" if told < wanted else "unexpected"
+            self._report(kind, queue, f"{told} entries {what}, and there must be {wanted}")
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
+        """Compare with what is there at the end, given in queue order."""
+        for name, records in (final or {}).items():
+            queue = self._queues.get(name)
+            there = list(records)
+            if queue is None or queue.ddm or [data for _, data in queue.listing()] == there:
+                continue
+            keys = {data: key for key, data in (*queue.cleared, *queue.gone, *queue.listing())}
+            self._compare(queue, [(keys.get(data, b""), data) for data in there], "at the end")
+
+    def _compare(self, queue: _Queue, there: list[tuple[bytes, bytes]], when: str) -> None:
+        wanted = queue.listing()
+        if wanted == there:
+            return
+        missing, more = _difference(wanted, there)
+        for key, data in missing:
+            self._report("lost", queue, f"{_shown(key, data)} was sent and never received, and is not there {when}")
+        for key, data in more:
+            self._strange(queue, key, data, f"is there {when}")
+        if not missing and not more:
+            self._report("reordered", queue, f"the entries {when} are not in {queue.seq} order")
+
+
+def _name(event: JobEvent, queue: str) -> str:
+    """What a queue is known by: a queue of a QTEMP belongs to its job."""
+    return f"{event.job} {queue}" if queue.startswith("QTEMP/") else queue
+
+
+def _shown(key: bytes, data: bytes) -> str:
+    return f"{show_record(data)} (key {show_record(key)})" if key else show_record(data)
+
+
+def _difference(
+    wanted: list[tuple[bytes, bytes]], there: list[tuple[bytes, bytes]]
+) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
+    """What is missing, and what is there beyond what is wanted."""
+    missing, more = Counter(wanted), Counter(there)
+    missing.subtract(there)
+    more.subtract(wanted)
+    return [*(+missing).elements()], [*(+more).elements()]

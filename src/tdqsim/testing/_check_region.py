@@ -1,0 +1,544 @@
+"""What a region's history must be like: the queues as the events make them, and where an event differs.
+
+The region may have been started again within the history. What an emergency restart must find is known from the start
+type and RECOVSTATUS, with one freedom: a unit of work whose end nobody was told of is committed or is not, but on all
+of its queues alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from tdqsim.testing._shelf import Shelf
+from tdqsim.testing.events import Event
+from tdqsim.testing.text import show_record
+
+__all__ = ["RegionChecker"]
+
+_FILE: Final = "FILE"
+_ENDS: Final = frozenset({"COMMIT", "BACKOUT"})
+_REQUESTS: Final = frozenset({"WRITEQ TD", "READQ TD", "DELETEQ TD"})
+_FRESH: Final = frozenset({"INITIAL", "COLD"})
+Report = Callable[[str, str, int, str], object]
+"""Takes an anomaly: its kind, the queue, the number of the event, the text."""
+
+
+class _Unit:
+    """What one unit of work has done to one queue.
+
+    ``doubtful`` is what it had read before a restart that it may have survived in doubt: it is on the queue still.
+    """
+
+    __slots__ = ("deleted", "doubtful", "reads", "written")
+
+    def __init__(self) -> None:
+        self.reads: list[bytes] = []
+        self.doubtful: list[bytes] = []
+        self.written = Shelf()
+        self.deleted = False
+
+
+class _Queue:
+    """One queue as the history makes it. What an unfinished unit of work has read is with the unit."""
+
+    __slots__ = (
+        "backed_out", "defined", "early", "expected", "facility", "gone", "known", "last_reads", "latch", "level",
+        "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters", "status", "units",
+    )  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.status = "NO"
+        self.logical = False
+        self.level = 0
+        self.facility = _FILE
+        self.defined = True
+        self.startable = False
+        self.known = False
+        self.restarted = False
+        self.records = Shelf()
+        self.gone: Counter[bytes] = Counter()
+        self.backed_out: Counter[bytes] = Counter()
+        self.units: dict[str, _Unit] = {}
+        self.readers: dict[str, None] = {}
+        self.last_reads: dict[str, bytes] = {}
+        self.latch = False
+        self.early = False
+        self.expected: deque[int] = deque()
+        self.missed: list[int] = []
+        self.starters: dict[int, None] = {}
+
+    def unit(self, uow: str) -> _Unit:
+        found = self.units.get(uow)
+        if found is None:
+            found = self.units[uow] = _Unit()
+        return found
+
+    def empty(self) -> None:
+        self.gone.update(self.records.clear())
+
+    def read_by_others(self, uow: str) -> list[bytes]:
+        """What unfinished units of work other than this have read, in order."""
+        if not self.readers or (len(self.readers) == 1 and uow in self.readers):
+            return []
+        return [data for other in self.readers if other != uow for data in self.units[other].reads]
+
+    def forget_cycle(self) -> None:
+        self.latch = self.early = False
+        self.expected.clear()
+        self.starters.clear()
+
+
+class RegionChecker:
+    """Follows one region's events.
+
+    Args:
+        report: takes what is wrong.
+        complete: whether the history begins at the beginning.
+    """
+
+    def __init__(self, report: Report, *, complete: bool) -> None:
+        self.complete = complete
+        self.written = self.read = 0
+        self._report_to = report
+        self._queues: dict[str, _Queue] = {}
+        self._touched: dict[str, dict[str, None]] = {}
+        self._qzero: dict[str, set[str]] = {}
+        self._emptied_by: dict[int, set[str]] = {}
+        self._writer_of: dict[tuple[str, bytes], str] = {}
+        self._seen: dict[str, set[str]] = {}
+        self._committed_at: dict[str, int] = {}
+        self._start = ""
+        self._outcomes: dict[str, tuple[bool, str]] = {}
+        self.index = 0
+
+    @property
+    def left(self) -> dict[str, int]:
+        """Committed records that nobody has read, by queue."""
+        found = {}
+        for queue in self._queues.values():
+            count = len(queue.records) + sum(len(queue.units[uow].reads) for uow in queue.readers)
+            if count:
+                found[queue.name] = count
+        return found
+
+    def _queue(self, name: str) -> _Queue:
+        found = self._queues.get(name)
+        if found is None:
+            found = self._queues[name] = _Queue(name)
+        return found
+
+    def _report(self, kind: str, queue: _Queue, text: str, index: int | None = None) -> None:
+        self._report_to(kind, queue.name, self.index if index is None else index, text)
+
+    def follow(self, event: Event) -> None:
+        """Take one event."""
+        kind = event.kind
+        if kind in _REQUESTS:
+            self._request(event)
+        elif kind in _ENDS:
+            self._unit_ended(event)
+        elif kind == "QUEUE":
+            self._stands(self._queue(event.queue), event)
+        elif kind == "SEED":
+            self._queue(event.queue).records.put(event.data)
+            self.written += 1
+        elif kind == "START" and event.queue:
+            self._started(self._queue(event.queue), event)
+        elif kind == "END":
+            self._task_ended(event)
+        elif kind == "RESTART":
+            self._restarted(str(event.info.get("start", "")))
+        self.index += 1
+
+    # -- how queues stand -----------------------------------------------------------------------------------------
+
+    def _stands(self, queue: _Queue, event: Event) -> None:
+        info = event.info
+        records = info.get("records")
+        if queue.restarted and isinstance(records, list):
+            self._found_again(queue, records)
+        elif queue.known and int(info.get("triggerlevel", 0)) != queue.level:
+            queue.latch = False  # SET of a trigger attribute gives a cycle up
+        if not queue.known:
+            queue.records.replace(records if isinstance(records, list) else [])
+            self.complete = self.complete and records is not None
+        if not queue.known or queue.restarted:
+            queue.latch = bool(info.get("latch"))
+        queue.known, queue.restarted = True, False
+        queue.status = str(info.get("recovstatus", "NO"))
+        queue.logical = queue.status == "LOGICAL"
+        queue.level = int(info.get("triggerlevel", 0))
+        queue.facility = str(info.get("atifacility", _FILE))
+        queue.defined = bool(info.get("defined", True))
+        queue.startable = queue.startable or bool(info.get("startable"))
+
+    def _restarted(self, start: str) -> None:
+        """The region was started again: tasks are gone, and how its queues stand now follows."""
+        self._start = start
+        self._outcomes.clear()
+        self._qzero.clear()
+        self._emptied_by.clear()
+        if start in _FRESH:
+            self._queues.clear()
+            self._touched.clear()
+        for queue in self._queues.values():
+            queue.forget_cycle()
+            queue.restarted = True
+
+    def _found_again(self, queue: _Queue, there: list[bytes]) -> None:
+        """Compare with what the restart has found, and go on from that."""
+        if queue.status == "NO" and self._start == "EMERGENCY":
+            queue.empty()
+        if queue.status == "PHYSICAL":
+            self._given_back(queue, there)
+        present = set(there)
+        for uow in tuple(queue.units):
+            self._unit_over_restart(queue, uow, there, present)
+        self._compare(queue, there, "after the restart")
+        queue.records.replace(there)
+        queue.last_reads.clear()
+
+    @staticmethod
+    def _given_back(queue: _Queue, there: list[bytes]) -> None:
+        """The last record that an unfinished unit of work had read of a PHYSICAL queue is there again."""
+        reads = Counter(queue.last_reads.values())
+        missing = Counter(there) - Counter(queue.records)
+        for data in reversed(there):
+            if missing[data] > 0 and reads[data] > 0:
+                missing[data] -= 1
+                reads[data] -= 1
+                queue.gone[data] -= 1
+                queue.records.put_front(data)
+
+    def _unit_over_restart(self, queue: _Queue, uow: str, there: list[bytes], present: set[bytes]) -> None:
+        """A unit of work that had not ended: it never was, or it is committed and nobody was told."""
+        unit = queue.units[uow]
+        if unit.written:
+            applied = next(iter(unit.written)) in present
+        elif unit.reads:
+            applied = there[:1] != unit.reads[:1]
+        elif unit.deleted and queue.records:
+            applied = not there
+        else:
+            return
+        before = self._outcomes.setdefault(uow, (applied, queue.name))
+        if before[0] != applied:
+            done, not_done = (before[1], queue.name) if before[0] else (queue.name, before[1])
+            self._report("half-committed", queue, f"unit of work {uow} is committed on {done}, and not on {not_done}")
+        if applied:
+            self._leave(queue, uow)
+            self._commit(queue, unit)
+            self._committed_at[uow] = self.index
+        else:
+            for data in reversed(unit.reads):
+                queue.records.put_front(data)
+            queue.readers.pop(uow, None)
+            unit.doubtful, unit.reads = unit.doubtful + unit.reads, []
+
+    def _leave(self, queue: _Queue, uow: str) -> None:
+        queue.units.pop(uow, None)
+        queue.readers.pop(uow, None)
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def _request(self, event: Event) -> None:
+        queue = self._queue(event.queue)
+        if not queue.known:
+            return  # a data set, a remote queue, or one that came later
+        kind, resp = event.kind, event.resp
+        if kind == "WRITEQ TD":
+            if resp == "NORMAL":
+                self._write(queue, event)
+        elif kind == "DELETEQ TD":
+            if resp == "NORMAL":
+                self._delete(queue, event)
+        elif resp == "NORMAL":
+            self._read(queue, event, event.data)
+        elif resp == "LENGERR" and event.length:
+            self._read(queue, event, self._whole(queue, event))
+        elif resp == "QZERO":
+            self._empty(queue, event)
+
+    def _unit(self, queue: _Queue, uow: str) -> _Unit:
+        self._touched.setdefault(uow, {})[queue.name] = None
+        return queue.unit(uow)
+
+    def _write(self, queue: _Queue, event: Event) -> None:
+        if queue.logical:
+            self._unit(queue, event.uow).written.put(event.data)
+            self._writer_of[queue.name, event.data] = event.uow
+            return
+        queue.records.put(event.data)
+        self.written += 1
+        self._counted(queue)
+
+    def _shelves(self, queue: _Queue, uow: str) -> tuple[Shelf, ...]:
+        """Where the next READQ may take from: what is committed and not read, then the unit's own."""
+        unit = queue.units.get(uow) if queue.logical else None
+        if unit is None:
+            return (queue.records,)
+        return (unit.written,) if unit.deleted else (queue.records, unit.written)
+
+    def _whole(self, queue: _Queue, event: Event) -> bytes:
+        """The record that a READQ with LENGERR took: what fits of it and its length are known."""
+        for shelf in self._shelves(queue, event.uow):
+            for record in shelf:
+                if len(record) == event.length and record.startswith(event.data):
+                    return record
+        return event.data
+
+    def _read(self, queue: _Queue, event: Event, data: bytes) -> None:
+        self.read += 1
+        held = queue.read_by_others(event.uow)
+        shelves = self._shelves(queue, event.uow)
+        first = next((record for shelf in shelves for record in shelf), None)
+        there = any(data in shelf for shelf in shelves)
+        if held and not there and data in held:
+            self._report(
+                "duplicated", queue, f"{show_record(data)} was read by another unit of work that has not ended"
+            )
+            return
+        if not there:
+            self._strange(queue, event, data)
+            return
+        if held and data not in held:
+            self._report("reordered", queue, f"{show_record(data)} was read before {show_record(held[0])} was gone")
+        elif first != data:
+            self._report("reordered", queue, f"{show_record(data)} was read before {show_record(first or b'')}")
+        self._taken(queue, event.uow, data)
+
+    def _taken(self, queue: _Queue, uow: str, data: bytes) -> None:
+        if not queue.logical:
+            queue.records.take(data)
+            queue.gone[data] += 1
+            if queue.status == "PHYSICAL":
+                queue.last_reads[uow] = data
+            return
+        unit = self._unit(queue, uow)
+        writer = self._writer_of.get((queue.name, data))
+        if writer and writer != uow:
+            self._seen.setdefault(uow, set()).add(writer)
+        if not unit.deleted and queue.records.take(data):
+            unit.reads.append(data)
+            queue.readers[uow] = None
+        else:
+            unit.written.take(data)
+
+    def _strange(self, queue: _Queue, event: Event, data: bytes) -> None:
+        """A record that could not be read: say why, as well as it can be known."""
+        shown = show_record(data)
+        foreign = [uow for uow, unit in queue.units.items() if uow != event.uow and data in unit.written]
+        if foreign:
+            self._report("read-uncommitted", queue, f"{shown} belongs to unit of work {foreign[0]}, not committed")
+            self._seen.setdefault(event.uow, set()).update(foreign)
+            queue.units[foreign[0]].written.take(data)
+        elif queue.backed_out[data]:
+            self._report("phantom", queue, f"{shown} was written by a unit of work that was backed out")
+        elif queue.gone[data] > 0 or (queue.logical and data in queue.unit(event.uow).reads):
+            self._report("duplicated", queue, f"{shown} was read before")
+        elif self.complete:
+            self._report("unexpected", queue, f"{shown} was read, and nobody wrote it")
+
+    def _empty(self, queue: _Queue, event: Event) -> None:
+        held = queue.read_by_others(event.uow)
+        shelves = self._shelves(queue, event.uow)
+        count = len(held) + sum(len(shelf) for shelf in shelves)
+        if count:
+            first = held[0] if held else next(record for shelf in shelves for record in shelf)
+            self._report("lost", queue, f"QZERO while {count} records are there, first {show_record(first)}")
+            if not queue.logical:
+                queue.empty()
+        self._over_now_or_later(queue, event)
+
+    def _delete(self, queue: _Queue, event: Event) -> None:
+        if queue.logical:
+            unit = self._unit(queue, event.uow)
+            unit.deleted = True
+            unit.written.clear()
+        else:
+            queue.empty()
+        self._over_now_or_later(queue, event)
+
+    # -- units of work --------------------------------------------------------------------------------------------
+
+    def _unit_ended(self, event: Event) -> None:
+        committed = event.kind == "COMMIT"
+        for name in self._touched.pop(event.uow, ()):
+            queue = self._queues.get(name)
+            unit = queue.units.get(event.uow) if queue is not None else None
+            if queue is None or unit is None:
+                continue
+            self._leave(queue, event.uow)
+            if committed:
+                self._commit(queue, unit)
+                continue
+            for data in reversed(unit.reads):
+                queue.records.put_front(data)
+            queue.backed_out.update(unit.written)
+        emptied = self._qzero.pop(event.uow, None)
+        if committed:
+            self._committed_at[event.uow] = self.index
+            if emptied:
+                self._emptied_by.setdefault(event.task, set()).update(emptied)
+
+    def _commit(self, queue: _Queue, unit: _Unit) -> None:
+        queue.gone.update(unit.reads)
+        for data in unit.doubtful:
+            if queue.records.take(data):
+                queue.gone[data] += 1
+        if unit.deleted:
+            queue.empty()
+        for data in unit.written:
+            queue.records.put(data)
+        self.written += len(unit.written)
+        if unit.written:
+            self._counted(queue)
+
+    # -- trigger cycles -------------------------------------------------------------------------------------------
+
+    def _counted(self, queue: _Queue) -> None:
+        """The moment at which the trigger level is looked at."""
+        if not queue.level or len(queue.records) < queue.level or queue.latch:
+            self._too_early(queue)
+            return
+        if queue.early:
+            queue.early = False
+            queue.latch = True
+        elif queue.defined:
+            queue.latch = True
+            queue.expected.append(self.index)
+
+    def _too_early(self, queue: _Queue) -> None:
+        if queue.early:
+            queue.early = False
+            self._report("trigger doubled", queue, f"a task was started with {len(queue.records)} records")
+
+    def _started(self, queue: _Queue, event: Event) -> None:
+        if not queue.known:
+            return
+        queue.startable = True
+        if queue.expected:
+            queue.expected.popleft()
+        elif queue.latch and queue.facility != _FILE and not queue.starters:
+            pass  # the same cycle goes on: a task for a terminal is started again until QZERO
+        elif queue.latch:
+            self._report("trigger doubled", queue, f"task {event.task} was started while a cycle is on")
+        else:
+            queue.early = True  # the history may name the start before the WRITEQ or commit that brought it about
+        queue.starters.pop(event.task, None)
+        queue.starters[event.task] = None
+
+    def _over_now_or_later(self, queue: _Queue, event: Event) -> None:
+        """QZERO or DELETEQ: the cycle is over; on a logically recoverable queue once the task has ended."""
+        if queue.logical:
+            self._qzero.setdefault(event.uow, set()).add(queue.name)
+        else:
+            self._over(queue)
+
+    def _over(self, queue: _Queue) -> None:
+        if queue.facility == _FILE:  # a start for a terminal may have to wait, and comes all the same
+            self._missed(queue)
+        queue.latch = False
+
+    @staticmethod
+    def _missed(queue: _Queue) -> None:
+        queue.missed += queue.expected
+        queue.expected.clear()
+
+    def _task_ended(self, event: Event) -> None:
+        for name in self._emptied_by.pop(event.task, ()):
+            self._over(self._queue(name))
+        queue = self._queues.get(event.queue)
+        if queue is None or event.task not in queue.starters:
+            return
+        newest = next(reversed(queue.starters)) == event.task  # the end of an earlier cycle's task says nothing of this
+        del queue.starters[event.task]
+        if queue.facility == _FILE and queue.latch and newest and not queue.expected:
+            self._over(queue)
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
+        """Compare with what is there at the end."""
+        self._circular()
+        for queue in self._queues.values():
+            if queue.facility == _FILE:
+                self._missed(queue)
+            for index in queue.missed if queue.startable else ():
+                self._report("trigger missed", queue, "the level was reached, and no task was started", index)
+            self._too_early(queue)
+            if final is not None and queue.name in final:
+                for uow in tuple(queue.readers):
+                    for data in reversed(queue.units[uow].reads):
+                        queue.records.put_front(data)
+                queue.readers.clear()
+                self._compare(queue, list(final[queue.name]), "at the end")
+
+    def _compare(self, queue: _Queue, there: list[bytes], when: str) -> None:
+        wanted = list(queue.records)
+        if wanted == there:
+            return
+        missing, more = Counter(wanted) - Counter(there), Counter(there) - Counter(wanted)
+        for record in missing.elements():
+            self._report("lost", queue, f"{show_record(record)} was written and never read, and is not there {when}")
+        for record in more.elements():
+            kind = "phantom" if queue.backed_out[record] else "duplicated" if queue.gone[record] > 0 else "unexpected"
+            if kind == "unexpected" and any(record in unit.written for unit in queue.units.values()):
+                kind = "read-uncommitted"
+            if kind != "unexpected" or self.complete:
+                self._report(kind, queue, f"{show_record(record)} is there {when}")
+        if not missing and not more:
+            self._report("reordered", queue, f"the records {when} are not in the order in which they were written")
+
+    def _circular(self) -> None:
+        """Units of work that have each seen what the other wrote, round in a ring: components of more than one."""
+        edges = {
+            uow: [writer for writer in writers if writer in self._committed_at]
+            for uow, writers in self._seen.items()
+            if uow in self._committed_at
+        }
+        for ring in _rings(edges):
+            last = max(ring, key=self._committed_at.__getitem__)
+            name = next((name for (name, _), writer in self._writer_of.items() if writer == last), "")
+            text = f"units of work {', '.join(sorted(ring))} each saw what depends on its own writes"
+            self._report_to("circular", name, self._committed_at[last], text)
+
+
+def _rings(edges: Mapping[str, list[str]]) -> Iterable[list[str]]:
+    """The strongly connected components with more than one member (Tarjan, without recursion)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for root in edges:
+        if root in number:
+            continue
+        work = [(root, iter(edges[root]))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, following = work[-1]
+            for target in following:
+                if target not in number:
+                    number[target] = low[target] = len(number)
+                    stack.append(target)
+                    on_stack.add(target)
+                    work.append((target, iter(edges.get(target, ()))))
+                    break
+                if target in on_stack:
+                    low[node] = min(low[node], number[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    ring = [stack.pop()]
+                    while ring[-1] != node:
+                        ring.append(stack.pop())
+                    on_stack.difference_update(ring)
+                    if len(ring) > 1:
+                        yield ring

@@ -1,0 +1,116 @@
+"""Records in order, told apart by what is in them: how the checker sees a queue. Every step takes the same time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+
+__all__ = ["Shelf"]
+
+
+class Shelf:
+    """Records in the order in which they came. A record's ticket is what it is found by; tickets rise.
+
+    Equal records are found first come first.
+    """
+
+    __slots__ = ("_highest", "_lowest", "_records", "_tickets")
+
+    def __init__(self) -> None:
+        self._records: OrderedDict[int, bytes] = OrderedDict()
+        self._tickets: dict[bytes, int | deque[int]] = {}  # most records are like no other: a number is enough
+        self._highest = 0
+        self._lowest = 0
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._records.values())
+
+    def __contains__(self, data: bytes) -> bool:
+        return data in self._tickets
+
+    def put(self, data: bytes) -> int:
+        """A record behind all others; returns its ticket."""
+        self._highest = ticket = self._highest + 1
+        self._records[ticket] = data
+        self._found_at(data, ticket)
+        return ticket
+
+    def put_front(self, data: bytes) -> None:
+        """A record in front of all others."""
+        self._lowest = ticket = self._lowest - 1
+        self.put_back(ticket, data)
+        self._records.move_to_end(ticket, last=False)
+
+    def put_back(self, ticket: int, data: bytes) -> None:
+        """A record under a ticket that it had; the place in the order is for the caller to mind."""
+        self._records[ticket] = data
+        self._found_at(data, ticket)
+
+    def _found_at(self, data: bytes, ticket: int) -> None:
+        known = self._tickets.get(data)
+        if known is None:
+            self._tickets[data] = ticket
+        elif isinstance(known, deque):
+            if ticket < known[0]:
+                known.appendleft(ticket)
+            else:
+                known.append(ticket)
+        else:
+            self._tickets[data] = deque(sorted((known, ticket)))
+
+    def first(self) -> int | None:
+        """The ticket of the first record."""
+        return next(iter(self._records), None)
+
+    def last(self) -> int | None:
+        """The ticket of the last record."""
+        return next(reversed(self._records), None)
+
+    def __getitem__(self, ticket: int) -> bytes:
+        return self._records[ticket]
+
+    def find(self, data: bytes, *, last: bool = False) -> int | None:
+        """The ticket of the first (or the last) record with these bytes."""
+        known = self._tickets.get(data)
+        return known if not isinstance(known, deque) else known[-1 if last else 0]
+
+    def pop(self, ticket: int) -> bytes:
+        """Take a record out."""
+        data = self._records.pop(ticket)
+        known = self._tickets[data]
+        if not isinstance(known, deque):
+            del self._tickets[data]
+            return data
+        if known[0] == ticket:
+            known.popleft()
+        elif known[-1] == ticket:
+            known.pop()
+        else:
+            known.remove(ticket)
+        if not known:
+            del self._tickets[data]
+        return data
+
+    def take(self, data: bytes) -> bool:
+        """Take out the first record with these bytes; False when there is none."""
+        ticket = self.find(data)
+        if ticket is None:
+            return False
+        self.pop(ticket)
+        return True
+
+    def clear(self) -> list[bytes]:
+        """Take all out; returns them."""
+        gone = list(self)
+        self._records.clear()
+        self._tickets.clear()
+        return gone
+
+    def replace(self, records: list[bytes]) -> None:
+        """Hold these records instead."""
+        self.clear()
+        for record in records:
+            self.put(record)
