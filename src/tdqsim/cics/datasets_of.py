@@ -69,9 +69,9 @@ class DataSets:
         else:
             self._region.log.warning("data_set", **inserts)
 
-    def close(self) -> None:
-        """Write what is buffered and close everything."""
+    def close(self, *, clean: bool = True) -> None:
+        """Write what is buffered and close everything; when it is not clean, lose what is buffered, as a kill does."""
         for queue in self._region.tdqueues.values():
             if isinstance(queue, ExtraQueue) and isinstance(queue.file, DataSet):
-                queue.file.abandon()
-        self.spool.close()
+                queue.file.abandon(clean=clean)
+        self.spool.close(clean=clean)

@@ -206,8 +206,14 @@ class DataSet:
         queue.emptystatus = Cvda.NOTAPPLIC
         self._free()
 
-    def abandon(self) -> None:
-        """Close without fail: what cannot be written is lost, as when a region ends at once."""
+    def abandon(self, *, clean: bool = True) -> None:
+        """Close without fail, as when a region ends: what cannot be written is lost.
+
+        Args:
+            clean: False writes nothing any more, as when the region is killed.
+        """
+        if self._writer is not None and not clean:
+            self._writer.abandon()
         for _ in range(2):
             try:
                 self.close()

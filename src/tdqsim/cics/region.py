@@ -395,7 +395,7 @@ class Region(RegionTasks):
             self.dispatcher.on_idle.remove(hardening.idle)
         try:
             if hasattr(self, "data_sets"):
-                self.data_sets.close()
+                self.data_sets.close(clean=clean)
         finally:
             self.store.close(clean=clean)
             if self._aside is not None:

@@ -108,10 +108,17 @@ class SysoutSpool:
             raise DsnameError(dataset.path, "is still open for output; close it first")
         dataset.path.unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Close what is still open; a temporary spool is removed."""
+    def close(self, *, clean: bool = True) -> None:
+        """Close what is still open; a temporary spool is removed.
+
+        Args:
+            clean: False loses the block not yet written of each, as a kill does.
+        """
         for writer in self._writers.values():
-            writer.close()
+            if clean:
+                writer.close()
+            else:
+                writer.abandon()
         self._writers.clear()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)

@@ -86,6 +86,10 @@ class DatasetWriter(ABC):
         """
         self._open = False
 
+    def abandon(self) -> None:
+        """End without the last block, as when the program is killed; what was written before stays."""
+        self._open = False
+
     def __enter__(self) -> Self:
         return self
 
@@ -160,10 +164,15 @@ class _BlockWriter(DatasetWriter):
             except (SpaceExhausted, DatasetIOError):
                 self._close_failed = True
                 raise
-        self._open = False
-        self._parts.clear()
-        self._limit = -1
-        self._file.close()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """See :meth:`DatasetWriter.abandon`."""
+        if self._open:
+            self._open = False
+            self._parts.clear()
+            self._limit = -1
+            self._file.close()
 
     def _new_block(self) -> None:
         self._parts = []

@@ -192,6 +192,25 @@ def test_a_failed_region_loses_only_the_block_it_had_not_written(make, tmp_path)
     region = make(OUT, dd={"OUT": tmp_path / "out"}, store=store)
     put_lines(region, "one", "two", "three")  # two a block
     assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
+    region.close(clean=False)
+    assert (tmp_path / "out").read_bytes() == b"".join(records("one", "two"))
+
+
+@pytest.mark.rule("EX-CRASH-LOSES-BLOCK")
+def test_a_failed_region_loses_sysout_and_a_job_in_the_making(make, tmp_path):
+    queues = ("{name: LOGQ, type: EXTRA, sysoutclass: B}", "{name: JOBQ, type: EXTRA, typefile: OUTPUT, ddname: RDR}")
+    dd = {"RDR": {"sysout": "A,INTRDR"}}
+
+    def life(*, clean: bool) -> tuple[list[bytes], list[str]]:
+        with make(*queues, dd=dd, store=tmp_path / "store") as region:
+            region.writeq_td("LOGQ", b"said")
+            region.writeq_td("JOBQ", "//NIGHT JOB".encode("cp037"))
+            region.close(clean=clean)
+        with make(*queues, dd=dd, store=tmp_path / "store") as region:
+            return region.peek("LOGQ"), [job.name for job in region.jobs]
+
+    assert life(clean=False) == ([], [])
+    assert life(clean=True) == ([b"said"], ["NIGHT"])
 
 
 # -- room ------------------------------------------------------------------------------------------------------------------
