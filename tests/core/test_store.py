@@ -427,7 +427,7 @@ def test_reserved_room_is_there_when_it_is_needed(place):
             queue.put(b"x" * 5000)
         env.commit()
         assert queue.count == reserved
-        with pytest.raises(ValueError, match="only 0 are reserved"):
+        with pytest.raises(ValueError, match="only 0 for 0 puts are reserved"):
             env.release(1)
 
 

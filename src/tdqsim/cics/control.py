@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 from tdqsim.cics.abstime import abstime
 from tdqsim.cics.command import CommandGroup, Flag, Opt, command
 from tdqsim.cics.conditions import Abend, Condition, TaskReturn
+from tdqsim.cics.eib import completion
 from tdqsim.cics.enqueue import acquire, give_up
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
@@ -30,6 +31,7 @@ _ASSIGN_RECEIVERS: Final = {
     "SYSID": Opt("name", 4),
     "USERID": Opt("name", 8),
 }
+_SYNCPOINT_OK: Final = completion("SYNCPOINT")
 
 
 class ControlCommands(CommandGroup):
@@ -38,6 +40,11 @@ class ControlCommands(CommandGroup):
     __slots__ = ()
 
     if TYPE_CHECKING:
+        ended: bool
+        outside: bool
+
+        def let_others_run(self) -> None:
+            """Give ready tasks their turn: see the task."""
 
         @property
         def handles(self) -> Handles:
@@ -59,7 +66,18 @@ class ControlCommands(CommandGroup):
         Raises:
             Condition: ROLLEDBACK: it could not be committed and was backed out.
         """
-        self.issue("SYNCPOINT", self.take_syncpoint, nohandle=nohandle, otherwise=None)
+        region = self.region  # the short way is that of :meth:`~tdqsim.cics.task.Task.issue`, written flat
+        if not region.unguarded or region.recorder is not None or self.ended:
+            self.issue("SYNCPOINT", self.take_syncpoint, nohandle=nohandle, otherwise=None)
+            return
+        try:
+            self.take_syncpoint()
+        except Condition as condition:
+            self.respond(condition, "SYNCPOINT", "", nohandle=nohandle, otherwise=None)
+            return
+        self.eib.last = _SYNCPOINT_OK
+        if self.outside:
+            self.let_others_run()
 
     @command("SYNCPOINT ROLLBACK", "INVREQ")
     def syncpoint_rollback(self, *, nohandle: Flag = False) -> None:

@@ -51,6 +51,15 @@ class Hardening:
         Raises:
             StoreError: it failed; everything since the last commit was undone, for all that wait too.
         """
+        self.commits += 1
+        if not self._waiting:
+            try:
+                self._durable.commit()
+            except StoreError:
+                if self._durable.dirty:
+                    self._durable.abort()
+                raise
+            return
         batch, self._batch = self._batch, _Batch()
         batch.done = True
         try:
@@ -61,8 +70,14 @@ class Hardening:
                 self._durable.abort()
             raise
         finally:
-            self.commits += 1
             self._waiting.wake_all()
+
+    def moves(self, moves: list[Any], size: int, operations: int) -> bool:
+        """Commit what the moves of one unit of work come to; False when it must be done step by step."""
+        if not operations or not self._durable.commit_moves(moves, size, operations):
+            return False
+        self.commits += 1
+        return True
 
     def wait(self) -> None:
         """Commit together with the other tasks that are about to; outside the tasks, commit now.

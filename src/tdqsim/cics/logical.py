@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.intra import SLOT_BITS
+from tdqsim.core.store import INLINE
 from tdqsim.errors import StoreFull
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.intra import IntraSpace, Mark
     from tdqsim.cics.queues import IntraQueue
-    from tdqsim.core.store import Entry, Environment
+    from tdqsim.core.store import Entry, Environment, StoredQueue
 
 __all__ = ["LogicalWork"]
 
@@ -40,8 +41,8 @@ class LogicalWork:
     """
 
     __slots__ = (
-        "_cursor", "_durable", "_mark", "_place", "_reserved", "_space", "_step", "deleted", "last_seq", "queue",
-        "reads", "written", "wrote",
+        "_cursor", "_durable", "_mark", "_place", "_puts", "_reserved", "_space", "_step", "deleted", "last_seq",
+        "queue", "reads", "written", "wrote",
     )  # fmt: skip
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
@@ -54,7 +55,7 @@ class LogicalWork:
         self._space = space
         self._durable = durable
         self._mark: Mark | None = None
-        self._reserved = 0
+        self._reserved = self._puts = 0
         self._cursor: Iterator[Entry] | None = None
         self._place = 0
         self._step = 1
@@ -120,6 +121,7 @@ class LogicalWork:
         self.last_seq = seq = max(first, seq)
         queue.ci_left -= size
         self._reserved += size
+        self._puts += 1
         self.wrote = True
         self.written.append((seq, data))
         return True
@@ -143,6 +145,7 @@ class LogicalWork:
             space.nospace += 1
             raise Condition(Resp.NOSPACE, detail=str(error)) from error
         self._reserved += len(data)
+        self._puts += 1
         self.last_seq = seq
         self.wrote = True
         self.written.append((seq, data))
@@ -159,10 +162,16 @@ class LogicalWork:
         """Whether committing it changes the queue."""
         return bool(self.reads or self.deleted or self.written)
 
+    def move(self) -> tuple[StoredQueue, int, deque[tuple[int, bytes]]] | None:
+        """What it comes to, for :meth:`Environment.commit_moves`; None when it is more than that can do."""
+        stored = self.queue.stored
+        if self.deleted or self.reads > 1 or (self.reads and self._place != stored._head):  # noqa: SLF001
+            return None
+        return (stored, self.reads, self.written) if self._reserved <= INLINE else None
+
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
-        if self._reserved:
-            self.release_room()
+        self.release_room()
         queue = self.queue
         stored = queue.stored
         queue.peak = max(queue.peak, stored.count)
@@ -180,10 +189,12 @@ class LogicalWork:
         Args:
             alone: whether no other unit of work is writing to the queue.
         """
-        if self.deleted or not self.written:
-            self._space.taken(self.queue, settled=alone)
-        elif self.reads:
-            self._space.passed(self.queue, settled=alone)
+        queue = self.queue
+        stored = queue.stored
+        if stored.count and stored._head >> SLOT_BITS == queue.head_ci:  # noqa: SLF001  (first_seq may cost a search)
+            return  # the head is still in the same control interval
+        if self.reads or self.deleted or not self.written:
+            self._space.taken(queue, settled=alone)
 
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""
@@ -193,11 +204,16 @@ class LogicalWork:
 
     def release_room(self) -> None:
         """Give back the room held in the store."""
-        reserved, self._reserved = self._reserved, 0
-        if reserved:
-            self._durable.release(reserved)
+        if self._puts:
+            self._durable.release(self._reserved, self._puts)
+            self._reserved = self._puts = 0
 
     # -- survival of a prepared unit of work ----------------------------------------------------------------------
+
+    @property
+    def reserved(self) -> int:
+        """Bytes of data that room is held for."""
+        return self._reserved
 
     @property
     def last_read(self) -> int:
@@ -231,3 +247,4 @@ class LogicalWork:
             except StoreFull:
                 return
             self._reserved += len(data)
+            self._puts += 1

@@ -56,7 +56,8 @@ class RegionTasks(RegionResources):
     def commit(self, uow: UnitOfWork) -> bool:
         """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
         if not uow.participants:
-            uow.commit()
+            if not uow.commit_shortly():
+                uow.commit()
             return True
         return indoubt.commit_together(uow)
 

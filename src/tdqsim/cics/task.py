@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.handlers import Handler
     from tdqsim.cics.queues import TdQueue
     from tdqsim.cics.region import Region
+    from tdqsim.cics.uow import Facts
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "Task"]
@@ -84,12 +85,13 @@ class Task(Commands):
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         strand: its strand; None for the program outside.
         ended: whether it is over.
+        facts: what its units of work say of it, once it has had one.
     """
 
     __slots__ = (
         "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region", "request",
-        "start_data", "startcode", "strand", "suspended", "transid", "userid",
+        "facility", "facts", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
+        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
     )  # fmt: skip
 
     region: Region
@@ -118,6 +120,7 @@ class Task(Commands):
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
         self.ended = False
+        self.facts: Facts | None = None
         self._uow: UnitOfWork | None = None
         self._queues = region.tdqueues
         self._entered = False
@@ -254,7 +257,7 @@ class Task(Commands):
     def let_others_run(self) -> None:
         """Give ready tasks their turn, when it is the program outside that issues commands."""
         dispatcher = self.region.dispatcher
-        if dispatcher.pending:
+        if dispatcher._ready or dispatcher._deadlines:  # noqa: SLF001  (its ``pending``, without a call)
             dispatcher.run_ready()
 
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:

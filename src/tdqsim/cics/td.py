@@ -96,8 +96,9 @@ class TdCommands(CommandGroup):
                     return
         elif q is not None and q.swift and length is None and sysid is None and from_.__class__ is bytes:
             try:
-                _check_length(self, from_, None)  # type: ignore[arg-type]
-                _write_logical(self, q, from_)  # type: ignore[arg-type]
+                if not _write_shortly(self, q, from_):  # type: ignore[arg-type]
+                    _check_length(self, from_, None)  # type: ignore[arg-type]
+                    _write_logical(self, q, from_)  # type: ignore[arg-type]
             except Condition as condition:
                 if q.trace is not None:
                     self.region.record(self, "WRITEQ TD", {"queue": queue, "from_": from_}, condition)  # type: ignore[arg-type]
@@ -186,8 +187,10 @@ class TdCommands(CommandGroup):
                     return data
         elif q is not None and q.swift and length is None and sysid is None:
             try:
-                busy = nosuspend or (not nohandle and self.handles_condition(Resp.QBUSY))
-                data = _read_logical(self, q, busy)  # type: ignore[arg-type]
+                record = _read_shortly(self, q)  # type: ignore[arg-type]
+                if record is None:
+                    busy = nosuspend or (not nohandle and self.handles_condition(Resp.QBUSY))
+                    record = _read_logical(self, q, busy)  # type: ignore[arg-type]
             except Condition as condition:
                 if q.trace is not None:
                     self.region.record(self, "READQ TD", {"queue": queue}, condition)  # type: ignore[arg-type]
@@ -196,10 +199,10 @@ class TdCommands(CommandGroup):
             self.eib.last = q.read_ok
             if q.trace is not None:
                 now = self.region.clock.time_ns()
-                q.trace(("READQ TD", self.number, q.name, data, now, self.transid, self.uow.id))
+                q.trace(("READQ TD", self.number, q.name, record, now, self.transid, self.uow.id))
             if self.outside:
                 self.let_others_run()
-            return data
+            return record
         elif q is not None and q.quick and length is None and sysid is None:
             get = q.get
             if get is not None:
@@ -382,6 +385,20 @@ def _put(task: Task, queue: IntraQueue, data: bytes) -> None:
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
 
 
+def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
+    """WRITEQ when the write end is free or one's own and the control interval at hand has room; else False."""
+    uow = task._uow or task.uow  # noqa: SLF001  (the property costs a call)
+    lock: Any = queue.write_end
+    owner = lock.owner
+    if owner is not uow and (owner is not None or lock.waiting):
+        return False
+    if not (uow.work.get(queue) or uow.on(queue)).write_in_place(data):
+        return False
+    if owner is None:
+        lock.take(uow, 0)
+    return True
+
+
 def _write_logical(task: Task, queue: IntraQueue, data: bytes) -> None:
     assert queue.write_end is not None, queue
     _lock(task, queue.write_end)
@@ -476,6 +493,19 @@ def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # 
     region.force()
     region.intra.taken(queue)
     return entry.data
+
+
+def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
+    """READQ of a unit of work's first record when the read end is free or its own; else None."""
+    uow = task._uow or task.uow  # noqa: SLF001
+    lock: Any = queue.read_end
+    owner = lock.owner
+    if owner is not uow and (owner is not None or lock.waiting):
+        return None
+    record = (uow.work.get(queue) or uow.on(queue)).first_committed()
+    if record is not None and owner is None:
+        lock.take(uow, 0)
+    return record
 
 
 def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
 
-__all__ = ["UOW_ID_LENGTH", "Participant", "UnitOfWork"]
+__all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork"]
 
 UOW_ID_LENGTH: Final = 8
+
+Facts = tuple[str, str, str, int, bool, str, int | None]
+"""Of a task: transid, userid, termid, number, and its TRANSACTION's WAIT, ACTION and WAITTIME."""
 
 
 class Participant(Protocol):
@@ -106,7 +109,10 @@ class UnitOfWork:
         self.wait, self.action = True, "BACKOUT"
         self.waittime: int | None = None
         if task is not None:
-            self._belongs_to(task)
+            facts = task.facts
+            if facts is None:
+                facts = task.facts = _facts_of(task)
+            self.transid, self.userid, self.termid, self.taskid, self.wait, self.action, self.waittime = facts
         self.locks: list[Lock] = []
         self.work: dict[IntraQueue, LogicalWork] = {}
         self.physical: dict[IntraQueue, None] = {}
@@ -116,15 +122,6 @@ class UnitOfWork:
         self.at_harden: list[Callable[[], None]] = []
         self.at_end: list[Callable[[bool], None]] = []
         self.ended = False
-
-    def _belongs_to(self, task: Task) -> None:
-        self.transid, self.userid = task.transid, task.userid
-        self.termid, self.taskid = task.eib.eibtrmid, task.number
-        transaction = self.region.transactions.get(task.transid)
-        if transaction is not None:
-            definition = transaction.definition
-            self.wait, self.action = definition.wait == "YES", definition.action
-            self.waittime = definition.waittime_seconds
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -171,6 +168,49 @@ class UnitOfWork:
         if late is not None:
             raise late
 
+    def commit_shortly(self) -> bool:
+        """Do what :meth:`commit` does when the unit of work has read one record a queue at most, and written some.
+
+        It must be the program outside's, and nothing else may be concerned: no other strand, no QZERO, DELETEQ,
+        PHYSICAL queue, trigger level, ENQ, nor a queue that is about to be disabled.
+
+        Returns:
+            False when it is more than that: nothing was done then.
+        """
+        region = self.region
+        if self.physical or self.qzero or self.at_harden or self.at_end or self.state is not Cvda.INFLIGHT:
+            return False
+        if region.enqueues or region.failed or region.dispatcher.strands_live:
+            return False
+        moves = []
+        size = operations = 0
+        for queue, work in self.work.items():
+            move = work.move()
+            if move is None or queue.enablestatus is not Cvda.ENABLED:
+                return False
+            stored, reads, written = move
+            if stored.count - reads + len(written) >= queue.fire_at:
+                return False
+            moves.append(move)
+            size += work.reserved
+            operations += reads + len(written)
+            queue.peak = max(queue.peak, stored.count)
+        if not region.hardening.moves(moves, size, operations):
+            return False
+        for queue, work in self.work.items():
+            work.release_room()
+            work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
+        self.state = Cvda.COMMIT
+        self.ended = True
+        del region.units[self.id]
+        if region.recorder is not None:
+            region.recorder.unit_of_work_ended(self, committed=True)
+        self.work.clear()
+        for lock in self.locks:
+            lock.owner = None
+        self.locks.clear()
+        return True
+
     def _harden(self, due: list[IntraQueue], *, prepared: bool) -> BaseException | None:
         """Apply and commit on the store, and note the queues whose trigger level was reached.
 
@@ -191,8 +231,7 @@ class UnitOfWork:
                 self._end(committed=False)
             raise
         for queue, work in self.work.items():
-            assert queue.write_end is not None, queue
-            work.committed(alone=queue.write_end.owner in (None, self))
+            work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
         return late
 
     def _apply(self, due: list[IntraQueue], *, prepared: bool) -> bool:
@@ -200,12 +239,13 @@ class UnitOfWork:
         region = self.region
         changed = prepared or bool(self.physical or self.at_harden)
         try:
-            for work in self.work.values():
+            for queue, work in self.work.items():
                 changed = changed or work.changed
                 work.apply()
-                if work.written and region.ati.due(work.queue, self):
+                if work.written and queue.stored.count >= queue.fire_at and region.ati.due(queue, self):
                     due.append(work.queue)
-            self._forget_reads()
+            if self.physical:
+                self._forget_reads()
             for action in self.at_harden:
                 action()
             if prepared:
@@ -276,7 +316,7 @@ class UnitOfWork:
             lock.release()
         for lock in locks:
             queue = lock.queue
-            if lock.end is WRITE_END and queue.td_read:
+            if queue.td_read and lock.end is WRITE_END:
                 queue.td_read.wake_all()
             if queue.enablestatus is Cvda.DISABLING:
                 self.region.settle_disable(queue)
@@ -336,6 +376,16 @@ class UnitOfWork:
             self.commit()
         else:
             self.back_out()
+
+
+def _facts_of(task: Task) -> Facts:
+    """What its units of work say of a task, and what its TRANSACTION says of them."""
+    wait, action, waittime = True, "BACKOUT", None
+    transaction = task.region.transactions.get(task.transid)
+    if transaction is not None:
+        definition = transaction.definition
+        wait, action, waittime = definition.wait == "YES", definition.action, definition.waittime_seconds
+    return task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
 
 
 def prepared_key(uow_id: bytes) -> bytes:

@@ -78,7 +78,7 @@ FULL_FACTS: Final = Struct(">BHIH")
 ENTRY_KEY: Final = Struct(">QQ")
 PIECE_KEY: Final = Struct(">QQI")
 NUMBER: Final = Struct(">Q")
-_SEAL: Final = Struct(">I")
+SEAL: Final = Struct(">I")
 
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
@@ -142,12 +142,12 @@ def check_slots(name: bytes, sender: bytes, time_ns: int) -> None:
 
 def seal(key: bytes, body: bytes) -> bytes:
     """A record other than an entry, with the checksum that ties it to its key."""
-    return _SEAL.pack(crc32(body, crc32(key))) + body
+    return SEAL.pack(crc32(body, crc32(key))) + body
 
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
     """The body of a sealed record; StoreDamaged, naming ``what``, when it is not what was written."""
-    if len(value) < _SEAL.size or _SEAL.unpack_from(value)[0] != crc32(value[4:], crc32(key)):
+    if len(value) < SEAL.size or SEAL.unpack_from(value)[0] != crc32(value[4:], crc32(key)):
         raise StoreDamaged(f"{what} is damaged: its checksum does not match")
     return value[4:]
 

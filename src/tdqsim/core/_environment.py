@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
+from tdqsim.core._moves import Move, commit_moves
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._room import REMOVAL
 from tdqsim.core._state import State
@@ -24,14 +25,30 @@ class Environment:
 
     The durable half is committed when :meth:`commit` is called; the volatile one also commits itself about every
     thousand operations. In a store that is open for reading only, every call sees the last commit there is.
+
+    Three methods are the writer's own, since they are called for each recoverable request:
+
+    ``commit()``
+        Make all changes since the last commit permanent, together; nothing is done when there are none. The durable
+        environment's commit survives SIGKILL, and with durability ``power`` it is synced.
+    ``reserve(nbytes)``
+        Hold room for one later put of up to ``nbytes`` of data, key and sender. Until it is released, nobody else's
+        changes can take that room. Release it just before the put, then neither the put nor the commit can meet
+        StoreFull: what is released is kept for puts until the next commit or abort. StoreFull, and nothing is changed,
+        when there is no room.
+    ``release(nbytes, puts=1)``
+        Give back the room that ``reserve`` holds for so many puts; ValueError when so much is not reserved.
     """
 
-    __slots__ = ("_env", "_pen", "_queues")
+    __slots__ = ("_env", "_pen", "_queues", "commit", "release", "reserve")
 
     def __init__(self, env: Any, pen: Writer) -> None:
         self._env = env
         self._pen = pen
         self._queues: dict[bytes, StoredQueue] = pen.names
+        self.commit: Callable[[], None] = pen.commit
+        self.reserve: Callable[[int], None] = pen.reserve
+        self.release: Callable[..., None] = pen.release
 
     @property
     def fault(self) -> Callable[[str], None] | None:
@@ -195,13 +212,6 @@ class Environment:
 
     # -- transactions ---------------------------------------------------------------------------------------------
 
-    def commit(self) -> None:
-        """Make all changes since the last commit permanent, together; nothing is done when there are none.
-
-        The durable environment's commit survives SIGKILL, and with durability ``power`` it is synced.
-        """
-        self._pen.commit()
-
     def abort(self) -> None:
         """Undo all changes since the last commit, in the queues' counts too.
 
@@ -223,24 +233,9 @@ class Environment:
             return str(error)
         return ""
 
-    def reserve(self, nbytes: int) -> None:
-        """Hold room for one later put of up to ``nbytes`` of data, key and sender.
-
-        Until it is released, nobody else's changes can take that room. Release it just before the put, then neither
-        the put nor the commit can meet StoreFull: what is released is kept for puts until the next commit or abort.
-
-        Raises:
-            StoreFull: there is no room; nothing was changed.
-        """
-        self._pen.reserve(nbytes)
-
-    def release(self, nbytes: int) -> None:
-        """Give room back that :meth:`reserve` holds, of one put or the sum of several; see there.
-
-        Raises:
-            ValueError: so much is not reserved.
-        """
-        self._pen.release(nbytes)
+    def commit_moves(self, moves: Iterable[Move], size: int, operations: int) -> bool:
+        """Take from some queues, put on others and commit in one; see :func:`~tdqsim.core._moves.commit_moves`."""
+        return commit_moves(self._pen, moves, size, operations)
 
     # -- for the store --------------------------------------------------------------------------------------------
 

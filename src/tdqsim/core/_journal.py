@@ -8,11 +8,12 @@ a change is not of the short kind, LMDB commits everything at once, and the file
 A frame holds the changes of one commit::
 
     base       8  number of the LMDB commit on which the frames build; a frame with an older one is done with
-    index      4  1 for the first frame on that base
     length     4  of the changes
-    checksum   4  of base, index and changes
-    changes       each: kind, length of the key, for ``P`` length of the value; the key; the value
-    mark      20  the letters TDQ; base, index and a checksum of both
+    checksum   4  of base and changes
+    changes       how many keys and values, four bytes; their lengths, a byte each, or four bytes each when one is over
+                  255 and the number has its highest bit set; keys and values in turn, an empty value for a key that is
+                  gone
+    mark      16  the letters TDQ; and base and a checksum of both
 
 The mark is written last. So a frame that is not whole was being written when the process was killed if its mark, and
 that of every later frame, is missing; otherwise it is damaged, and nothing behind it is used.
@@ -23,8 +24,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from struct import Struct
-from typing import Any, Final
+from struct import Struct, pack, unpack_from
+from typing import Final
 from zlib import crc32
 
 from tdqsim.core._meta import damaged
@@ -40,24 +41,21 @@ _MAGIC: Final = b"TDQJ\0\1"
 _HEAD: Final = Struct(">6s16sI")
 _FIRST: Final = 64
 """Where the first frame lies."""
-_FRAME: Final = Struct(">QIII")
-_MARK: Final = Struct(">4sQII")
+_BASE: Final = Struct(">Q")
+_FRAME: Final = Struct(">QII")
+_SIZE: Final = Struct(">II")
+_MARK: Final = Struct(">4sQI")
 _TELL: Final = b"TDQ;"
-_SEED: Final = Struct(">QI")
-_PUT: Final = Struct(">BHI")
-_DELETE: Final = Struct(">BH")
-_P: Final = ord("P")
-_D: Final = ord("D")
+_COUNT: Final = Struct(">I")
+_WIDE: Final = 1 << 31
 _OVERHEAD: Final = _FRAME.size + _MARK.size
 
 Changes = dict[bytes, bytes | None]
 """What is in the journal and not yet in the tree: the last value of each key, None for one that is gone."""
 
-_frame = _FRAME.pack
-_mark = _MARK.pack
-_seed = _SEED.pack
-_put = _PUT.pack
-_delete = _DELETE.pack
+_size = _SIZE.pack
+_count = _COUNT.pack
+pwrite = os.pwrite
 
 
 class Journal:
@@ -67,7 +65,7 @@ class Journal:
         base: the LMDB commit on which the next frame builds.
     """
 
-    __slots__ = ("_at", "_fd", "_index", "base")
+    __slots__ = ("_at", "_fd", "_front", "_mark", "_start", "base")
 
     def __init__(self, place: Path, store_id: bytes, *, brief: bool = False) -> None:
         """Begin the journal of an environment anew.
@@ -85,43 +83,43 @@ class Journal:
             os.close(fd)
             raise
         self._fd = fd
-        self.base = -1
-        self._at = _FIRST
-        self._index = 1
+        self.begin(0)
 
     def begin(self, base: int) -> None:
         """Everything is in LMDB's commit ``base``: the next frame is the first one on it."""
         self.base = base
         self._at = _FIRST
-        self._index = 1
+        self._front = _BASE.pack(base)
+        self._start = crc32(self._front)
+        self._mark = _mark_of(base)
 
-    def append(self, changes: list[Any]) -> bool:
+    def has_room(self, nbytes: int) -> bool:
+        """Whether so many bytes of changes fit in."""
+        return self._at + nbytes + _OVERHEAD <= JOURNAL_SIZE
+
+    def append(self, changes: list[bytes]) -> bool:
         """Write the changes of one commit; False when they have no room, and nothing is written then.
 
         Args:
-            changes: keys and values in turn, None for a key that is gone, in the order in which they happened.
+            changes: keys and values in turn, in the order in which they happened; no value is empty but of a key that
+                is gone.
         """
-        parts: list[bytes] = []
-        here = iter(changes)
-        for key, value in zip(here, here, strict=True):
-            if value is None:
-                parts += _delete(_D, len(key)), key
-            else:
-                parts += _put(_P, len(key), len(value)), key, value
-        body = b"".join(parts)
-        base, index, at, size = self.base, self._index, self._at, len(body)
-        end = at + size + _OVERHEAD
+        try:
+            body = _count(len(changes)) + bytes(map(len, changes)) + b"".join(changes)
+        except ValueError:  # a length over 255
+            count = len(changes)
+            body = pack(f">I{count}I", count | _WIDE, *map(len, changes)) + b"".join(changes)
+        size = len(body)
+        end = self._at + size + _OVERHEAD
         if end > JOURNAL_SIZE:
             return False
-        start = crc32(_seed(base, index))
-        frame = _frame(base, index, size, crc32(body, start)) + body + _mark(_TELL, base, index, start)
+        frame = self._front + _size(size, crc32(body, self._start)) + body + self._mark
         try:
-            if os.pwrite(self._fd, frame, at) != len(frame):
+            if pwrite(self._fd, frame, self._at) != len(frame):
                 return False
         except OSError:  # LMDB's commit takes its place, and says what is wrong if that fails too
             return False
         self._at = end
-        self._index = index + 1
         return True
 
     def close(self) -> None:
@@ -173,38 +171,42 @@ def look_at_journal(
     return [list(_changes(body)) for body in frames], problem
 
 
+def _mark_of(base: int) -> bytes:
+    front = _BASE.pack(base)
+    return _MARK.pack(_TELL, base, crc32(front, crc32(_TELL)))
+
+
 def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
-    """The whole frames in front; a mark of the same or a later frame behind them tells of damage."""
+    """The whole frames in front; a mark of the same base or a later one behind them tells of damage."""
     found: list[bytes] = []
-    at, index = _FIRST, 1
-    while (body := _frame_at(raw, at, base, index)) is not None:
+    at = _FIRST
+    while (body := _frame_at(raw, at, base)) is not None:
         found.append(body)
         at += len(body) + _OVERHEAD
-        index += 1
-    later = _mark_behind(raw, at, base, index)
+    later = _mark_behind(raw, at, base)
     if later > base:
         return [], f"the journal builds on commit {later}, but the last commit in data.mdb is {base}"
-    return found, f"commit {index} in the journal is damaged" if later == base else ""
+    return found, f"commit {len(found) + 1} in the journal is damaged" if later == base else ""
 
 
-def _frame_at(raw: bytes, at: int, base: int, index: int) -> bytes | None:
+def _frame_at(raw: bytes, at: int, base: int) -> bytes | None:
     if at + _OVERHEAD > len(raw):
         return None
-    its_base, its_index, size, checksum = _FRAME.unpack_from(raw, at)
+    its_base, size, checksum = _FRAME.unpack_from(raw, at)
     start = at + _FRAME.size
-    if (its_base, its_index) != (base, index) or start + size + _MARK.size > len(raw):
+    if its_base != base or start + size + _MARK.size > len(raw):
         return None
     body = raw[start : start + size]
-    return body if crc32(body, crc32(_seed(base, index))) == checksum else None
+    return body if crc32(body, crc32(raw[at : at + _BASE.size])) == checksum else None
 
 
-def _mark_behind(raw: bytes, at: int, base: int, index: int) -> int:
-    """The highest base in a mark behind ``at`` that a frame with this base and index, or a later one, has left; -1."""
+def _mark_behind(raw: bytes, at: int, base: int) -> int:
+    """The highest base, from this one on, in the marks behind ``at``; -1 when there is none."""
     highest = -1
     while (at := raw.find(_TELL, at)) >= 0:
         if at + _MARK.size <= len(raw):
-            _, its_base, its_index, checksum = _MARK.unpack_from(raw, at)
-            if checksum == crc32(_seed(its_base, its_index)) and (its_base, its_index) >= (base, index):
+            its_base = _MARK.unpack_from(raw, at)[1]
+            if its_base >= base and raw.startswith(_mark_of(its_base), at):
                 highest = max(highest, its_base)
         at += 1
     return highest
@@ -212,16 +214,16 @@ def _mark_behind(raw: bytes, at: int, base: int, index: int) -> int:
 
 def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame whose checksum was right."""
-    at, end = 0, len(body)
-    while at < end:
-        if body[at] == _D:
-            _, length = _DELETE.unpack_from(body, at)
-            at += _DELETE.size + length
-            yield body[at - length : at], None
-        else:
-            _, length, size = _PUT.unpack_from(body, at)
-            at += _PUT.size + length + size
-            yield body[at - size - length : at - size], body[at - size : at]
+    (count,) = _COUNT.unpack_from(body)
+    wide, count = count & _WIDE, count & ~_WIDE
+    at = _COUNT.size
+    lengths = unpack_from(f">{count}I", body, at) if wide else body[at : at + count]
+    at += 4 * count if wide else count
+    for index in range(0, count, 2):
+        middle = at + lengths[index]
+        end = middle + lengths[index + 1]
+        yield body[at:middle], body[middle:end] or None
+        at = end
 
 
 class JournalView:
@@ -232,12 +234,12 @@ class JournalView:
         keys: its keys in order.
     """
 
-    __slots__ = ("_at", "_base", "_index", "_path", "_sorted", "changes")
+    __slots__ = ("_at", "_base", "_path", "_sorted", "changes")
 
     def __init__(self, place: Path) -> None:
         self._path = place / _NAME
         self.changes: Changes = {}
-        self._base = self._at = self._index = -1
+        self._base = self._at = -1
         self._sorted: list[bytes] | None = None
 
     @property
@@ -250,13 +252,13 @@ class JournalView:
     def refresh(self, base: int) -> None:
         """Read what was appended since, on LMDB's commit ``base``."""
         if base != self._base:
-            self._base, self._at, self._index = base, _FIRST, 1
+            self._base, self._at = base, _FIRST
             self.changes, self._sorted = {}, None
         try:
             with self._path.open("rb") as file:
                 file.seek(self._at)
                 raw = file.read(_OVERHEAD)
-                if len(raw) < _OVERHEAD or _FRAME.unpack_from(raw)[:2] != (base, self._index):
+                if len(raw) < _OVERHEAD or _FRAME.unpack_from(raw)[0] != base:
                     return
                 raw += file.read()
         except FileNotFoundError:
@@ -265,9 +267,8 @@ class JournalView:
 
     def _take(self, raw: bytes) -> None:
         at = 0
-        while (body := _frame_at(raw, at, self._base, self._index)) is not None:
+        while (body := _frame_at(raw, at, self._base)) is not None:
             self.changes.update(_changes(body))
             self._sorted = None
             at += len(body) + _OVERHEAD
-            self._index += 1
         self._at += at

@@ -27,6 +27,7 @@ from tdqsim.core._entry import (
     PLAIN_HEAD,
     QUEUE,
     QUEUE_RECORD,
+    SEAL,
     Entry,
     Order,
     SearchOrder,
@@ -34,7 +35,6 @@ from tdqsim.core._entry import (
     check_slots,
     decode,
     encode,
-    seal,
 )
 from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._writer import Writer
@@ -52,6 +52,8 @@ _END: Final = b"\xff" * 9
 _entry_key = ENTRY_KEY.pack
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
+_queue_record = QUEUE_RECORD.pack
+_seal = SEAL.pack
 _new_tuple = tuple.__new__
 _number = int.from_bytes
 _Saved = tuple[int, int, int, int, int, bool]
@@ -74,8 +76,8 @@ class StoredQueue:
     """
 
     __slots__ = (
-        "_clean", "_dropped", "_head", "_number", "_pen", "_prefix", "count", "data_bytes", "key_length", "last_seq",
-        "name", "order",
+        "_clean", "_dropped", "_head", "_number", "_pen", "_prefix", "_sealing", "count", "data_bytes", "key_length",
+        "last_seq", "name", "order",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +102,8 @@ class StoredQueue:
         self._head = head
         self._clean = True
         self._dropped = False
+        key = QUEUE + name
+        self._sealing = key, crc32(key), ORDERS.index(order)
         self._renumber(number)
 
     def _renumber(self, number: int) -> None:
@@ -191,13 +195,53 @@ class StoredQueue:
         self.data_bytes -= len(data)
         return data
 
+    def head(self) -> bytes | None:
+        """The data of the entry at the head of a FIFO queue, which stays; None when :meth:`peek` must be asked."""
+        pen = self._pen
+        if pen.txn is None or get_ident() != pen.thread:
+            return None
+        lmdb_key = _entry_key(self._number, self._head)
+        value: bytes | None = pen.txn.get(lmdb_key)
+        if value is None or value[0] != PLAIN:
+            return None
+        _, time_ns, checksum = _read_plain(value)
+        data = value[_PLAIN_SIZE:]
+        return data if crc32(data, crc32(lmdb_key, time_ns ^ (time_ns >> 32))) == checksum else None
+
+    def discard(self) -> None:
+        """Remove the next entry, as :meth:`take` does, without looking at it: it has been read before."""
+        pen = self._pen
+        left = pen.left - OPERATION
+        if left < 0 or not self.count or get_ident() != pen.thread:
+            self.take()
+            return
+        if self._clean:
+            self._touch()
+        lmdb_key = _entry_key(self._number, self._head)
+        try:
+            value = pen.pop(lmdb_key)
+        except lmdb.Error as error:
+            raise pen.broken(error) from error
+        if value is None or value[0] != PLAIN:
+            self._take_slowly(lmdb_key, value)
+            return
+        pen.left = left
+        self._head += 1
+        self.count -= 1
+        self.data_bytes -= len(value) - _PLAIN_SIZE
+
     # -- the rest of putting and taking ---------------------------------------------------------------------------
 
     def _touch(self) -> None:
         if self._dropped:
             raise StoreError(f"queue {self.name!r} was dropped")
         saved = (self._number, self.count, self.data_bytes, self._head, self.last_seq, self._dropped)
-        self._pen.touch(self, saved)
+        pen = self._pen
+        if pen.txn is None:
+            pen.touch(self, saved)
+        else:
+            pen.touched.setdefault(self, saved)
+            pen.dirty = True
         self._clean = False
 
     def _bad_seq(self, seq: int) -> str:
@@ -586,17 +630,11 @@ class StoredQueue:
         return None if self._dropped else self._record()
 
     def _record(self) -> tuple[bytes, bytes]:
-        body = QUEUE_RECORD.pack(
-            ORDERS.index(self.order),
-            self.key_length,
-            self._number,
-            self.count,
-            self.data_bytes,
-            self._head,
-            self.last_seq,
+        key, checksum, order = self._sealing
+        body = _queue_record(
+            order, self.key_length, self._number, self.count, self.data_bytes, self._head, self.last_seq
         )
-        key = QUEUE + self.name
-        return key, seal(key, body)
+        return key, _seal(crc32(body, checksum)) + body
 
     def settle(self) -> None:
         """There was a commit."""

@@ -262,7 +262,8 @@ class Room:
         self.settle()
         self._end_interval()  # its rest was room that had been found, not room that is needed
         if not self._has_room(OPERATION):
-            self._give_back(nbytes)
+            self._outstanding -= nbytes
+            self._calls -= 1
             raise self._full(OPERATION + nbytes)
 
     def _look_ahead(self) -> None:
@@ -288,19 +289,15 @@ class Room:
         self._interval = 0
         self._calls_ahead = 0
 
-    def release(self, nbytes: int) -> None:
-        """Give back room that :meth:`reserve` holds."""
-        if nbytes > self._outstanding:
-            raise ValueError(f"{nbytes} bytes released, but only {self._outstanding} are reserved")
-        self._released_calls += max(1, self._give_back(nbytes))
-        self._released += nbytes
-
-    def _give_back(self, nbytes: int) -> int:
-        """Take bytes out of the account, and as many changes as they may have been for; return how many."""
-        calls, whole = self._calls, self._outstanding
+    def release(self, nbytes: int, puts: int = 1) -> None:
+        """Give back room that :meth:`reserve` holds, of so many puts."""
+        if nbytes > self._outstanding or puts > self._calls:
+            held = f"{self._outstanding} for {self._calls} puts"
+            raise ValueError(f"{nbytes} bytes for {puts} puts released, but only {held} are reserved")
         self._outstanding -= nbytes
-        self._calls = -(-calls * self._outstanding // whole) if self._outstanding else 0
-        return calls - self._calls
+        self._calls -= puts
+        self._released += nbytes
+        self._released_calls += puts
 
 
 def pages_of(stat: dict[str, int]) -> int:

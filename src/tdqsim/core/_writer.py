@@ -52,15 +52,16 @@ class Writer(Room):
     Attributes used on the hot path by :class:`~tdqsim.core._queue.StoredQueue`:
         names: the queues that are in memory, by name; ``undo`` has what was there before the last commit.
         put, pop: the transaction's own methods, or what notes the change for the journal too; before the first change
-            they are starters that open a transaction.
+            they are starters that open a transaction. ``raw_put`` and ``raw_pop`` never note anything.
+        unsettled: the queues whose records in the tree are older than the journal.
         thread: the thread that may use the environment; 0 in a forked child and after close.
         journal: where commits go that LMDB need not make; None for none.
         view: what a reader sees of the journal; None for none.
     """
 
     __slots__ = (
-        "_logging", "_number_before", "_ops", "_unsettled", "automatic", "dirty", "journal", "names", "pending", "pop",
-        "put", "readonly", "state", "thread", "touched", "undo", "view",
+        "_logging", "_number_before", "_ops", "automatic", "dirty", "journal", "names", "pending", "pop", "put",
+        "raw_pop", "raw_put", "readonly", "state", "thread", "touched", "undo", "unsettled", "view",
     )  # fmt: skip
 
     def __init__(self, env: Any, space: Space, state: State, place: Path, *, automatic: bool, readonly: bool) -> None:
@@ -76,8 +77,8 @@ class Writer(Room):
         self.dirty = False
         self.journal: Journal | None = None
         self.view: JournalView | None = None
-        self._ops: list[bytes | None] = []
-        self._unsettled: dict[Touched, Any] = {}
+        self._ops: list[bytes] = []
+        self.unsettled: dict[Touched, Any] = {}
         self._rest()
 
     # -- life of a transaction ------------------------------------------------------------------------------------
@@ -116,8 +117,8 @@ class Writer(Room):
             self.txn = self._env.begin(write=True)
         except lmdb.Error as error:
             raise self.broken(error) from error
-        self.put = self.txn.put
-        self.pop = self.txn.pop
+        self.put = self.raw_put = self.txn.put
+        self.pop = self.raw_pop = self.txn.pop
         self._number_before = self.state.next_number
         if self.journal is not None:
             self._log()
@@ -134,7 +135,7 @@ class Writer(Room):
 
     def _log(self) -> None:
         """From now on note each change for the journal."""
-        put, pop, note = self.txn.put, self.txn.pop, self._ops.append
+        put, pop, note = self.raw_put, self.raw_pop, self._ops.append
 
         def noted_put(key: bytes, value: bytes) -> bool:
             note(key)
@@ -143,7 +144,7 @@ class Writer(Room):
 
         def noted_pop(key: bytes) -> bytes | None:
             note(key)
-            note(None)
+            note(b"")
             return pop(key)  # type: ignore[no-any-return]
 
         self.put, self.pop = noted_put, noted_pop
@@ -153,10 +154,10 @@ class Writer(Room):
         """What has happened since the last commit is not for the journal: LMDB will commit it."""
         self._logging = False
         self._ops.clear()
-        self.put, self.pop = self.txn.put, self.txn.pop
+        self.put, self.pop = self.raw_put, self.raw_pop
 
-    def note(self, key: bytes, value: bytes | None) -> None:
-        """Note a change that was made with the transaction's own methods."""
+    def note(self, key: bytes, value: bytes) -> None:
+        """Note a record that was put with the transaction's own method."""
         if self._logging:
             self._ops += key, value
 
@@ -215,7 +216,7 @@ class Writer(Room):
                 changes += record
         if not self.journal.append(changes):  # type: ignore[union-attr]
             return False
-        self._unsettled.update(self.touched)
+        self.unsettled.update(self.touched)
         for queue in self.touched:
             queue.settle()
         self.touched.clear()
@@ -248,7 +249,7 @@ class Writer(Room):
 
     def _write_records(self, txn: Any) -> None:
         """Put what a commit needs beside the changes: the records of queues, and the state record."""
-        for queue in {**self._unsettled, **self.touched}:
+        for queue in {**self.unsettled, **self.touched}:
             record = queue.record()
             if record is not None:
                 txn.put(*record)
@@ -271,7 +272,7 @@ class Writer(Room):
             queue.settle()
         self.touched.clear()
         self.undo.clear()
-        self._unsettled.clear()
+        self.unsettled.clear()
         if self.journal is not None:
             self.journal.begin(self.state.txnid)
         self.dirty = False
@@ -283,7 +284,7 @@ class Writer(Room):
 
         Nothing is done, and False returned, when there is nothing, or in the midst of changes.
         """
-        if self.dirty or not self._unsettled:
+        if self.dirty or not self.unsettled:
             return False
         self._commit_tree()
         self.begin()
@@ -310,7 +311,7 @@ class Writer(Room):
         """Undo everything since the last commit, in memory too."""
         if self.thread != get_ident():
             self.refuse()
-        if self.dirty or not self._unsettled:
+        if self.dirty or not self.unsettled:
             self._undo()
 
     def _undo(self) -> None:
@@ -320,7 +321,7 @@ class Writer(Room):
         self._rest()
         if dirty:
             self.state.next_number = self._number_before
-        if self._unsettled:
+        if self.unsettled:
             self._replay()
         if dirty:
             self.pending = self.reclaimable()
@@ -374,7 +375,7 @@ class Writer(Room):
         if self.txn is not None:
             self.txn.abort()
         self.touched.clear()
-        self._unsettled.clear()
+        self.unsettled.clear()
         self._rest()
         if self.journal is not None:
             self.journal.close()

@@ -245,6 +245,11 @@ class Dispatcher:
         return bool(self._ready or self._deadlines)
 
     @property
+    def strands_live(self) -> bool:
+        """Whether there is any strand that has not ended."""
+        return bool(self._live)
+
+    @property
     def strands(self) -> tuple[Strand, ...]:
         """The strands that have not ended, oldest first."""
         return tuple(self._live.values())

@@ -15,7 +15,7 @@ import weakref
 from pathlib import Path
 from typing import Self
 
-from tdqsim.core._entry import Durability, Entry, Order, SearchOrder
+from tdqsim.core._entry import INLINE, Durability, Entry, Order, SearchOrder
 from tdqsim.core._environment import Environment
 from tdqsim.core._lockfile import LockFile, this_boot
 from tdqsim.core._meta import HELP, KINDS
@@ -25,7 +25,7 @@ from tdqsim.core._state import State
 from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 
-__all__ = ["Durability", "Entry", "Environment", "Order", "SearchOrder", "Store", "StoredQueue"]
+__all__ = ["INLINE", "Durability", "Entry", "Environment", "Order", "SearchOrder", "Store", "StoredQueue"]
 
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
