@@ -467,7 +467,8 @@ class Dispatcher:
         if self.on_dispatch is not None:
             self.on_dispatch(strand)
         strand._in_ready = False  # noqa: SLF001
-        self._hub = hub = getcurrent()
+        hub = getcurrent()
+        around, self._hub = self._hub, hub  # a task that closes another region dispatches that one's tasks
         before, self.current = self.current, strand
         try:
             worker = strand._worker  # noqa: SLF001
@@ -483,6 +484,7 @@ class Dispatcher:
                 worker.switch()
         finally:
             self.current = before
+            self._hub = around
         if self._fatal is not None:
             fatal, self._fatal = self._fatal, None
             raise fatal
