@@ -33,7 +33,7 @@ def write(region: str, seq: int, queue: str, data: bytes, **more: object) -> dic
 def replayed(tmp_path: Path, directory: Path, rows: list[dict[str, object]], buckets: int = 4, **spec: object) -> Path:
     run = tmp_path / f"run{buckets}"
     source = write_events(tmp_path / "events.parquet", rows, group=100)
-    spread_events(Engine("local"), run, parquet_pieces([source], 1), "base", buckets, "exchange")
+    spread_events(Engine("local"), run, parquet_pieces([source], most_rows=1), "base", buckets, "exchange")
     run_replay(run, ReplaySpec(directory=directory, **spec), "local")  # type: ignore[arg-type]
     return run
 

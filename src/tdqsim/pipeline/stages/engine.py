@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tdqsim.errors import TdqError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, write_manifest
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, manifest_path, write_manifest
 
 __all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
 
@@ -123,11 +123,20 @@ def choose(
 
 
 def run_stage(
-    engine: Engine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt]
+    engine: Engine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt], folder: str = ""
 ) -> list[Receipt]:
     """Do what is not done yet of a stage, heaviest first, then publish its manifest.
 
     A worker process that dies takes its Spark job with it: what is left is tried again, a few times.
+
+    Args:
+        engine: where tasks run.
+        stage: its name.
+        run: the run's directory.
+        tasks: all its tasks, done or not.
+        function: does one of them.
+        folder: the folder of the run's directory that is this stage's own: what an earlier run with other arguments
+            left there goes, before the manifest is published.
 
     Raises:
         StageFailed: it could not be finished.
@@ -140,6 +149,9 @@ def run_stage(
         left = sorted((task for task in tasks if task.bucket not in done), key=lambda task: (-task.weight, task.bucket))
         if not left:
             break
+        manifest_path(run, stage).unlink(missing_ok=True)
+        for task in left:  # a receipt for other inputs must not outlive the files it is for
+            receipts.forget(task.bucket)
         if done and attempt == 1:
             engine.say(f"{stage}: {len(done)} of {len(tasks)} buckets were done before; {len(left)} are left")
         try:
@@ -149,6 +161,8 @@ def run_stage(
                 raise _told(stage, left, error) from error
             engine.say(f"{stage}: a worker died; what is left is tried again")
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]
+    if folder:
+        keep_only(run, folder, ordered)
     write_manifest(run, stage, ordered)
     return ordered
 

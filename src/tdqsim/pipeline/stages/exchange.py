@@ -74,6 +74,10 @@ class FixedPiece:
                     seq = np.arange(wanted, dtype=np.int64) + self.first + done + (self.place << _DD_SHIFT)
                     yield event_table(names.take(pa.array(numbers)), seq, "DD", self.dd, fixed_binary(matrix))
 
+    def region_columns(self) -> Iterator[pa.ChunkedArray]:
+        """The regions of its events."""
+        yield from (part.column("region") for part in self.tables())
+
     def _read(self, file: Any, records: int, number: int) -> Any:
         data = file.read(records * self.length)
         if len(data) != records * self.length:
@@ -91,16 +95,38 @@ class ParquetPiece:
     Attributes:
         path: the file.
         groups: numbers of its row groups.
+        rows: how many rows they have.
     """
 
     path: Path
     groups: tuple[int, ...]
+    rows: int = 0
 
     def tables(self) -> Iterator[pa.Table]:
-        """Its events, a row group at a time."""
-        file = pq.ParquetFile(self.path)
-        for group in self.groups:
-            yield conform(file.read_row_group(group), f"{self.path}: row group {group}")
+        """Its events, some megabytes at a time."""
+        yield from (conform(part, place) for place, part in self.parts())
+
+    def region_columns(self) -> Iterator[pa.ChunkedArray]:
+        """The regions of its events; nothing else is read."""
+        for place, part in self.parts(["region"]):
+            if "region" not in part.column_names:
+                conform(part, place)
+            yield part.column("region").cast(pa.string())
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[tuple[str, pa.Table]]:
+        """Its rows as they are, some megabytes at a time, with the place they are from."""
+        try:
+            file = pq.ParquetFile(self.path)
+            have = file.schema_arrow.names
+            wanted = have if columns is None else [name for name in columns if name in have]
+            for group in self.groups:
+                found = file.metadata.row_group(group)
+                each = max(1, found.total_byte_size // max(1, found.num_rows))
+                rows = max(1, min(BOUNDS["batch_rows"] * 4, BOUNDS["batch_bytes"] // each))
+                for batch in file.iter_batches(rows, row_groups=[group], columns=wanted or None):
+                    yield f"{self.path}: row group {group}", pa.Table.from_batches([batch])
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DatasetError(f"{self.path}: cannot be read: {error}") from error
 
 
 Piece = FixedPiece | ParquetPiece
@@ -145,13 +171,13 @@ def count_piece(task: CountTask) -> Receipt:
     """How many events each region has in a piece; in the receipt's details under ``counts``."""
     begun = time.perf_counter()
     counts: dict[str, int] = {}
-    size = 0
-    for part in task.piece.tables():
-        size += part.nbytes
-        for row in part.column("region").value_counts().to_pylist():
+    for part in task.piece.region_columns():
+        for row in part.value_counts().to_pylist():
+            if row["values"] is None:
+                raise DatasetError(f"{task.piece.path}: column region is null in some record; every event needs it")
             counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
     receipt = Receipt(
-        task.stage, task.bucket, task.inputs, (), sum(counts.values()), size, "",
+        task.stage, task.bucket, task.inputs, (), sum(counts.values()), 0, "",
         round(time.perf_counter() - begun, 3), {"counts": dict(sorted(counts.items()))},
     )  # fmt: skip
     Receipts(task.run, task.stage).put(receipt)
@@ -196,17 +222,28 @@ def split_piece(task: SplitTask) -> Receipt:
     names = sorted(task.plan)
     buckets = np.array([task.plan[name] for name in names], np.int64)
     parts: dict[int, list[pa.Table]] = {}
-    rows = 0
+    files: list[str] = []
+    rows = held = size = spilled = 0
+
+    def put_down() -> int:
+        written = 0
+        for bucket, tables in sorted(parts.items()):
+            name = f"{task.folder}/{bucket:05d}/{task.bucket:05d}.{spilled:03d}.arrow"
+            _write(task.run / name, tables)
+            files.append(name)
+            written += (task.run / name).stat().st_size
+        parts.clear()
+        return written
+
     for part in task.piece.tables():
         rows += part.num_rows
         for bucket, events in _by_bucket(part, names, buckets):
             parts.setdefault(bucket, []).append(events)
-    files, size = [], 0
-    for bucket, tables in sorted(parts.items()):
-        name = f"{task.folder}/{bucket:05d}/{task.bucket:05d}.arrow"
-        _write(task.run / name, tables)
-        files.append(name)
-        size += (task.run / name).stat().st_size
+        held += part.nbytes
+        if held >= BOUNDS["split_bytes"]:
+            size += put_down()
+            held, spilled = 0, spilled + 1
+    size += put_down()
     seconds = round(time.perf_counter() - begun, 3)
     receipt = Receipt(task.stage, task.bucket, task.inputs, tuple(files), rows, size, "", seconds)
     Receipts(task.run, task.stage).put(receipt)

@@ -1,8 +1,12 @@
 """Ingest: captures and traces of many kinds into the event table, bucketed by region, in sequence order.
 
 What a record is depends on the format; what it means is said by columns given beside it (``--column command="WRITEQ
-TD"``). A data set's records are ``data``; CSV, JSON lines and Parquet bring columns of their own, of the event table's
-names; a history of tdqsim and an export of an IBM i journal are understood as they are.
+TD"``). A data set's records are ``data``, and its fields can be named in columns; CSV, JSON lines and Parquet bring
+columns of their own, of the event table's names; a history of tdqsim and an export of an IBM i journal are understood
+as they are.
+
+A large file is cut into several tasks where its records can be found without reading all before them: data sets as
+``format("qsam")`` cuts them, lines at their ends, Parquet between row groups.
 """
 
 from __future__ import annotations
@@ -10,20 +14,21 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import parquet_writer
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_digest, published
+from tdqsim.pipeline.stages.exchange import ParquetPiece
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp, published
+from tdqsim.pipeline.stages.records import records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 
 __all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "ingest_file", "run_ingest"]
@@ -46,6 +51,8 @@ _JOURNAL_COMMANDS = {
 }  # fmt: skip
 _SHORTEST_EVENT = 5
 _EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
+_ROWS_AT_ONCE = 8192
+_LONGEST_LINE = 1 << 20
 _FILE_SHIFT = 40
 """Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
@@ -77,7 +84,21 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True)
 class IngestTask:
-    """Bring in one file."""
+    """Bring in one file, or a part of one.
+
+    Attributes:
+        run: the run's directory.
+        bucket: the number of the task.
+        inputs: digest of what its outcome depends on.
+        weight: bytes to read.
+        path: the file.
+        form: one of :data:`FORMATS`.
+        columns: columns that every record has.
+        options: those of ``format("qsam")``.
+        mode: one of :data:`MODES`.
+        file: the number of the file among the sources.
+        part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
+    """
 
     run: Path
     bucket: int
@@ -88,6 +109,13 @@ class IngestTask:
     columns: Mapping[str, str]
     options: Mapping[str, str]
     mode: str
+    file: int = 0
+    part: Any = None
+
+    @property
+    def first_seq(self) -> int:
+        """Sequence numbers that the file does not give begin here."""
+        return self.file << _FILE_SHIFT
 
 
 class _Bad(DatasetError):
@@ -95,12 +123,12 @@ class _Bad(DatasetError):
 
 
 def ingest_file(task: IngestTask) -> Receipt:
-    """Bring one file into the event table, as Parquet."""
+    """Bring one file, or a part of it, into the event table, as Parquet."""
     name = f"{STAGE}/events/{task.bucket:05d}.parquet"
     rows = bad = 0
     with (
         published(task.run / name) as fresh,
-        pq.ParquetWriter(fresh, EVENTS, compression="zstd") as writer,
+        parquet_writer(fresh, EVENTS) as writer,
     ):
         for part, wrong in events_of(task):
             bad += wrong
@@ -123,11 +151,10 @@ def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
         yield from _parquet(task)
         return
     if task.form == "qsam":
-        yield from _qsam(task)
+        yield from ((conform(part, task.path), bad) for part, bad in records_of(task))
         return
-    readers = {"csv": _csv, "jsonl": _jsonl, "history": _history, "journal": _journal}
-    rows = readers[task.form](Path(task.path))
-    while batch := list(islice(rows, BOUNDS["batch_rows"])):
+    rows = _READERS[task.form](task)
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
         yield _table(task, batch)
 
 
@@ -158,7 +185,7 @@ def _table(task: IngestTask, batch: Sequence[_Row]) -> tuple[pa.Table, int]:
 
 def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, Any]:
     """A row that says what is wrong; replay gives it the response ERROR."""
-    seq = number + (task.bucket << _FILE_SHIFT)
+    seq = number + task.first_seq
     region = task.columns.get("region", "BADINPUT")
     return {"region": region, "seq": seq, "command": "BAD RECORD", "data": text.encode()}
 
@@ -183,7 +210,7 @@ def _event(
             values[name] = _bytes(values, name)
     except (ValueError, UnicodeError) as error:
         raise _Bad(f"{place}: {error}") from None
-    values.setdefault("seq", number + (task.bucket << _FILE_SHIFT))
+    values.setdefault("seq", number + task.first_seq)
     for name in ("region", "command"):
         if not values.get(name):
             raise _Bad(f"{place}: no {name}; give the file such a column, or --column {name}=...")
@@ -200,8 +227,8 @@ def _bytes(values: Mapping[str, Any], name: str) -> bytes | None:
     return value if isinstance(value, bytes) else str(value).encode("cp037")
 
 
-def _csv(path: Path) -> Iterator[_Row]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+def _csv(task: IngestTask) -> Iterator[_Row]:
+    with Path(task.path).open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         number = 0
         try:
@@ -214,20 +241,24 @@ def _csv(path: Path) -> Iterator[_Row]:
             yield number + 1, None, error
 
 
-def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    offset = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+def _lines(task: IngestTask) -> Iterator[tuple[int, int, bytes]]:
+    """Number, offset and bytes of each line. Of a part of a file, the offset stands for the number: it is in order."""
+    first, last = task.part or (0, 0)
+    offset, number = first, first
+    with Path(task.path).open("rb") as file:
+        file.seek(first)
+        while (not last or offset < last) and (line := file.readline(_LONGEST_LINE)):
+            number = offset + 1 if task.part else number + 1
             yield number, offset, line
             offset += len(line)
 
 
-def _jsonl(path: Path) -> Iterator[_Row]:
-    yield from _json_lines(path, dict, "one JSON object")
+def _jsonl(task: IngestTask) -> Iterator[_Row]:
+    yield from _json_lines(task, dict, "one JSON object")
 
 
-def _json_lines(path: Path, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
-    for number, offset, line in _lines(path):
+def _json_lines(task: IngestTask, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
+    for number, offset, line in _lines(task):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:  # also what is no UTF-8
@@ -236,10 +267,10 @@ def _json_lines(path: Path, kind: type, what: str) -> Iterator[tuple[int, int, A
             yield number, offset, found if isinstance(found, kind) else ValueError(f"a line must be {what}")
 
 
-def _history(path: Path) -> Iterator[_Row]:
+def _history(task: IngestTask) -> Iterator[_Row]:
     """A history that tdqsim has written: what came from outside. What trigger tasks did, they will do again."""
     own: set[str] = set()
-    for number, offset, found in _json_lines(path, list, "a list, as a history has them"):
+    for number, offset, found in _json_lines(task, list, "a list, as a history has them"):
         if isinstance(found, Exception):
             yield number, offset, found
         elif len(found) < _SHORTEST_EVENT or not isinstance(found[4], int):
@@ -261,9 +292,9 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
     return values | {"time_us": time_ns // 1000, "data_hex": data if command == "WRITEQ TD" else None}
 
 
-def _journal(path: Path) -> Iterator[_Row]:
+def _journal(task: IngestTask) -> Iterator[_Row]:
     """An export of an IBM i journal by tdqsim: entries of data queues, one JSON object a line."""
-    for number, offset, found in _jsonl(path):
+    for number, offset, found in _jsonl(task):
         if isinstance(found, Exception):
             yield number, offset, found
             continue
@@ -285,45 +316,22 @@ def _journal(path: Path) -> Iterator[_Row]:
 
 
 def _parquet(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
-    try:
-        file = pq.ParquetFile(task.path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DatasetError(f"{task.path}: not to be read as Parquet: {error}") from error
-    for batch in file.iter_batches(BOUNDS["batch_rows"]):
-        part = pa.Table.from_batches([batch])
-        for name, value in task.columns.items():
-            if name in part.column_names:
-                continue
+    piece = ParquetPiece(Path(task.path), task.part)
+    for place, part in piece.parts():
+        yield conform(_with_columns(task, part), place), 0
+
+
+def _with_columns(task: IngestTask, part: pa.Table) -> pa.Table:
+    """A part with the columns that every record has; what the file has itself stays."""
+    for name, value in task.columns.items():
+        if name not in part.column_names:
             part = part.append_column(name, pa.repeat(pa.scalar(value), part.num_rows))
-        yield conform(part, task.path), 0
+    return part
 
 
-def _qsam(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
-    """The records of a data set, as bytes; options as ``format("qsam")`` has them."""
-    from tdqsim.pipeline.options import read_options  # noqa: PLC0415
-    from tdqsim.pipeline.source import SplitReader  # noqa: PLC0415
-    from tdqsim.pipeline.splits import plan  # noqa: PLC0415
-
-    options = read_options(
-        {
-            **task.options,
-            "path": task.path,
-            "generate_record_bytes": "true",
-            "generate_record_id": "true",
-            "mode": task.mode,
-        }
-    )
-    reader = SplitReader(options, ["Record_Id", "Record_Bytes"])
-    for name in ("region", "command"):
-        if name not in task.columns:
-            raise DatasetError(f"{task.path}: the records of a data set need --column {name}=...")
-    for split in plan(options, count=True):
-        for batch in reader.read(split):
-            seq = batch.column(0).to_numpy().astype(np.int64) + 1 + (task.bucket << _FILE_SHIFT)
-            part = pa.table({"seq": seq, "data": batch.column(1)})
-            for name, value in task.columns.items():
-                part = part.append_column(name, pa.repeat(pa.scalar(value), part.num_rows))
-            yield conform(part, task.path), 0
+_READERS: dict[str, Callable[[IngestTask], Iterator[_Row]]] = {
+    "csv": _csv, "jsonl": _jsonl, "history": _history, "journal": _journal,
+}  # fmt: skip
 
 
 # the stage -----------------------------------------------------------------------------------------------------------
@@ -349,6 +357,53 @@ def _files(sources: Iterable[str]) -> list[Path]:
     return found
 
 
+def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTask]:
+    """The tasks of one file.
+
+    Raises:
+        DatasetError: it cannot be read, or its descriptor words lie; names it.
+    """
+    form = request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
+    try:
+        stamp = file_stamp(path)
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}; give access, or leave it out") from error
+    whole = IngestTask(
+        request.run, 0, "", stamp[1], str(path.resolve()), form, dict(request.columns), dict(request.options),
+        request.mode, number,
+    )  # fmt: skip
+    for weight, part in _parts(whole, stamp[1]):
+        inputs = digest_of(stamp, number, form, whole.columns, whole.options, whole.mode, repr(part))
+        yield replace(whole, inputs=inputs, weight=weight, part=part)
+
+
+def _parts(task: IngestTask, size: int) -> list[tuple[int, Any]]:
+    """How a file is cut: bytes and place of each part."""
+    if task.form == "qsam":
+        return splits_of(task)
+    if task.form == "parquet":
+        return [(piece.rows, piece.groups) for piece in parquet_pieces([Path(task.path)])] or [(0, ())]
+    step = BOUNDS["piece_bytes"]
+    if task.form in ("jsonl", "journal") and size > step:
+        cuts = [0, *_line_starts(Path(task.path), size, step), size]
+        return [(high - low, (low, high)) for low, high in pairwise(cuts) if high > low]
+    return [(size, None)]
+
+
+def _line_starts(path: Path, size: int, step: int) -> Iterator[int]:
+    """Where lines begin, about so far apart."""
+    with path.open("rb") as file:
+        place = step
+        while place < size:
+            file.seek(place - 1)
+            file.readline()
+            if file.tell() < size:
+                yield file.tell()
+            place = file.tell() + step
+
+
 def run_ingest(
     request: IngestRequest, *, spark: Any = None, say: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
@@ -369,19 +424,9 @@ def run_ingest(
     size = sum(path.stat().st_size for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
     engine.say(f"engine {engine.name}: {engine.why}")
-    tasks = []
-    for number, path in enumerate(files):
-        form = request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
-        inputs = digest_of(
-            path.name, file_digest(path), form, dict(request.columns), dict(request.options), request.mode
-        )
-        tasks.append(
-            IngestTask(
-                request.run, number, inputs, path.stat().st_size, str(path.resolve()), form,
-                dict(request.columns), dict(request.options), request.mode,
-            )
-        )  # fmt: skip
-    receipts = run_stage(engine, STAGE, request.run, tasks, ingest_file)
+    tasks = [task for number, path in enumerate(files) for task in _tasks(request, number, path)]
+    tasks = [replace(task, bucket=number) for number, task in enumerate(tasks)]
+    receipts = run_stage(engine, STAGE, request.run, tasks, ingest_file, STAGE)
     pieces = parquet_pieces([request.run / receipt.files[0] for receipt in receipts])
     base = digest_of([receipt.inputs for receipt in receipts])
     plan, counts = spread_events(engine, request.run, pieces, base, request.buckets, "exchange")

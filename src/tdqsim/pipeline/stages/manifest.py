@@ -24,7 +24,18 @@ import pyarrow.parquet as pq
 
 from tdqsim import __version__
 
-__all__ = ["Receipt", "Receipts", "digest_of", "file_digest", "publish_json", "published", "write_manifest"]
+__all__ = [
+    "Receipt",
+    "Receipts",
+    "digest_of",
+    "file_digest",
+    "file_stamp",
+    "keep_only",
+    "manifest_path",
+    "publish_json",
+    "published",
+    "write_manifest",
+]
 
 _CHUNK = 1 << 20
 MANIFEST = pa.schema(
@@ -114,6 +125,10 @@ class Receipts:
         """Publish a receipt; the bucket is done."""
         publish_json(self._path(receipt.bucket), receipt.as_json())
 
+    def forget(self, bucket: int) -> None:
+        """Take the receipt of a bucket back, if there is one."""
+        self._path(bucket).unlink(missing_ok=True)
+
     def _path(self, bucket: int) -> Path:
         return self.folder / f"{bucket:05d}.json"
 
@@ -151,6 +166,28 @@ def file_digest(path: Path) -> str:
     return found.hexdigest()
 
 
+def file_stamp(path: Path) -> tuple[str, int, int]:
+    """What tells a file from another, or from itself after a change, without reading it: as ``make`` does."""
+    found = path.stat()
+    return str(path.resolve()), found.st_size, found.st_mtime_ns
+
+
+def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
+    """Remove the files of a folder that no receipt names: those of an earlier run with other arguments.
+
+    Files that are being written, by a task that is run twice, have hidden names and stay.
+    """
+    named = {run / file for receipt in receipts for file in receipt.files}
+    for path in (run / folder).rglob("*"):
+        if path.is_file() and path not in named and not path.name.startswith("."):
+            path.unlink(missing_ok=True)
+
+
+def manifest_path(run: Path, stage: str) -> Path:
+    """Where a stage's manifest is."""
+    return run / f"{stage}.manifest.parquet"
+
+
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
     """Publish a stage's manifest, in the order of its buckets; to be called when all of them are done."""
     rows = [
@@ -168,7 +205,7 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
         }
         for each in sorted(receipts, key=lambda receipt: receipt.bucket)
     ]
-    path = run / f"{stage}.manifest.parquet"
+    path = manifest_path(run, stage)
     with published(path) as fresh:
         pq.write_table(pa.Table.from_pylist(rows, schema=MANIFEST), fresh)
     return path

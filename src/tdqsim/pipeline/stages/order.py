@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.events import EVENTS, Slice
+from tdqsim.pipeline.stages.events import Slice, rows_at_once
 
 __all__ = ["in_order"]
 
@@ -27,44 +23,72 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
     Raises:
         DatasetError: two events have the same number; names it.
     """
-    if all(left.last < right.first for left, right in pairwise(slices)):
-        for each in slices:
-            yield from each.batches()
-        return
-    if sum(each.stop - each.start for each in slices) <= BOUNDS["sort_rows"]:
-        whole = pa.concat_tables([each.table.slice(each.start, each.stop - each.start) for each in slices])
-        yield from _sorted(whole)
-        return
-    rows = heapq.merge(*(_rows(each) for each in slices), key=itemgetter("seq"))
-    held: list[dict[str, Any]] = []
-    last: object = None
-    for row in rows:
-        if row["seq"] == last:
-            raise _double(row["region"], last)
-        last = row["seq"]
-        held.append(row)
-        if len(held) == BOUNDS["batch_rows"]:
-            yield pa.RecordBatch.from_pylist(held, schema=EVENTS)
-            held.clear()
-    if held:
-        yield pa.RecordBatch.from_pylist(held, schema=EVENTS)
+    parts = _following(slices) if _follow(slices) else _merged(slices)
+    last: int | None = None
+    for part in parts:
+        seq = part.column("seq").to_numpy()
+        if last is not None and seq[0] == last:
+            raise _double(part, last)
+        doubles = np.flatnonzero(np.diff(seq) == 0)
+        if len(doubles):
+            raise _double(part, int(seq[doubles[0]]))
+        last = int(seq[-1])
+        yield part
 
 
-def _sorted(whole: pa.Table) -> Iterator[pa.RecordBatch]:
-    """A region that fits in memory, sorted at once."""
-    ordered = whole.take(pc.sort_indices(whole.column("seq")))
-    seq = ordered.column("seq").to_numpy()
-    doubles = np.flatnonzero(np.diff(seq) == 0)
-    if len(doubles):
-        raise _double(ordered.column("region")[int(doubles[0])].as_py(), int(seq[doubles[0]]))
-    for start in range(0, ordered.num_rows, BOUNDS["batch_rows"]):
-        yield from ordered.slice(start, BOUNDS["batch_rows"]).combine_chunks().to_batches()
+def _follow(slices: Sequence[Slice]) -> bool:
+    return all(left.last < right.first for left, right in pairwise(slices))
 
 
-def _double(region: str, seq: object) -> DatasetError:
-    return DatasetError(f"region {region}: two events have the number {seq}; numbers must differ")
+def _following(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    for each in slices:
+        yield from each.batches()
 
 
-def _rows(each: Slice) -> Iterator[dict[str, Any]]:
-    for batch in each.batches():
-        yield from batch.to_pylist()
+def _double(part: pa.RecordBatch, seq: int) -> DatasetError:
+    return DatasetError(f"region {part.column('region')[0]}: two events have the number {seq}; numbers must differ")
+
+
+class _Source:
+    """One slice that is being merged: the part of it that is held, and the rest on disk."""
+
+    def __init__(self, each: Slice, rows: int) -> None:
+        self._batches = each.batches(rows)
+        self.held: pa.RecordBatch | None = None
+        self.next()
+
+    def next(self) -> None:
+        """Hold the next part."""
+        self.held = next(self._batches, None)
+
+    @property
+    def last(self) -> int:
+        """The number of the last event that is held."""
+        assert self.held is not None
+        return int(self.held.column("seq")[-1].as_py())
+
+    def take(self, mark: int) -> pa.RecordBatch:
+        """The events that are held up to a number, which then are held no more."""
+        assert self.held is not None
+        count = int(np.searchsorted(self.held.column("seq").to_numpy(), mark, side="right"))
+        found = self.held.slice(0, count)
+        self.held = self.held.slice(count)
+        if not self.held.num_rows:
+            self.next()
+        return found
+
+
+def _merged(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    """Slices merged: what is up to the earliest end of what is held of any can be sorted and given away.
+
+    As much is held of all of them together as of a single one otherwise.
+    """
+    rows = max(1, rows_at_once(slices[0].table) // len(slices))
+    sources = [source for source in (_Source(each, rows) for each in slices) if source.held is not None]
+    while sources:
+        mark = min(source.last for source in sources)
+        whole = pa.Table.from_batches([source.take(mark) for source in sources])
+        sources = [source for source in sources if source.held is not None]
+        if whole.num_rows:
+            ordered = whole.take(pc.sort_indices(whole, [("seq", "ascending")]))
+            yield from ordered.combine_chunks().to_batches()

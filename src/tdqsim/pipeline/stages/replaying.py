@@ -156,7 +156,7 @@ def _compare(
         )
         for bucket in sorted(set(plan.values()))
     ]  # fmt: skip
-    receipts = run_stage(engine, "reconcile", run, tasks, reconcile_bucket)
+    receipts = run_stage(engine, "reconcile", run, tasks, reconcile_bucket, "reconcile")
     counts: Counter[str] = Counter()
     for receipt in receipts:
         counts.update(receipt.details["differences"])

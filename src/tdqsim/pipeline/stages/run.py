@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from tdqsim.pipeline.stages.exchange import (
     split_piece,
 )
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, publish_json, published
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, file_stamp, publish_json, published
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
@@ -221,7 +221,7 @@ _CODE = (".py", ".yaml", ".yml", ".csd")
 
 def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     """A digest of everything that the outcome depends on."""
-    content = {name: file_digest(path) for name, path in files.items()}
+    content = {name: file_stamp(path) for name, path in files.items()}
     return digest_of(
         content, _code(request.directory), request.regions, request.buckets, request.seed, request.commands,
         request.piece_bytes,
@@ -250,7 +250,7 @@ def _spread(
 
 
 def spread_events(
-    engine: Engine, run: Path, pieces: list[Piece], base: str, buckets: int, folder: str,
+    engine: Engine, run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str,
     plan: dict[str, int] | None = None,
 ) -> tuple[dict[str, int], dict[str, int]]:  # fmt: skip
     """Lay events down by bucket.
@@ -291,30 +291,42 @@ def spread_events(
             SplitTask(run, at, digest_of(inputs, at), _weight(each), each, chosen, folder, f"split.{folder}")
             for at, each in enumerate(pieces)
         ],
-        split_piece,
+        split_piece, folder,
     )  # fmt: skip
     return chosen, dict(counts)
 
 
 def _weight(piece: Piece) -> int:
-    return piece.count if isinstance(piece, FixedPiece) else len(piece.groups)
+    return piece.count if isinstance(piece, FixedPiece) else piece.rows
 
 
-def parquet_pieces(paths: list[Path], groups: int = 4) -> list[Piece]:
-    """Parquet files with events, cut by row groups.
+def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
+    """Parquet files with events, cut between row groups where there is enough of them.
+
+    Args:
+        paths: the files.
+        most_rows: a piece ends with the row group that brings it to so many.
 
     Raises:
         DatasetError: a file cannot be read as Parquet; names it.
     """
-    pieces: list[Piece] = []
+    pieces: list[ParquetPiece] = []
     for path in paths:
         try:
-            count = pq.ParquetFile(path).num_row_groups
+            metadata = pq.ParquetFile(path).metadata
         except (OSError, pa.ArrowInvalid) as error:
             raise DatasetError(f"{path}: not to be read as Parquet: {error}") from error
-        pieces += [
-            ParquetPiece(path, tuple(range(first, min(first + groups, count)))) for first in range(0, count, groups)
-        ]
+        groups: list[int] = []
+        size = rows = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            groups.append(number)
+            size, rows = size + group.total_byte_size, rows + group.num_rows
+            if size >= BOUNDS["piece_bytes"] or rows >= most_rows:
+                pieces.append(ParquetPiece(path, tuple(groups), rows))
+                groups, size, rows = [], 0, 0
+        if groups:
+            pieces.append(ParquetPiece(path, tuple(groups), rows))
     return pieces
 
 
@@ -343,7 +355,7 @@ def replay_exchange(
         )
         for bucket, load in sorted(loads.items())
     ]  # fmt: skip
-    return run_stage(engine, "replay", run, tasks, replay_bucket)
+    return run_stage(engine, "replay", run, tasks, replay_bucket, "replay")
 
 
 # what must come out --------------------------------------------------------------------------------------------------
@@ -407,7 +419,7 @@ def _reconcile(
         )
         for bucket in sorted(set(plan.values()))
     ]  # fmt: skip
-    return run_stage(engine, "reconcile", run, tasks, reconcile_bucket)
+    return run_stage(engine, "reconcile", run, tasks, reconcile_bucket, "reconcile")
 
 
 # the outcome ---------------------------------------------------------------------------------------------------------

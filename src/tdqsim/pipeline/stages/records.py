@@ -1,0 +1,188 @@
+"""Records of data sets as events: the record is the data, and columns may be made of its fields.
+
+A column that is given for every record may name fields in braces: ``region=CICS{REGION}``, ``data={PAYLOAD}``,
+``command={OP:W=WRITEQ TD,R=READQ TD}``. In key and data a field stands for its bytes, elsewhere for its value; after
+a colon stand the texts that take the place of values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tdqsim.errors import DatasetError, TdqError
+from tdqsim.layouts import Layout
+from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import Split, plan
+
+__all__ = ["records_of", "splits_of"]
+
+_FIELD: Final = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
+_BYTES: Final = ("key", "data")
+_OFFSET: Final = "Record_Offset_"
+
+
+class Asked(Protocol):
+    """What is asked of a file; see :class:`~tdqsim.pipeline.stages.ingest.IngestTask`."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Columns of the event table."""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Options of the data source."""
+
+    @property
+    def mode(self) -> str:
+        """What a bad record does."""
+
+    @property
+    def first_seq(self) -> int:
+        """Where sequence numbers begin."""
+
+    @property
+    def part(self) -> Any:
+        """The split; None for the whole file."""
+
+
+def splits_of(task: Asked) -> list[tuple[int, Split]]:
+    """The parts of a data set, with their bytes.
+
+    Raises:
+        DatasetError: its records cannot be found; names the file and the offset.
+    """
+    for name in ("region", "command"):
+        if name not in task.columns:
+            raise DatasetError(
+                f"{task.path}: the records of a data set need --column {name}=..., a text or a field in braces"
+            )
+    return [(split.end - split.start, split) for split in plan(_options(task), count=False)]
+
+
+def _options(task: Asked) -> QsamOptions:
+    fixed = {"path": task.path, "generate_record_bytes": "true", "with_record_offset_col": _OFFSET, "mode": task.mode}
+    return read_options({**task.options, **fixed})
+
+
+def records_of(task: Asked) -> Iterator[tuple[pa.Table, int]]:
+    """The events of a part of a data set, some megabytes at a time; with how many bad records were met.
+
+    Sequence numbers are by the record's place in the file: its offset, which no counting is needed for.
+
+    Raises:
+        DatasetError: a record or a field is bad and the mode is failfast; or there is no such field.
+    """
+    options = _options(task)
+    maker = _Maker(task, options)
+    reader = SplitReader(options, [_OFFSET, "Record_Bytes", *maker.fields])
+    for split in [task.part] if task.part is not None else [each for _, each in splits_of(task)]:
+        for batch in reader.read(split):
+            yield maker.table(batch), 0
+
+
+class _Maker:
+    """Makes the columns of events of those of records."""
+
+    def __init__(self, task: Asked, options: QsamOptions) -> None:
+        self._task = task
+        self._layout = options.layout
+        self._spans = {name: self._span(name, task.columns[name]) for name in _BYTES if name in task.columns}
+        self._texts = {name: _pieces(text) for name, text in task.columns.items() if name not in _BYTES}
+        named = [piece[0] for pieces in self._texts.values() for piece in pieces if isinstance(piece, tuple)]
+        self.fields = list(dict.fromkeys(self._known(name).name.replace("-", "_") for name in named))
+
+    def _known(self, name: str) -> Any:
+        if self._layout is None:
+            raise DatasetError(f"--column with {{{name}}}: fields need --option copybook=FILE")
+        return _field(self._layout, name)
+
+    def _span(self, column: str, text: str) -> tuple[int, int] | bytes:
+        """The bytes that a field has in a record, or bytes that are the same in all."""
+        found = _FIELD.fullmatch(text)
+        if found is None:
+            if _FIELD.search(text):
+                raise TdqError(f"--column {column}={text}: allowed are one field in braces alone, or text without any")
+            return text.encode("cp037")
+        item = self._known(found[1])
+        return item.offset, item.offset + item.size
+
+    def table(self, batch: pa.RecordBatch) -> pa.Table:
+        """The events of some records."""
+        rows, records = batch.num_rows, batch.column("Record_Bytes")
+        seq = pc.add(batch.column(_OFFSET), self._task.first_seq + 1)
+        columns = {"seq": seq, "data": records}
+        for name, span in self._spans.items():
+            if isinstance(span, bytes):
+                columns[name] = pa.repeat(pa.scalar(span), rows)
+            else:
+                columns[name] = pc.binary_slice(records, *span)
+        for name, pieces in self._texts.items():
+            columns[name] = _joined(pieces, batch)
+        return pa.table(columns)
+
+
+def _field(layout: Layout, name: str) -> Any:
+    wanted = name.upper().replace("_", "-")
+    for item in layout.walk():
+        if item.name.upper().replace("_", "-") == wanted and not item.is_group and item.occurs is None:
+            return item
+    known = ", ".join(item.name for item in layout.walk() if not item.is_group)
+    raise DatasetError(f"--column with {{{name}}}: the copybook has no such elementary field; it has {known}")
+
+
+Piece = str | tuple[str, dict[str, str]]
+
+
+def _pieces(text: str) -> list[Piece]:
+    """A column's text as texts and fields, each with what takes the place of its values."""
+    found: list[Piece] = []
+    place = 0
+    for match in _FIELD.finditer(text):
+        found += [text[place : match.start()], (match[1], _replacements(match[2]))]
+        place = match.end()
+    return [piece for piece in (*found, text[place:]) if piece]
+
+
+def _replacements(text: str | None) -> dict[str, str]:
+    found = {}
+    for part in (text or "").split(",") if text else ():
+        value, equals, new = part.partition("=")
+        if not equals:
+            raise TdqError(f"--column with {{...:{text}}}: after the colon stand VALUE=TEXT, with commas between")
+        found[value.strip()] = new
+    return found
+
+
+def _joined(pieces: list[Piece], batch: pa.RecordBatch) -> pa.Array:
+    """Texts and values of fields put together."""
+    if len(pieces) == 1 and isinstance(pieces[0], str):
+        return pa.repeat(pa.scalar(pieces[0]), batch.num_rows)
+    parts = [piece if isinstance(piece, str) else _values(piece, batch) for piece in pieces]
+    return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*map(_scalar, parts), "")
+
+
+def _scalar(part: Any) -> Any:
+    return pa.scalar(part) if isinstance(part, str) else part
+
+
+def _values(piece: tuple[str, dict[str, str]], batch: pa.RecordBatch) -> pa.Array:
+    """The values of a field as text; there are few different ones, so each is looked at once."""
+    name, replaced = piece
+    wanted = name.upper().replace("-", "_")
+    place = next(at for at, each in enumerate(batch.schema.names) if each.upper() == wanted)
+    values = pc.utf8_trim_whitespace(batch.column(place).cast(pa.string()))
+    if not replaced:
+        return values
+    coded = values.dictionary_encode()
+    texts = [replaced.get(text, text) for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)
