@@ -26,7 +26,7 @@ from tdqsim.pipeline.options import QsamOptions
 
 __all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
 
-CHUNK = 16 << 20
+CHUNK = 4 << 20
 HEAD = 1 << 17
 BLOCK_CHUNK = 32 << 20
 LARGEST_CHUNK = 1 << 30
