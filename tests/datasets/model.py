@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 MAX_BLOCK = 32760
+MAX_LARGE_BLOCK = 262144
 
 
 def number(data: bytes, at: int, *, little: bool = False) -> int:
@@ -26,8 +27,10 @@ def blocks_of(data: bytes, blksize: int) -> tuple[list[bytes], bool]:
     while data:
         if len(data) < 4:
             return blocks, True
-        length = number(data, 0)
-        if number(data, 2) != 0 or length < 8 or length > blksize or length > len(data):
+        length, rest, longest = number(data, 0), number(data, 2), blksize or MAX_BLOCK
+        if data[0] >= 128:  # the first bit says that all the others are the length
+            length, rest, longest = (length - 32768) * 65536 + rest, 0, blksize or MAX_LARGE_BLOCK
+        if rest != 0 or length < 8 or length > longest or length > len(data):
             return blocks, True
         blocks.append(data[4:length])
         data = data[length:]
@@ -35,7 +38,7 @@ def blocks_of(data: bytes, blksize: int) -> tuple[list[bytes], bool]:
 
 
 def read_variable(data: bytes, lrecl: int, blksize: int) -> tuple[list[bytes], bool]:
-    blocks, wrong = blocks_of(data, blksize or MAX_BLOCK)
+    blocks, wrong = blocks_of(data, blksize)
     records = []
     for block in blocks:
         rest = block
@@ -51,7 +54,7 @@ def read_variable(data: bytes, lrecl: int, blksize: int) -> tuple[list[bytes], b
 
 
 def read_spanned(data: bytes, data_maximum: int, blksize: int) -> tuple[list[bytes], bool]:
-    blocks, wrong = blocks_of(data, blksize or MAX_BLOCK)
+    blocks, wrong = blocks_of(data, blksize)
     records: list[bytes] = []
     building: bytes | None = None
     for block in blocks:

@@ -27,7 +27,23 @@ CASES = [
     ("RECFM=FB,LRECL=4,BLKSIZE=8", b"AAAABBBBCC", "DS-LENGTH-NO-MULTIPLE", BlockFault.LENGTH, 3, 8, [], [b"CC"]),
     ("RECFM=VB,LRECL=20", GOOD + b"\0\0\0\0" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
     ("RECFM=VB,LRECL=20", GOOD + b"\0\7\0\0" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
-    ("RECFM=VB,LRECL=20", GOOD + b"\x80\0\0\x09" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    ("RECFM=VB,LRECL=20", GOOD + b"\0\x09\0\1" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    # A large block is one of 8 to 262144 bytes, and never more than BLKSIZE where that is known.
+    ("RECFM=VB,LRECL=20", GOOD + b"\x80\0\0\7" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    ("RECFM=VB,LRECL=20", GOOD + b"\x80\4\0\1" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    ("RECFM=VB,LRECL=20", GOOD + b"\xff\xff\xff\xff" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    ("RECFM=VBS,LRECL=20", GOOD + b"\x80\4\0\1" + TAIL, "DS-BDW-LENGTH", BlockFault.BDW, 2, 9, [], [TAIL]),
+    (
+        "RECFM=VB,LRECL=10,BLKSIZE=14",
+        GOOD + b"\x80\0\0\x0f" + TAIL,
+        "DS-BDW-LENGTH",
+        BlockFault.BDW,
+        2,
+        9,
+        [],
+        [TAIL[:10]],
+    ),
+    ("RECFM=VB,LRECL=20", GOOD + b"\x80\1\0\0ABC", "DS-TRUNCATED-BLOCK", BlockFault.TRUNCATED, 2, 9, [], [b"ABC"]),
     # Longer than BLKSIZE, but there is a whole block of that length: the next one is found.
     (
         "RECFM=VB,LRECL=10,BLKSIZE=14",

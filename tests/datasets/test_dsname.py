@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.datasets import DataSetDirectory, Dcb, DcbError, DsName, DsnameError, OpenError, parse_dcb, parse_dsname
+from tdqsim.datasets import (
+    DataSetDirectory,
+    Dcb,
+    DcbError,
+    DDCard,
+    DDTable,
+    DsName,
+    DsnameError,
+    OpenError,
+    parse_dcb,
+    parse_dsname,
+)
 from tests.rules import expect_rule
 
 
@@ -118,3 +129,33 @@ def test_labels(tmp_path):
     label.write_bytes(b"RECFM=FB," * 1000)
     with pytest.raises(OpenError, match="longer than 4096"):
         volume.label(path)
+
+
+@pytest.mark.rule("DS-GDG-LIMIT")
+@pytest.mark.parametrize("most", [None, 1, 3])
+def test_generations_beyond_the_limit_are_rolled_off(tmp_path, most):
+    directory = DataSetDirectory(tmp_path, None if most is None else {"PAY.GDG": most})
+    for number in range(5):
+        table = DDTable([], directory)
+        card = DDCard("OUT", dsname="PAY.GDG(+1)", dcb=parse_dcb("RECFM=F,LRECL=1"))
+        with table.allocate(card).open_output() as writer:
+            writer.put(b"%d" % number)
+    kept = range(1, 6)[-most:] if most else range(1, 6)
+    assert directory.generations("PAY.GDG") == [f"PAY.GDG.G{number:04d}V00" for number in kept]
+    assert directory.path("PAY.GDG(0)").read_bytes() == b"4"
+    assert directory.roll_off("OTHER") == []
+
+
+def test_rewriting_a_generation_rolls_nothing_off(tmp_path):
+    for number in range(1, 4):
+        (tmp_path / f"PAY.GDG.G{number:04d}V00").write_bytes(b"x")
+    directory = DataSetDirectory(tmp_path, {"PAY.GDG": 1})
+    card = DDCard("OUT", dsname="PAY.GDG(-1)", dcb=parse_dcb("RECFM=F,LRECL=1"))
+    DDTable([], directory).allocate(card).open_output().close()
+    assert len(directory.generations("PAY.GDG")) == 3
+
+
+@pytest.mark.rule("DS-GDG-BASE")
+@pytest.mark.parametrize(("base", "most"), [("PAY.GDG", 0), ("PAY.GDG", 256), ("A" * 8 + ".B2345678" * 3 + ".X", 5), ("PAY(M)", 5), ("PAY(+1)", 5)])  # fmt: skip
+def test_a_limit_is_for_a_generation_group(tmp_path, base, most):
+    expect_rule("DS-GDG-BASE", DataSetDirectory, tmp_path, {base: most})

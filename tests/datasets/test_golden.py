@@ -102,3 +102,49 @@ def test_an_empty_file_has_no_records(tmp_path):
     for text, _, _ in IMAGES:
         assert list(read_records(path, parse_dcb(text))) == []
     assert list(read_records(path, parse_dcb("RECFM=F,LRECL=80"), backward=True)) == []
+
+
+@pytest.mark.rule("DS-BDW-EXTENDED")
+@pytest.mark.parametrize(
+    ("dcb", "data", "records"),
+    [
+        ("RECFM=VB,LRECL=20", bytes.fromhex("8000000F 00060000 C1C2 00050000 C3"), [b"\xc1\xc2", b"\xc3"]),
+        ("RECFM=VB,LRECL=20,BLKSIZE=24", bytes.fromhex("80000009 00050000 C1 00090000 00050000 C2"), [b"\xc1", b"\xc2"]),
+        ("RECFM=VBS,LRECL=20", bytes.fromhex("80000009 00050100 C1 00090000 00050200 C2"), [b"\xc1\xc2"]),
+    ],
+)  # fmt: skip
+def test_large_blocks_have_31_bits_of_length(tmp_path, dcb, data, records):
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    with open_reader(path, parse_dcb(dcb)) as reader:
+        assert list(reader) == records
+
+
+@pytest.mark.rule("DS-BDW-EXTENDED")
+def test_the_largest_block_of_all(tmp_path):
+    body = (b"\x40\x04\0\0" + b"x" * 16_384) * 15
+    rest = 262_144 - 4 - len(body)
+    path = tmp_path / "data"
+    block = b"\x80\x04\0\0" + body + rest.to_bytes(2, "big") + b"\0\0" + b"y" * (rest - 4)
+    path.write_bytes(block * 3)
+    assert list(read_records(path, parse_dcb("RECFM=VB"))) == [*[b"x" * 16_384] * 15, b"y" * (rest - 4)] * 3
+
+
+@pytest.mark.rule("DS-EMPTY-RECORD")
+@pytest.mark.parametrize(
+    ("dcb", "data"),
+    [
+        ("RECFM=VB,LRECL=20", bytes.fromhex("00110000 00050000 C1 00040000 00040000")),
+        ("RECFM=VBS,LRECL=20", bytes.fromhex("00110000 00050000 C1 00040000 00040000")),
+        ("RECFM=RDW", bytes.fromhex("00050000 C1 00040000 00040000")),
+        ("RECFM=LF", b"\xc1\n\n\n"),
+        ("RECFM=NL", b"\xc1\x15\x15\x15"),
+    ],
+)
+def test_a_record_without_data_is_a_record(tmp_path, dcb, data):
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    with open_reader(path, parse_dcb(dcb)) as reader:
+        assert [reader.get() for _ in range(4)] == [b"\xc1", b"", b"", None]
+        assert reader.records_read == 3
+    assert list(read_records(path, parse_dcb(dcb))) == [b"\xc1", b"", b""]

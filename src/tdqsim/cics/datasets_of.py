@@ -50,14 +50,17 @@ class DataSets:
         jobs: what was given to the internal reader.
     """
 
-    def __init__(self, region: Region, cards: Mapping[str, Any], directory: Path | str | None) -> None:
+    def __init__(
+        self, region: Region, cards: Mapping[str, Any], directory: Path | str | DataSetDirectory | None
+    ) -> None:
         self._region = region
         store = region.store
         self.spool = SysoutSpool(store.path / _SPOOL)
         self.jobs = JobLog(region.clock.time_ns, root=store.path / _JOBS)
         spooling = Spooling(self.spool, self.jobs, region.codepage.name)
-        found = DataSetDirectory(directory) if directory is not None else None
-        self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], found, spooling)
+        if directory is not None and not isinstance(directory, DataSetDirectory):
+            directory = DataSetDirectory(directory)
+        self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], directory, spooling)
 
     def make(self, queue: ExtraQueue) -> ExtraFile:
         """The data set of a queue, closed."""

@@ -15,6 +15,7 @@ from tdqsim.cics.conditions import Condition
 from tdqsim.cics.handlers import Handler, TransactionEntry, undefined
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.core.codepage import CodePage
+from tdqsim.datasets import DataSetDirectory
 from tdqsim.errors import ConversionError, StoreFull, TdqError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
@@ -153,7 +154,7 @@ def from_region_file(cls: type[Region], file: RegionFile, overrides: dict[str, A
         "start": file.start_type,
         "tdintra": file.tdintra,
         "dfhintra": file.dfhintra.model_dump(),
-        "datasets": file.datasets or None,
+        "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers,
     }
     cards = {**file.dd, **overrides.pop("dd", {})}

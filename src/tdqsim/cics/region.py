@@ -40,6 +40,7 @@ from tdqsim.facts import REGION_DEFAULTS, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.explain import Explanation
+    from tdqsim.datasets import DataSetDirectory
 
 __all__ = ["Hook", "Recorder", "Region", "StartType"]
 
@@ -77,7 +78,7 @@ class Region(RegionTasks):
             less), and ``control_intervals``, how many there are.
         durability: what a commit survives: ``process`` or ``power``.
         limit_bytes: a ceiling for the store's files.
-        datasets: the directory of data sets by DSNAME.
+        datasets: the directory of data sets by DSNAME; a DataSetDirectory says limits of generation groups too.
         dd: DD cards by name: a path, a DDCard, or a mapping as in region.yaml.
         handlers: modules to import; a function ``register(region)`` in one is called. With it, ``handler:`` paths of
             transactions are imported too.
@@ -123,7 +124,7 @@ class Region(RegionTasks):
         dfhintra: Mapping[str, int] | None = None,
         durability: Durability = "process",
         limit_bytes: int | None = None,
-        datasets: Path | str | None = None,
+        datasets: Path | str | DataSetDirectory | None = None,
         dd: Mapping[str, Any] | None = None,
         handlers: Sequence[str] = (),
         open_data_sets: bool = True,

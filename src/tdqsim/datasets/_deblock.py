@@ -32,6 +32,9 @@ _LITTLE = Struct("<HH")
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")
 _MIDDLE = 3  # segment control codes: 0 whole record, 1 first, 2 last, 3 in between
+_EXTENDED = 0x8000  # first bit of a BDW: the length has the other 31, as blocks of more than 32760 bytes on tape need
+_BLOCK_MAXIMUM = limit("block_maximum")
+_EXTENDED_MAXIMUM = limit("extended_block_maximum")
 _LAYOUT_MAXIMUM = 8192  # a layout costs 32 bytes a record
 
 
@@ -120,7 +123,7 @@ class VariableBlocks:
     """V and VB: a BDW, then records with an RDW each, exactly to the block's end."""
 
     def __init__(self, dcb: Dcb) -> None:
-        self._largest = dcb.blksize or limit("block_maximum")
+        self._largest = dcb.blksize
         self._lrecl = dcb.lrecl
 
     def split(self, data: bytes, at: int, *, final: bool) -> Split:
@@ -154,7 +157,7 @@ class SpannedBlocks:
     """VS and VBS: blocks of segments; a record is whole in one (code 0) or first (1), middle (3)..., last (2)."""
 
     def __init__(self, dcb: Dcb) -> None:
-        self._largest = dcb.blksize or limit("block_maximum")
+        self._largest = dcb.blksize
         self._data_maximum = dcb.data_maximum
         self._parts: list[bytes] = []
         self._held = 0
@@ -191,12 +194,12 @@ class SpannedBlocks:
 
     def _segment(self, data: bytes, at: int, end: int, records: list[bytes]) -> int | Damage:
         if at + _RDW > end:
-            return _bad_rdw(data, at, end, self._largest)
+            return _bad_rdw(data, at, end, end - at)
         length, rest = _BIG.unpack_from(data, at)
         code = rest >> 8
         following: int = at + length
         if length < _RDW or following > end or code > _MIDDLE or rest & 0xFF:
-            return _bad_rdw(data, at, end, self._largest, spanned=True)
+            return _bad_rdw(data, at, end, end - at, spanned=True)
         starts, ends = code in {0, 1}, code in {0, 2}
         if starts and self._resuming:
             self._resuming = False
@@ -349,13 +352,16 @@ _KINDS: dict[RecordFormat, type[VariableBlocks | SpannedBlocks | UndefinedBlocks
 
 
 def _block_end(data: bytes, at: int, largest: int, *, final: bool) -> tuple[int, Damage | None]:
-    """Where the block at ``at`` ends; 0 when it is not all there."""
+    """Where the block at ``at`` ends; 0 when it is not all there. ``largest`` is BLKSIZE, 0 when it is not known."""
     size = len(data)
     if at + _BDW > size:
         return 0, _cut_short(data, at, "block") if final and at != size else None
     length, rest = _BIG.unpack_from(data, at)
-    if rest or not _BDW + _RDW <= length <= largest:
-        return 0, _bad_bdw(data, at, length, rest, largest)
+    top = largest or _BLOCK_MAXIMUM
+    if length & _EXTENDED:
+        length, rest, top = (length & ~_EXTENDED) << 16 | rest, 0, largest or _EXTENDED_MAXIMUM
+    if rest or not _BDW + _RDW <= length <= top:
+        return 0, _bad_bdw(data, at, length, rest, top)
     if at + length > size:
         return 0, _cut_short(data, at, "block") if final else None
     return at + length, None
@@ -366,8 +372,8 @@ def _bad_bdw(data: bytes, at: int, length: int, rest: int, largest: int) -> Dama
     why = "its last two bytes are not zero" if rest else f"it says {length}"
     problem = f"BDW X'{shown}': {why}; a length from 8 to {largest} and two bytes of zero are allowed"
     # A length between the two limits of what can be true is still where the next block must be looked for.
-    skips = length if not rest and largest < length <= limit("block_maximum") and at + length <= len(data) else None
-    return Damage(BlockFault.BDW, problem, skips, (data[at + _BDW : at + largest],))
+    skips = length if not rest and largest < length <= _BLOCK_MAXIMUM and at + length <= len(data) else None
+    return Damage(BlockFault.BDW, problem, skips, (data[at + _BDW : at + min(largest, _BLOCK_MAXIMUM)],))
 
 
 def _bad_rdw(data: bytes, at: int, end: int, largest: int, *, spanned: bool = False) -> Damage:

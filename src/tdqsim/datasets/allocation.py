@@ -329,6 +329,9 @@ class Allocation:
         if card.path is None and self._directory is not None:
             try:
                 self._directory.write_label(path, writer.dcb)
+                name = parse_dsname(card.dsname)
+                if name.generation is not None and name.generation > 0:
+                    self._directory.roll_off(name.name)
             except BaseException:
                 writer.close()
                 raise

@@ -10,17 +10,18 @@ The rule, from DSNAME to file under a data-set directory:
 ``HLQ.GDG(+1)``             the generation after the newest; a new file
 ==========================  ==========================================================================
 
-The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $ -`` and
-periods, so none can lead out of the directory. A data set made there by name gets a label: one line of DCB parameters
-in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not repeat it. Files
-named by path in a DD card get none, because no one expects a program to leave files beside their own.
+A generation group may have a limit: when a new generation goes beyond it, the oldest files are deleted (roll-off with
+SCRATCH). The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits,
+``@ # $ -`` and periods, so none can lead out of the directory. A data set made there by name gets a label: one line of
+DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not
+repeat it. Files named by path in a DD card get none, because no one expects a program to leave files beside their own.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,10 +96,26 @@ def _check_name(text: str, name: str) -> None:
 
 
 class DataSetDirectory:
-    """The data sets under one directory."""
+    """The data sets under one directory.
 
-    def __init__(self, root: Path | str) -> None:
+    Args:
+        root: the directory; it is made when the first data set is.
+        limits: the most generations of each generation group that has a limit, by the group's name.
+
+    Raises:
+        DsnameError: a limit is for something that is no generation group, or out of range.
+    """
+
+    def __init__(self, root: Path | str, limits: Mapping[str, int] | None = None) -> None:
         self.root = Path(root)
+        self._limits = dict(limits or {})
+        longest, most = limit("gdg_base_maximum"), limit("gdg_limit_maximum")
+        for base, generations in self._limits.items():
+            if parse_dsname(base) != DsName(base) or len(base) > longest or not 1 <= generations <= most:
+                raise DsnameError(
+                    f"{base} LIMIT({generations})",
+                    f"a generation group has a name of up to {longest} characters and a limit from 1 to {most}",
+                )
 
     def path(self, dsname: DsName | str, *, output: bool = False) -> Path:
         """The file of a data set; of a member, the file in the library's directory.
@@ -136,6 +153,21 @@ class DataSetDirectory:
     def generations(self, base: str) -> list[str]:
         """The generation data sets of a group, oldest first."""
         return [f"{base}.G{number:04d}V00" for number in self._numbers(base)]
+
+    def roll_off(self, base: str) -> list[str]:
+        """Delete the oldest generations of a group beyond its limit; returns their names, none without a limit.
+
+        Raises:
+            DatasetIOError: the system does not let one be deleted.
+        """
+        most = self._limits.get(base)
+        gone = [] if most is None else self.generations(base)[:-most]
+        for name in gone:
+            try:
+                (self.root / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise DatasetIOError(name, f"cannot be rolled off: {error.strerror}") from error
+        return gone
 
     def dsnames(self) -> Iterator[str]:
         """The names of all data sets, sorted; a library counts as one."""

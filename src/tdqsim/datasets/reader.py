@@ -52,7 +52,7 @@ class DatasetReader(ABC):
         self._salvage: tuple[bytes, ...] | None = None
 
     def get(self) -> bytes | None:
-        """The next record, or None at the end of data.
+        """The next record, or None at the end of data. A record without data is one of no bytes.
 
         Raises:
             BlockError: the next block is damaged; the reader now stands behind it.

@@ -7,6 +7,7 @@
     definitions: [card.yaml]
     handlers: [posting]
     datasets: data
+    gdg: {PAY.DAILY: 5}
     dd:
       DALYTRAN: {path: data/daily.bin, recfm: FB, lrecl: 350}
       POSTED: {path: out/posted.bin, recfm: FB, lrecl: 350, disp: OLD}
@@ -81,6 +82,15 @@ def _check_release(value: str) -> str:
     if value not in RELEASES:
         raise refuse(f"must be one of {', '.join(RELEASES)}")
     return value
+
+
+def _check_gdg_base(value: str) -> str:
+    if "(" in value:
+        raise refuse("must be the name of a generation group, without parentheses")
+    return value
+
+
+_GdgBase = Annotated[str, Name(_SIZES["gdg_base_maximum"], "dsname"), AfterValidator(_check_gdg_base)]
 
 
 class _Strict(BaseModel):
@@ -159,6 +169,7 @@ class RegionFile(_Strict):
         definitions: definition files, in the order in which their groups are installed.
         handlers: Python modules to import, looked for in the directory first.
         datasets: the data set directory, absolute once loaded; empty for none.
+        gdg: generation groups that keep so many generations and no more.
         dd: DD cards by DD name.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
         start: transactions to start once the region is up.
@@ -173,6 +184,7 @@ class RegionFile(_Strict):
     definitions: tuple[Annotated[str, _PATH], ...] = ()
     handlers: tuple[Annotated[str, Text(200), AfterValidator(_check_module)], ...] = ()
     datasets: Annotated[str, _PATH] = ""
+    gdg: Mapping[_GdgBase, Annotated[int, Number(1, _SIZES["gdg_limit_maximum"])]] = Field(default_factory=dict)
     dd: Mapping[str, DdCard] = Field(default_factory=dict)
     default_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["default_user"]
     code_page: Annotated[str, Text(12), AfterValidator(_check_code_page)] = REGION_DEFAULTS["code_page"]
@@ -219,6 +231,10 @@ def load_region_file(path: Path | str) -> RegionFile:
     values.pop("directory", None)
     problems = [_not_a_key(str(file), root)] if "directory" in root.items else []
     problems += _dd_problems(str(file), root)
+    if "gdg" in values and "datasets" not in values:
+        problems.append(
+            Problem(str(file), root.lines["gdg"], "", "gdg", "", "needs datasets, the directory of the files")
+        )
     try:
         found = RegionFile.model_validate(values)
     except ValidationError as error:

@@ -474,3 +474,33 @@ def test_open_of_an_open_queue_and_close_of_a_closed_one_do_nothing(make, data):
     put_state(region, "INQ", "CLOSED")
     put_state(region, "INQ", "CLOSED")
     assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.CLOSED
+
+
+@pytest.mark.rule("DS-GDG-LIMIT")
+def test_a_generation_group_of_a_region_directory_keeps_its_limit(tmp_path):
+    (tmp_path / "q.yaml").write_text(
+        f"group: G\ntdqueue:\n- {{name: GENQ, type: EXTRA, typefile: OUTPUT, dsname: MY.GDG(+1), opentime: DEFERRED, {FIXED}}}\n"
+    )
+    (tmp_path / "region.yaml").write_text("definitions: [q.yaml]\ndatasets: data\ngdg: {MY.GDG: 2}\n")
+    with Region.from_directory(tmp_path) as region:
+        for text in ("one", "two", "three"):
+            put_state(region, "GENQ", "OPEN")
+            region.writeq_td("GENQ", records(text)[0])
+            put_state(region, "GENQ", "CLOSED")
+    left = sorted(path.name for path in (tmp_path / "data").glob("MY.GDG.*"))
+    assert left == ["MY.GDG.G0002V00", "MY.GDG.G0003V00"]
+
+
+@pytest.mark.rule("EX-READ-EMPTY")
+def test_a_record_without_data(make, tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"\nx\n")
+    region = make("{name: INQ, type: EXTRA, ddname: IN}", dd={"IN": {"path": str(path), "recfm": "LF"}})
+    host: dict = {}
+    with region.task() as task:
+        task.execute("READQ TD QUEUE('INQ') INTO(REC) LENGTH(LEN)", host)
+        assert (host["LEN"], task.eib.eibresp.name) == (0, rule("EX-READ-EMPTY").resp)
+    assert expect_rule("EX-READ-EMPTY", region.readq_td, "INQ") == b"x"
+    put_state(region, "INQ", "CLOSED")
+    put_state(region, "INQ", "OPEN")
+    assert expect_rule("EX-READ-EMPTY", region.readq_td, "INQ") == b""
