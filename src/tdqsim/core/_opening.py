@@ -16,7 +16,7 @@ from tdqsim.core._environment import Environment
 from tdqsim.core._half import Half
 from tdqsim.core._journal import Journal, JournalView, look_at_journal
 from tdqsim.core._meta import KINDS, damaged, read_meta
-from tdqsim.core._pages import PageFile
+from tdqsim.core._pages import Meta, PageFile
 from tdqsim.core._space import Space
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
@@ -31,6 +31,8 @@ _SMALL_MAP: Final = 2**30
 _LOOKS: Final = 20
 _LOOKED_AT: Final = 64
 """A file of up to so many pages is looked through at each opening: that takes a few milliseconds."""
+_SHAPE_LOOKED_AT: Final = 1024
+"""Of a file of up to so many pages, which is some 50,000 small records, at least the pages' shape is looked at."""
 
 
 def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
@@ -91,8 +93,8 @@ def open_half(
 ) -> Environment:
     """Open an environment, having looked that it is whole as far as that costs nothing; raise what is wrong with it."""
     meta = read_meta(path, busy=readonly)
-    if meta.last_page <= _LOOKED_AT and not readonly and not brief:
-        _look(path)
+    if not readonly and not brief:
+        _doubt(path, meta)
     env, room = _environment(path, sync=sync, readonly=readonly)
     try:
         state = _state(env, path)
@@ -145,6 +147,20 @@ def _journal(path: Path, state: State, *, brief: bool) -> Journal | None:
         return None
     journal.begin(state.txnid)
     return journal
+
+
+def _doubt(path: Path, meta: Meta) -> None:
+    """Look at as much of the file as its size allows in some ten milliseconds, before LMDB trusts it."""
+    if meta.last_page <= _LOOKED_AT:
+        _look(path)
+    elif meta.last_page <= _SHAPE_LOOKED_AT:
+        file = PageFile(path, meta)
+        try:
+            file.check_shape()
+        finally:
+            file.close()
+        if file.problems:
+            raise damaged(path, file.problems[0])
 
 
 def _look(path: Path) -> None:

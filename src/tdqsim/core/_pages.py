@@ -177,6 +177,11 @@ class PageFile:
         return self._data[start : start + size]
 
     def _overflow(self, page: int, size: int) -> bytes:
+        start = self._overflow_at(page, size)
+        return self._data[start : start + size]
+
+    def _overflow_at(self, page: int, size: int) -> int:
+        """Where the data in overflow pages begins; they are met here, and may not be met again."""
         count = -(-(size + _HEAD.size) // self._size)
         if not page > 1 or page + count - 1 > self._limit:
             raise PageError(f"overflow page {page} does not exist")
@@ -187,8 +192,57 @@ class PageFile:
         if mine & self.reached:
             raise PageError(f"overflow page {page} is used twice")
         self.reached |= mine
-        start = page * self._size + _HEAD.size
-        return self._data[start : start + size]
+        return page * self._size + _HEAD.size
+
+    def check_shape(self) -> None:
+        """Look at the pages of the main tree, not at what the records hold: enough that LMDB loses its way nowhere.
+
+        What is wrong is a problem, as for :meth:`walk`; an eighth of its time.
+        """
+        meta = self._meta
+        for page, low, high in self._leaves(meta.root, b"", None, _MAX_DEPTH):
+            try:
+                keys = self._keys(page, _LEAF)
+                if not _rising(keys, low, high):
+                    raise PageError(f"page {page} has its keys out of order")  # noqa: TRY301 - one place says it
+                self.entries += len(keys)
+            except PageError as error:
+                self.problems.append(str(error))
+        if not self.problems and self.entries != meta.entries:
+            self.problems.append(f"{self.entries} records were found, {meta.entries} should be there")
+        self.check_free()
+
+    def _leaves(
+        self, page: int, low: bytes, high: bytes | None, depth: int
+    ) -> Iterator[tuple[int, bytes, bytes | None]]:
+        if page == NO_PAGE:
+            return
+        if not (depth > 0 and 1 < page <= self._limit and self.kind(page) & _BRANCH):
+            yield page, low, high
+            return
+        try:
+            children = self._children(page, low, high)
+        except PageError as error:
+            self.problems.append(str(error))
+            return
+        for child, first, last in children:
+            yield from self._leaves(child, first, last, depth - 1)
+
+    def _keys(self, page: int, kind: int) -> list[bytes]:
+        """The keys of a page, in the order of its nodes; values must lie in it, or in overflow pages."""
+        nodes = self._nodes(page, kind)
+        data, head, size = self._data, _NODE.size, _NODE.unpack_from
+        keys = []
+        for start, end in nodes:
+            low, high, flags, length = size(data, start)
+            begin = start + head
+            stop = begin + length
+            if stop + (8 if flags else low | high << 16) > end or flags & ~_BIG_DATA:
+                raise PageError(f"page {page} has a node that runs out of it")
+            if flags:
+                self._overflow_at(unpack_from("<Q", data, stop)[0], low | high << 16)
+            keys.append(data[begin:stop])
+        return keys
 
     # -- what no tree leads to ------------------------------------------------------------------------------------
 
