@@ -7,9 +7,11 @@ own, except that a task whose rows nobody wants any more (``limit``, ``show``) e
 from __future__ import annotations
 
 import gc
+import sys
+import traceback
 from typing import Any
 
-__all__ = ["main", "settle"]
+__all__ = ["hush", "main", "settle"]
 
 
 def settle() -> None:
@@ -20,6 +22,29 @@ def settle() -> None:
     """
     if not gc.get_freeze_count():
         gc.freeze()
+        hush()
+
+
+class _Traceback:
+    """The daemon's ``traceback``, which does not tell of a pipe that Spark has closed: it has all it wanted."""
+
+    format_exc = staticmethod(traceback.format_exc)
+
+    @staticmethod
+    def print_exc() -> None:
+        """Print the traceback of any other exception."""
+        if not isinstance(sys.exc_info()[1], BrokenPipeError):
+            traceback.print_exc()
+
+
+def hush() -> None:
+    """In a process that Spark's own daemon has forked: end without a traceback when Spark hangs up.
+
+    A local session's tasks have :func:`main` for this; a cluster's, Connect's and the planners of streams come here.
+    """
+    daemon = sys.modules.get("__main__")
+    if getattr(getattr(daemon, "__spec__", None), "name", "") == "pyspark.daemon":
+        daemon.traceback = _Traceback  # type: ignore[union-attr]
 
 
 def main() -> None:

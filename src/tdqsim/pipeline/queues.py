@@ -8,85 +8,137 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from tdqsim.core.store import Environment, Store, StoredQueue
+from tdqsim.core.codepage import codepage
+from tdqsim.core.store import Entry, Order, StoredQueue
 from tdqsim.errors import DatasetError
+from tdqsim.ibmi import SenderId, sender_of
+from tdqsim.pipeline.stored import Kind, Stored, ascending, opened, wanted
 
-__all__ = ["SCHEMA", "Kind", "QueueHoles", "heads", "read_range", "trim"]
+__all__ = [
+    "QUEUES",
+    "SCHEMAS",
+    "Head",
+    "Kind",
+    "QueueHoles",
+    "Reach",
+    "cut",
+    "finished_offsets",
+    "heads",
+    "queue_rows",
+    "reach",
+    "read_range",
+    "trim",
+    "trim_finished",
+    "trim_read",
+]
 
-Kind = Literal["tdqueue", "dtaq"]
-SCHEMA = pa.schema(
+SCHEMAS: Final[Mapping[str, pa.Schema]] = {
+    "tdqueue": pa.schema([("queue", pa.string()), ("seq", pa.int64()), ("data", pa.binary())]),
+    "dtaq": pa.schema(
+        [
+            ("queue", pa.string()),
+            ("seq", pa.int64()),
+            ("time_us", pa.int64()),
+            ("key", pa.binary()),
+            ("sender", pa.string()),
+            ("sender_user", pa.string()),
+            ("data", pa.binary()),
+        ]
+    ),
+}
+"""A record of a queue: its sequence number is never given to another one while the queue lives."""
+
+QUEUES: Final = pa.schema(
     [
         ("queue", pa.string()),
-        ("seq", pa.int64()),
-        ("time_us", pa.int64()),
-        ("key", pa.binary()),
-        ("data", pa.binary()),
+        ("order", pa.string()),
+        ("key_length", pa.int32()),
+        ("recoverable", pa.bool_()),
+        ("records", pa.int64()),
+        ("bytes", pa.int64()),
+        ("first_seq", pa.int64()),
+        ("last_seq", pa.int64()),
     ]
 )
-"""A record of a queue: its sequence number is never given to another one of that queue."""
+"""A queue: how much is on it; the number of its first record, null when it is empty, and the last one ever given."""
 
-BATCH = 4096
-_OTHER_OBJECTS = ("*LIB", "*JRN")
+_PAGE: Final = codepage(37)
+_BATCH: Final = 8192
+_BATCH_BYTES: Final = 16 * 2**20
 
 
 class QueueHoles(DatasetError):
-    """Records of a range are gone: somebody else has read them."""
+    """Records of a range are gone: somebody else has read them, or the queue was deleted."""
 
 
-def _open(path: Path, *, readonly: bool = True) -> Store:
-    if not path.is_dir():
-        raise DatasetError(f"{path}: there is no store; give the directory that --store named")
-    return Store(path, readonly=readonly, create=False)
+class Head(NamedTuple):
+    """Where a queue stands.
+
+    Attributes:
+        first: the lowest number on it; of an empty queue the one after the last.
+        last: the last number ever given.
+        records: how many are on it.
+        incarnation: another number when the queue was deleted or made anew, or is in another store.
+    """
+
+    first: int
+    last: int
+    records: int
+    incarnation: int
 
 
-def _found(store: Store, kind: Kind) -> dict[str, tuple[Environment, StoredQueue]]:
-    """The queues by name: of a region as they are called, of a system as LIBRARY/NAME."""
-    halves = (store.durable, store.volatile)
-    if kind == "tdqueue":
-        pairs = [(half, queue) for half in halves for queue in half.queues()]
-        return {queue.name.decode("ascii", "backslashreplace").rstrip(): (half, queue) for half, queue in pairs}
-    return dict(_of_system(store))
+class Reach(NamedTuple):
+    """How far a batch goes in a queue: the number of its last record, how many records and bytes of data it has."""
+
+    seq: int
+    records: int
+    size: int
 
 
-def _of_system(store: Store) -> Iterator[tuple[str, tuple[Environment, StoredQueue]]]:
-    """By the system's own catalogue, which is only looked at."""
-    for key, value in store.durable.meta_items(b"object/"):
-        record = json.loads(value)
-        if record.get("type") in _OTHER_OBJECTS:
-            continue
-        number = key.partition(b"/")[2]
-        for half in (store.durable, store.volatile):
-            queue = half.queue(number)
-            if queue is not None:
-                yield f"{record['library']}/{record['name']}", (half, queue)
-
-
-def _wanted(
-    found: Mapping[str, tuple[Environment, StoredQueue]], names: Sequence[str], path: Path
-) -> dict[str, tuple[Environment, StoredQueue]]:
-    for name in names:
-        if name not in found:
-            raise DatasetError(f"{path}: there is no queue {name}; there are {', '.join(sorted(found)) or 'none'}")
-    return {name: found[name] for name in (names or sorted(found))}
-
-
-def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, tuple[int, int, int]]:
-    """First and last sequence number and count of each queue; an empty queue's last one stays what it was.
+def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Head]:
+    """Where each queue stands; of a keyed queue ``first`` is 1, as its lowest number would take a walk to find.
 
     Raises:
         DatasetError: there is no store, or no such queue.
     """
-    with closing(_open(path)) as store:
-        return {
-            name: (queue.first_seq, queue.last_seq, queue.count)
-            for name, (_, queue) in _wanted(_found(store, kind), names, path).items()
-        }
+    with opened(path, kind) as stored:
+        return {name: _head(stored, name, queue) for name, queue in wanted(stored, names, path).items()}
+
+
+def _head(stored: Stored, name: str, queue: StoredQueue) -> Head:
+    last, count = queue.last_seq, queue.count
+    if not count:
+        return Head(last + 1, last, 0, stored.incarnation(name))
+    return Head(1 if queue.order is Order.KEYED else queue.first_seq, last, count, stored.incarnation(name))
+
+
+def queue_rows(path: Path, kind: Kind, names: Sequence[str] = ()) -> pa.Table:
+    """A row for each queue; see :data:`QUEUES`."""
+    with opened(path, kind) as stored:
+        rows = [_queue_row(stored, name, queue) for name, queue in wanted(stored, names, path).items()]
+    return pa.Table.from_pylist(rows, schema=QUEUES)
+
+
+def _queue_row(stored: Stored, name: str, queue: StoredQueue) -> dict[str, Any]:
+    first = min((entry.seq for entry in queue.entries()), default=None) if queue.order is Order.KEYED else None
+    return {
+        "queue": name,
+        "order": queue.order.name,
+        "key_length": queue.key_length,
+        "recoverable": stored.recoverable(name),
+        "records": queue.count,
+        "bytes": queue.data_bytes,
+        "first_seq": first if first is not None or not queue.count else queue.first_seq,
+        "last_seq": queue.last_seq,
+    }
+
+
+# reading -------------------------------------------------------------------------------------------------------------
 
 
 def read_range(
@@ -100,33 +152,82 @@ def read_range(
         name: the queue.
         after: the number before the range.
         upto: the last number of the range; None for no end.
-        columns: those of :data:`SCHEMA` that are wanted.
+        columns: those of :data:`SCHEMAS` that are wanted, in their order.
     """
-    schema = pa.schema([SCHEMA.field(each) for each in (columns if columns is not None else SCHEMA.names)])
-    with closing(_open(path)) as store:
-        _, queue = _wanted(_found(store, kind), (name,), path)[name]
-        rows: list[dict[str, Any]] = []
-        for entry in queue.entries():
-            if entry.seq <= after:
-                continue
-            if upto is not None and entry.seq > upto:
-                if queue.order.name == "FIFO":
-                    break
-                continue
-            rows.append(
-                {
-                    "queue": name,
-                    "seq": entry.seq,
-                    "time_us": entry.time_ns // 1000,
-                    "key": entry.key,
-                    "data": entry.data,
-                }
-            )
-            if len(rows) == BATCH:
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
-                rows = []
-        if rows:
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+    whole = SCHEMAS[kind]
+    schema = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
+    with opened(path, kind) as stored:
+        queue = wanted(stored, (name,), path).popitem()[1]
+        for batch in _batches(ascending(queue, after, upto)):
+            arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """Entries some thousands at a time, fewer when they are large."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        batch.append(entry)
+        size += len(entry.data)
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _senders(batch: list[Entry]) -> list[SenderId | None]:
+    return [sender_of(entry.sender, _PAGE) for entry in batch]
+
+
+_COLUMNS: Final[Mapping[str, Any]] = {
+    "queue": lambda name, batch: [name] * len(batch),
+    "seq": lambda _, batch: [entry.seq for entry in batch],
+    "time_us": lambda _, batch: [entry.time_ns // 1000 for entry in batch],
+    "key": lambda _, batch: [entry.key for entry in batch],
+    "sender": lambda _, batch: [None if each is None else str(each) for each in _senders(batch)],
+    "sender_user": lambda _, batch: [None if each is None else each.current_user for each in _senders(batch)],
+    "data": lambda _, batch: [entry.data for entry in batch],
+}
+
+
+# ranges --------------------------------------------------------------------------------------------------------------
+
+
+def reach(queue: StoredQueue, after: int, upto: int, rows: int = 0, size: int = 0) -> Reach:
+    """How far a batch goes that may have so many records and bytes: one record at least, when there is any.
+
+    Args:
+        queue: the queue.
+        after: the number before the batch.
+        upto: the batch goes no further than this.
+        rows: at most so many records; 0 for any number.
+        size: at most so many bytes of data, unless the first record has more; 0 for any number.
+    """
+    seq, records, taken = after, 0, 0
+    for entry in ascending(queue, after, upto):
+        if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
+            return Reach(seq, records, taken)
+        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
+    return Reach(upto if records or upto > after else after, records, taken)
+
+
+def cut(queue: StoredQueue, after: int, upto: int, rows: int) -> list[Reach]:
+    """The range above ``after`` to ``upto`` in pieces of so many records; the pieces end where the next begin."""
+    pieces: list[Reach] = []
+    seq, records, taken = after, 0, 0
+    for entry in ascending(queue, after, upto):
+        if records >= rows:
+            pieces.append(Reach(seq, records, taken))
+            records = taken = 0
+        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
+    if records:
+        pieces.append(Reach(upto, records, taken))
+    return pieces
+
+
+# the end of a stream -------------------------------------------------------------------------------------------------
 
 
 def trim(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
@@ -143,19 +244,62 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
         How many went, by queue.
 
     Raises:
-        StoreInUse: a process has the store.
+        StoreInUse: a process has the store; names it.
+        DatasetError: there is no such queue, or a unit of work in doubt has it.
     """
-    gone = {}
-    store = _open(path, readonly=False)
+    with opened(path, kind, readonly=False) as stored:
+        wanted(stored, upto, path)
+        return {name: stored.take_through(name, last) for name, last in upto.items()}
+
+
+def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, int]:
+    """How far a stream had got with its last finished batch, from its checkpoint, by queue.
+
+    Args:
+        checkpoint: the checkpoint's directory.
+        source: which source of the query, from 0, when it has several.
+
+    Raises:
+        DatasetError: no batch was finished there, or it is the checkpoint of something else.
+    """
+    done = sorted(int(path.name) for path in (checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal())
+    if not done:
+        raise DatasetError(f"{checkpoint}: no batch was finished there; there is nothing to trim")
+    lines = (checkpoint / "offsets" / str(done[-1])).read_text("utf-8").splitlines()[2:]
+    found = [offsets for line in lines if (offsets := _offsets(line)) is not None]
+    if len(found) > 1 and source is None:
+        raise DatasetError(f"{checkpoint}: the query has {len(found)} sources; say which one, from 0")
+    if not found or not 0 <= (source or 0) < len(found):
+        raise DatasetError(f"{checkpoint}: this is not the checkpoint of a stream of queues")
+    return found[source or 0]
+
+
+def _offsets(line: str) -> dict[str, int] | None:
     try:
-        found = _wanted(_found(store, kind), tuple(upto), path)
-        for name, last in upto.items():
-            half, queue = found[name]
-            doomed = [(entry.seq, entry.key) for entry in queue.entries() if entry.seq <= last]
-            for seq, key in doomed:
-                queue.remove(seq, key)
-            gone[name] = len(doomed)
-            half.commit()
-    finally:
-        store.close(clean=store.closed_clean)  # how the region's own run ended stays known
-    return gone
+        found = json.loads(line)
+        return {str(name): int(place["seq"]) for name, place in found.items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # a source of another kind, or none
+
+
+def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None = None) -> dict[str, int]:
+    """Take off what a stream that has ended was done with: Spark leaves its last batch at the source.
+
+    Args:
+        path: the store; no other process may be using it.
+        kind: whose it is.
+        checkpoint: the checkpoint of the query.
+        source: which source of the query, from 0, when it has several.
+
+    Returns:
+        How many records went, by queue.
+    """
+    return trim_read(path, kind, finished_offsets(checkpoint, source))
+
+
+def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
+    """As :func:`trim`, for queues that may be gone, and without touching a store where nothing is to be taken off."""
+    with opened(path, kind) as stored:
+        queues = {name: queue for name, queue in stored.queues.items() if name in upto}
+        due = {name: upto[name] for name, queue in queues.items() if next(ascending(queue, 0, upto[name]), None)}
+    return trim(path, kind, due) if due else {}

@@ -1,72 +1,66 @@
 """``format("tdqueue")`` and ``format("dtaq")``: the queues of a store as Spark data sources, batch and streaming.
 
     spark.read.format("tdqueue").option("queue", "PAYQ").load("store")
-    spark.readStream.format("dtaq").option("maxrows", 1000).load("store")
+    spark.readStream.format("dtaq").option("maxRowsPerTrigger", 1000).load("store")
+    frame.write.format("tdqueue").option("queue", "PAYQ").mode("append").save("store")
 
 Nothing is taken off a queue by reading it. A stream's offsets are sequence numbers; with ``consume`` set, records go
-when Spark commits the batch they were in, and the last batch's go by :func:`tdqsim.pipeline.queues.trim`, with the
-offsets of the checkpoint, once the stream has ended.
-
-Options: ``path`` the store's directory; ``queue`` names, separated by commas (all by default); ``consume`` true or
-false; ``maxrows`` the most records a batch of a stream takes.
+when Spark commits the batch they were in, and the last batch's go by
+:func:`tdqsim.pipeline.queues.trim_finished`, once the stream has ended. The options are those of
+``facts/queue_options.tsv``.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+    WriterCommitMessage,
+)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.queues import SCHEMA, Kind, QueueHoles, heads, read_range, trim
+from tdqsim.pipeline._worker import hush, settle
+from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
+from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
+from tdqsim.pipeline.queue_stream import Offsets, Range, first_offsets, last_offsets, next_offsets, ranges, read_exactly
+from tdqsim.pipeline.queue_writer import Part, PartWriter, abandon_stream, commit_batch, commit_stream, discard, sink_of
+from tdqsim.pipeline.queues import trim_read
+from tdqsim.pipeline.stored import Kind, check_free
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DtaqDataSource", "TdqueueDataSource", "checkpoint_offsets", "register_queues"]
-
-_OPTIONS = ("path", "queue", "consume", "maxrows")
+__all__ = ["DtaqDataSource", "TdqueueDataSource", "register_queues"]
 
 
 def register_queues(spark: SparkSession) -> None:
     """Make both formats known to a session."""
     spark.dataSource.register(TdqueueDataSource)
     spark.dataSource.register(DtaqDataSource)
-
-
-class _Chosen:
-    """The options, checked."""
-
-    def __init__(self, kind: Kind, options: Mapping[str, str]) -> None:
-        given = {name.lower(): value for name, value in options.items()}
-        for name in given:
-            if name not in _OPTIONS:
-                raise DatasetError(f"format({kind!r}) has no option {name}; it has {', '.join(_OPTIONS)}")
-        if not given.get("path"):
-            raise DatasetError(f"format({kind!r}) needs the store's directory: .load(DIR)")
-        self.kind: Kind = kind
-        self.path = Path(given["path"].removeprefix("file:"))
-        self.queues = tuple(name.strip() for name in given.get("queue", "").split(",") if name.strip())
-        self.consume = _flag(kind, given.get("consume", "false"))
-        rows = given.get("maxrows", "0")
-        if not rows.isdecimal():
-            raise DatasetError(
-                f"format({kind!r}): maxrows is {rows!r}; must be a number of records, 0 for all there are"
-            )
-        self.maxrows = int(rows)
-
-
-def _flag(kind: str, value: str) -> bool:
-    if value.lower() not in ("true", "false"):
-        raise DatasetError(f"format({kind!r}): consume is {value!r}; must be true or false")
-    return value.lower() == "true"
 
 
 class _QueueDataSource(DataSource):
@@ -77,17 +71,30 @@ class _QueueDataSource(DataSource):
         """The name of the format."""
         return cls.kind
 
+    def _checked(self) -> QueueOptions:
+        hush()
+        return read_queue_options(self.kind, self.options)
+
     def schema(self) -> StructType:
-        """queue, seq, time_us, key, data."""
-        return from_arrow_schema(SCHEMA)
+        """The columns of what is read."""
+        return from_arrow_schema(schema_of(self._checked()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns wanted."""
-        return _Reader(_Chosen(self.kind, self.options), list(schema.names))
+        """A reader of the columns of ``schema``, which may be fewer than there are."""
+        options = self._checked()
+        return (_FilteringReader if options.push_filters else _Reader)(options, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """A writer of records to queues, or to seed files."""
+        return _Writer(self._checked(), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
         """A reader of what comes."""
-        return _StreamReader(_Chosen(self.kind, self.options), list(schema.names))
+        return _StreamReader(self._checked(), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
+        """A writer that puts every batch on once."""
+        return _StreamWriter(self._checked(), schema, overwrite)
 
 
 class TdqueueDataSource(_QueueDataSource):
@@ -102,114 +109,199 @@ class DtaqDataSource(_QueueDataSource):
     kind: Kind = "dtaq"
 
 
-class _Range(InputPartition):
-    """Records of one queue: above ``after``, not above ``upto``; how many there must be, when that is known."""
+def _columns(options: QueueOptions, schema: StructType) -> list[str]:
+    """The names of the columns wanted.
 
-    def __init__(self, queue: str, after: int, upto: int) -> None:
-        super().__init__((queue, after, upto))
+    Raises:
+        DatasetError: there is no such column, or it has another type.
+    """
+    whole = schema_of(options)
+    for field in to_arrow_schema(schema):
+        if field.name not in whole.names:
+            raise DatasetError(f"there is no column {field.name}; there are {', '.join(whole.names)}")
+        if field.type != whole.field(field.name).type:
+            raise DatasetError(
+                f"column {field.name} is {field.type} in the schema given; it is {whole.field(field.name).type}"
+            )
+    return list(schema.names)
+
+
+# batch ---------------------------------------------------------------------------------------------------------------
+
+
+class _TaskPartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
 
 
 class _Reader(DataSourceReader):
-    """Reads every queue up to the number it has when the read is planned."""
+    """Plans what tasks read, as of the moment of planning."""
 
-    def __init__(self, chosen: _Chosen, columns: list[str]) -> None:
-        if chosen.consume:
+    def __init__(self, options: QueueOptions, schema: StructType) -> None:
+        if options.consume:
             raise DatasetError("consume is for streams; a batch read takes nothing off a queue")
-        self.chosen = chosen
-        self.columns = columns
+        self.options = options
+        self.columns = _columns(options, schema)
+        self.tests: list[tuple[str, str, Any]] = []
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each queue with records."""
-        found = heads(self.chosen.path, self.chosen.kind, self.chosen.queues)
-        return [_Range(name, 0, last) for name, (_, last, count) in found.items() if count] or [_Range("", 0, 0)]
+        """A task for each queue, journal or file, several where it is long."""
+        return [_TaskPartition(task) for task in plan_read(self.options, self.tests)] or [_TaskPartition(Task())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of one queue."""
-        queue, after, upto = partition.value
-        if queue:
-            yield from read_range(self.chosen.path, self.chosen.kind, queue, after, upto, self.columns)
+        """The rows of one task."""
+        settle()
+        return read_task(self.options, partition.value, self.columns, self.tests)
 
 
-class _StreamReader(DataSourceStreamReader):
+_OPERATIONS: Final[dict[type[Filter], str]] = {
+    EqualTo: "equal", GreaterThan: "greater", GreaterThanOrEqual: "greater_equal", LessThan: "less",
+    LessThanOrEqual: "less_equal", In: "is_in",
+}  # fmt: skip
+
+
+class _FilteringReader(_Reader):
+    """A reader that leaves rows out early, on demand; see ``QsamFilteringReader`` for why not always."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
+        """Comparisons of a column with values; Spark checks all of them again."""
+        for item in filters:
+            operation = _OPERATIONS.get(type(item))
+            attribute: Sequence[str] = getattr(item, "attribute", ())
+            if operation is not None and len(attribute) == 1:
+                self.tests.append((attribute[0], operation, getattr(item, "value", None)))
+        return filters
+
+
+class _Message(WriterCommitMessage):
+    """What a task tells the commit."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+
+def _parts(messages: Iterable[Any]) -> list[Part]:
+    return [message.part for message in messages if message is not None]
+
+
+def _number() -> int:
+    from pyspark import TaskContext  # noqa: PLC0415  (there is one in a task only)
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+class _Writer(DataSourceArrowWriter):
+    """Stages rows in tasks; the commit puts them on."""
+
+    def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
+        if options.target == "store":
+            check_free(options.store)
+        self.options = options
+        self.overwrite = overwrite
+        self.parts = PartWriter(options, to_arrow_schema(schema))
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
+        """Stage one partition."""
+        return _Message(self.parts.write(iterator, _number()))
+
+    def commit(self, messages: list[Any]) -> None:
+        """Put all rows on, in partition order."""
+        commit_batch(self.options, _parts(messages), overwrite=self.overwrite)
+
+    def abort(self, messages: list[Any]) -> None:
+        """Remove what was staged."""
+        discard(_parts(messages))
+
+
+# streams -------------------------------------------------------------------------------------------------------------
+
+
+class _RangePartition(InputPartition):
+    """Records of one queue."""
+
+    def __init__(self, part: Range) -> None:
+        super().__init__(part)
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Looks at ranges of sequence numbers; the same range gives the same records, or fails."""
 
-    def __init__(self, chosen: _Chosen, columns: list[str]) -> None:
-        self.chosen = chosen
-        self.columns = columns
+    def __init__(self, options: QueueOptions, schema: StructType) -> None:
+        if options.read != "records":
+            raise DatasetError(f"read {options.read} is for batches; a stream reads records")
+        if options.consume and options.from_latest:
+            raise DatasetError("consume with startingOffsets latest would take off what the stream has not read")
+        self.options = options
+        self.columns = _columns(options, schema)
+        self.target: Offsets | None = None
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  (Spark's name)
-        """Before the first record that is there."""
-        found = heads(self.chosen.path, self.chosen.kind, self.chosen.queues)
-        return {name: (first - 1 if count else last) for name, (first, last, count) in found.items()}
+    def initialOffset(self) -> Offsets:  # noqa: N802  (Spark's name)
+        """Before the first record that is there, or behind the last (``startingOffsets``)."""
+        return first_offsets(self.options)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """``maxrows``, or everything."""
-        return ReadMaxRows(self.chosen.maxrows) if self.chosen.maxrows else ReadAllAvailable()
+        """What the options say; where both are given, ``latestOffset`` looks to the other."""
+        if self.options.max_rows:
+            return ReadMaxRows(self.options.max_rows)
+        return ReadMaxBytes(self.options.max_bytes) if self.options.max_bytes else ReadAllAvailable()
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """How far the next batch goes: at most so many records in all, queues in turn."""
-        room = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        end = dict(start)
-        for name, (_, last, _) in heads(self.chosen.path, self.chosen.kind, self.chosen.queues).items():
-            after = start.get(name, 0)
-            if room is None:
-                end[name] = max(after, last)
-            elif room > 0:
-                end[name], taken = self._reach(name, after, room)
-                room -= taken
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What is there now is all that this run reads."""
+        self.target = last_offsets(self.options)
+
+    def reportLatestOffset(self) -> Offsets:  # noqa: N802
+        """Where the queues stand, for the query's progress."""
+        return last_offsets(self.options)
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """How far the next batch goes."""
+        rows = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
+        size = limit.max_bytes if isinstance(limit, ReadMaxBytes) else 0
+        if not isinstance(limit, ReadAllAvailable):
+            size = size or self.options.max_bytes
+        end = next_offsets(self.options, start, rows=rows, size=size, target=self.target)
+        if self.target is not None and end == start:
+            self.commit(start)  # the end of this run; Spark would leave its last batch uncommitted
         return end
 
-    def _reach(self, name: str, after: int, room: int) -> tuple[int, int]:
-        """The number of the last of the next so many records, and how many there are."""
-        taken, reached = 0, after
-        for batch in read_range(self.chosen.path, self.chosen.kind, name, after, None, ["seq"]):
-            numbers = batch.column(0).to_pylist()[: room - taken]
-            taken += len(numbers)
-            reached = numbers[-1] if numbers else reached
-            if taken >= room:
-                break
-        return reached, taken
-
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """A range for each queue that has moved on."""
-        moved = [(name, start.get(name, 0), last) for name, last in end.items() if last > start.get(name, 0)]
-        return [_Range(*each) for each in moved]
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """A range for each queue that has moved on, several for a long one."""
+        return [_RangePartition(each) for each in ranges(self.options, start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of a range.
+        """The records of a range, all of them."""
+        settle()
+        return read_exactly(self.options, partition.value, self.columns)
 
-        Raises:
-            QueueHoles: the last of them is gone: somebody else reads the queue.
-        """
-        queue, after, upto = partition.value
-        seen = after
-        for batch in read_range(self.chosen.path, self.chosen.kind, queue, after, upto):
-            seen = max(seen, *batch.column("seq").to_pylist())
-            yield batch.select(self.columns)
-        if seen < upto:
-            raise QueueHoles(
-                f"{self.chosen.path}: queue {queue}: records {seen + 1} to {upto} of this batch are gone; "
-                "somebody else reads the queue; give the stream a queue of its own, or a new checkpoint"
-            )
-
-    def commit(self, end: dict[str, int]) -> None:
+    def commit(self, end: Offsets) -> None:
         """Spark is done with everything up to here."""
-        if self.chosen.consume:
-            trim(self.chosen.path, self.chosen.kind, end)
+        if self.options.consume:
+            trim_read(self.options.store, self.options.kind, {name: place["seq"] for name, place in end.items()})
 
 
-def checkpoint_offsets(folder: Path) -> dict[str, int]:
-    """How far a stream that has ended had got, from its checkpoint: for the last :func:`trim`.
+class _StreamWriter(DataSourceStreamArrowWriter):
+    """Stages rows in tasks; the commit puts a batch on once."""
 
-    Args:
-        folder: the checkpoint's directory.
+    def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
+        if overwrite:
+            raise DatasetError(
+                f"format({options.kind!r}): a stream adds to queues; output mode append is the one there is"
+            )
+        self.sink = sink_of(options)
+        self.options = options
+        self.parts = PartWriter(options, to_arrow_schema(schema), self.sink)
 
-    Raises:
-        DatasetError: no batch was finished there.
-    """
-    done = sorted(int(path.name) for path in (folder / "commits").glob("[0-9]*"))
-    if not done:
-        raise DatasetError(f"{folder}: no batch was finished there; there is nothing to trim")
-    text = (folder / "offsets" / str(done[-1])).read_text("utf-8").splitlines()[-1]
-    found: Any = json.loads(text)
-    return {str(name): int(last) for name, last in found.items()}
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
+        """Stage one partition."""
+        return _Message(self.parts.write(iterator, _number()))
+
+    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
+        """Put the batch on, unless it is on already."""
+        commit_stream(self.options, _parts(messages), batchId, self.sink)
+
+    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
+        """Remove what was staged."""
+        abandon_stream(self.options, _parts(messages), batchId, self.sink)

@@ -1,0 +1,143 @@
+"""Batch reads of queues, histories and journals without Spark: what tasks there are, and what each gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tdqsim.core.store import Order, StoredQueue
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.queue_options import QueueOptions
+from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
+from tdqsim.pipeline.queues import QUEUES, SCHEMAS, queue_rows, read_range
+from tdqsim.pipeline.stored import opened, wanted
+
+__all__ = ["Task", "Test", "plan_read", "read_task", "schema_of"]
+
+Test = tuple[str, str, Any]
+"""A comparison of a column: its name, the operation as pyarrow calls it, the value or values."""
+
+
+class Task(NamedTuple):
+    """What one task reads: of a queue or journal above ``after`` to ``upto``, or a piece of a history; else nothing."""
+
+    name: str = ""
+    after: int = 0
+    upto: int = 0
+    piece: Piece | None = None
+
+
+def schema_of(options: QueueOptions) -> pa.Schema:
+    """The columns of a read.
+
+    Raises:
+        DatasetError: this kind of store has no such thing.
+    """
+    if options.read == "journal":
+        if options.kind != "dtaq":
+            raise DatasetError("journals are an IBM i system's: format('dtaq'); a region has histories")
+        return JOURNAL
+    return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY}[options.read]
+
+
+def plan_read(options: QueueOptions, tests: Sequence[Test] = ()) -> list[Task]:
+    """What is read, in order, as of now.
+
+    Args:
+        options: of the read.
+        tests: comparisons that rows must stand; what they rule out is not read.
+    """
+    if options.read == "history":
+        return [Task(piece=piece) for piece in history_pieces(options.path)]
+    if options.read == "queues":
+        return [Task(name="*")]
+    low, high = _bounds(options, tests)
+    if options.read == "journal":
+        found = journals(options.store, options.journals)
+        return [
+            Task(name, after, upto)
+            for name, (_, last) in found.items()
+            for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
+        ]
+    with opened(options.store, options.kind) as stored:
+        queues = wanted(stored, options.queues, options.store)
+        return [
+            Task(name, after, upto)
+            for name, queue in queues.items()
+            if queue.count and _may_be(name, tests)
+            for after, upto in _parts(queue, low, high, options.rows_per_partition)
+        ]
+
+
+def _bounds(options: QueueOptions, tests: Sequence[Test]) -> tuple[int, int]:
+    """The numbers behind which and up to which records are wanted."""
+    low = max(options.starting_sequence - 1, 0)
+    high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
+    for column, operation, value in tests:
+        if column == "seq" and type(value) is int:
+            low = max(low, {"greater": value, "greater_equal": value - 1, "equal": value - 1}.get(operation, low))
+            high = min(high, {"less": value - 1, "less_equal": value, "equal": value}.get(operation, high))
+    return low, high
+
+
+def _may_be(name: str, tests: Sequence[Test]) -> bool:
+    for column, operation, value in tests:
+        if column == "queue" and operation == "equal" and name != value:
+            return False
+        if column == "queue" and operation == "is_in" and name not in value:
+            return False
+    return True
+
+
+def _parts(queue: StoredQueue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+    if queue.order is Order.KEYED:  # by key they lie, so each part would take a walk over all of them
+        yield low, min(high, queue.last_seq)
+        return
+    low = max(low, queue.first_seq - 1)
+    yield from _pieces(low, min(high, queue.last_seq), -(-queue.count // rows))
+
+
+def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
+    """A range in so many parts of about one length."""
+    step = max(1, -(-(high - low) // max(parts, 1)))
+    for after in range(low, high, step):
+        yield after, min(after + step, high)
+
+
+def read_task(
+    options: QueueOptions, task: Task, columns: Sequence[str], tests: Sequence[Test] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one task."""
+    if task.piece is not None:
+        batches = read_history(task.piece, columns, mode=options.mode, queues=options.queues)
+    elif task.name == "*":
+        batches = iter(queue_rows(options.store, options.kind, options.queues).select(list(columns)).to_batches())
+    elif not task.name:
+        return
+    elif options.read == "journal":
+        batches = read_journal(options.store, task.name, columns, task.after, task.upto, options.queues)
+    else:
+        batches = read_range(options.store, options.kind, task.name, task.after, task.upto, columns)
+    for batch in batches:
+        yield _standing(batch, tests) if tests else batch
+
+
+def _standing(batch: pa.RecordBatch, tests: Sequence[Test]) -> pa.RecordBatch:
+    """The rows that may stand the tests. What Arrow cannot compare leaves nothing out: Spark tests again."""
+    keep = None
+    for column, operation, value in tests:
+        if column not in batch.schema.names:
+            continue
+        values = batch.column(column)
+        try:
+            if operation == "is_in":
+                mask = pc.is_in(values, value_set=pa.array(list(value), values.type))
+            else:
+                mask = getattr(pc, operation)(values, pa.scalar(value, values.type))
+        except (pa.ArrowException, TypeError, ValueError):
+            continue
+        keep = mask if keep is None else pc.and_kleene(keep, mask)
+    return batch if keep is None else batch.filter(keep)

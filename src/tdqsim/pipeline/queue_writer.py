@@ -1,0 +1,426 @@
+"""Putting records on the queues of a store, or into seed files: staged by tasks, put on by one commit.
+
+A task writes its rows to a file beside the store and tells the commit of it; the commit, for which no other process may
+have the store, puts them on in the order of the tasks. What does not fit is refused before anything is changed.
+
+A stream's batch is put on once, whatever happens and however often Spark tries it again:
+
+- its files are decided upon first, by a list that takes its name by a rename; an attempt that finds such a list uses
+  the files in it, so that every attempt puts the same records on in the same order;
+- in each half of the store a mark says which batch and which of its records are on, in the same transaction as they: a
+  killed commit goes on behind the last of them, and a batch that was put on is not put on again;
+- marks go by the identity of the query's checkpoint, as numbers of batches begin anew with a new one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.core.store import Environment
+from tdqsim.errors import ConversionError, DatasetError, StoreError
+from tdqsim.pipeline.queue_options import QueueOptions
+from tdqsim.pipeline.queues import SCHEMAS
+from tdqsim.pipeline.stages.manifest import publish_json, published
+from tdqsim.pipeline.stored import Place, Stored, opened, wanted
+
+__all__ = ["Part", "PartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
+
+_STAGED: Final = pa.schema([("queue", pa.string()), ("key", pa.binary()), ("data", pa.binary())])
+_CHUNK: Final = 256
+_BETWEEN_COMMITS: Final = 100_000
+_MARK: Final = b"stream/"
+_NAMES: Final = {
+    "tdqueue": re.compile(r"[^/\s\x00-\x1f.]{1,4}"),
+    "dtaq": re.compile(r"[^/\s\x00-\x1f.]{1,10}/[^/\s\x00-\x1f]{1,10}"),
+}
+"""What may become the name of a seed file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of one task, staged.
+
+    Attributes:
+        file: where.
+        number: the task's place among the tasks.
+        rows: how many.
+        queues: where they go.
+    """
+
+    file: str
+    number: int
+    rows: int
+    queues: tuple[str, ...]
+
+
+def _staging(options: QueueOptions) -> Path:
+    """The directory of staged files: beside the store, so that whoever sees the one sees the other."""
+    return options.store.absolute().with_name(f".{options.store.absolute().name}.incoming")
+
+
+class PartWriter:
+    """Stages the rows of tasks.
+
+    Args:
+        options: of the write.
+        schema: the rows' columns: ``data`` (binary, or text in the code page), ``queue`` unless the option says where
+            all go, ``key`` of keyed data queues; others that a read gives are not looked at.
+        folder: name of the directory of this write's files.
+
+    Raises:
+        DatasetError: a column is missing, of another type or not known.
+    """
+
+    def __init__(self, options: QueueOptions, schema: pa.Schema, folder: str = "") -> None:
+        self.options = options
+        self.folder = _staging(options) / (folder or uuid4().hex)
+        if len(options.queues) > 1:
+            raise DatasetError(f"format({options.kind!r}): a write goes to one queue, or to those of a column queue")
+        self._check(schema)
+
+    def _check(self, schema: pa.Schema) -> None:
+        kind = self.options.kind
+        known = SCHEMAS[kind].names
+        for field in schema:
+            if field.name not in known:
+                raise DatasetError(
+                    f"format({kind!r}): there is no column {field.name} in a queue; there are {', '.join(known)}"
+                )
+            if field.name in _STAGED.names and not _is_bytes(field.type, text=field.name != "queue"):
+                raise DatasetError(f"format({kind!r}): column {field.name} is {field.type}; it must be binary or text")
+        if "data" not in schema.names:
+            raise DatasetError(f"format({kind!r}): a column data is needed; there are {', '.join(schema.names)}")
+        if "queue" not in schema.names and not self.options.queues:
+            raise DatasetError(f"format({kind!r}): which queue? Give the rows a column queue, or the option queue")
+
+    def write(self, batches: Iterable[pa.RecordBatch], number: int) -> Part:
+        """Stage the rows of one task.
+
+        Raises:
+            DatasetError: a row has no data or no queue, or its text is not in the code page; names the row.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"part-{number:05d}-{uuid4().hex}.arrow"
+        rows, queues = 0, set[str]()
+        try:
+            with path.open("xb") as file, pa.ipc.new_file(file, _STAGED) as out:
+                for batch in batches:
+                    staged = self._staged(batch, rows)
+                    queues.update(staged.column("queue").unique().to_pylist())
+                    out.write_batch(staged)
+                    rows += batch.num_rows
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Part(str(path), number, rows, tuple(sorted(queues)) if rows else ())
+
+    def _staged(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        names, rows = batch.schema.names, batch.num_rows
+        queue = (
+            pa.array([self.options.queues[0]] * rows, pa.string())
+            if self.options.queues
+            else batch.column("queue").cast(pa.string())
+        )
+        key = self._bytes(batch.column("key"), before) if "key" in names else pa.array([b""] * rows, pa.binary())
+        data = self._bytes(batch.column("data"), before)
+        for name, values in (("data", data), ("queue", queue)):
+            if values.null_count:
+                row = before + values.is_null().to_pylist().index(True) + 1
+                raise DatasetError(f"format({self.options.kind!r}): row {row} of a task: column {name} is null")
+        return pa.RecordBatch.from_arrays([queue, key.fill_null(b""), data], schema=_STAGED)
+
+    def _bytes(self, values: pa.Array, before: int) -> pa.Array:
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            return _encoded(values, self.options.page, before)
+        return values.cast(pa.binary())
+
+
+def _is_bytes(kind: pa.DataType, *, text: bool) -> bool:
+    found = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return found or (text and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)))
+
+
+def _encoded(values: pa.Array, page: CodePage, before: int) -> pa.Array:
+    found: list[bytes | None] = []
+    for text in values.to_pylist():
+        try:
+            found.append(None if text is None else page.encode(text))
+        except ConversionError as error:
+            raise DatasetError(f"row {before + len(found) + 1} of a task: {error}") from None
+    return pa.array(found, pa.binary())
+
+
+def discard(parts: Iterable[Part]) -> None:
+    """Remove staged files, and their directory when it is empty."""
+    for part in parts:
+        Path(part.file).unlink(missing_ok=True)
+        for folder in (Path(part.file).parent, Path(part.file).parent.parent):
+            with suppress(OSError):  # somebody else's files are in it
+                folder.rmdir()
+
+
+def _records(parts: Sequence[Part]) -> Iterator[Place]:
+    for part in parts:
+        try:
+            with pa.memory_map(part.file) as mapped:
+                reader = pa.ipc.open_file(mapped)
+                for number in range(reader.num_record_batches):
+                    columns = [column.to_pylist() for column in reader.get_batch(number).columns]
+                    yield from zip(*columns, strict=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DatasetError(
+                f"{part.file}: the rows of a task cannot be read here ({error}); tasks and driver must see the same "
+                "storage"
+            ) from error
+
+
+# batches -------------------------------------------------------------------------------------------------------------
+
+
+def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
+    """Put the rows of a batch write on, all or none; how many.
+
+    Args:
+        options: of the write.
+        parts: what the tasks staged.
+        overwrite: what was on the queues before goes.
+
+    Raises:
+        StoreInUse: a process has the store; names it.
+        DatasetError: there is no such queue, or a record does not fit; nothing was changed.
+    """
+    ordered = sorted(parts, key=lambda part: part.number)
+    try:
+        if options.target == "seed":
+            return _seeds(options, ordered, "", append=not overwrite)
+        with opened(options.store, options.kind, readonly=False, dfhintra=options.dfhintra) as stored:
+            return _put_all(stored, options, ordered, overwrite=overwrite)
+    finally:
+        discard(parts)
+
+
+def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
+    names = _names(stored, options, parts)
+    before = {name: stored.queues[name].last_seq for name in names.values()}
+    seqs = _plan(stored, _renamed(parts, names))
+    try:
+        for place, seq in zip(_renamed(parts, names), seqs, strict=True):
+            stored.put(place, seq)
+        if overwrite:
+            for name, last in before.items():
+                stored.take_through(name, last)
+        stored.commit()
+    except BaseException:
+        with suppress(StoreError):
+            for name, last in before.items():
+                stored.take_after(name, last)
+            stored.commit()
+        raise
+    return len(seqs)
+
+
+def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict[str, str]:
+    """The queues as the rows name them, and as they are called."""
+    given = sorted({name for part in parts for name in part.queues})
+    found = {name: next(iter(wanted(stored, (name,), options.store))) for name in given}
+    stored.check_writable(frozenset(found.values()))
+    return found
+
+
+def _renamed(parts: Sequence[Part], names: Mapping[str, str]) -> Iterator[Place]:
+    return ((names[queue], key, data) for queue, key, data in _records(parts))
+
+
+def _plan(stored: Stored, places: Iterator[Place]) -> array[int]:
+    """The numbers that records will get.
+
+    Raises:
+        DatasetError: one does not fit; nothing was changed.
+    """
+    seqs = array("Q")
+    planned = stored.plan((name, len(key), len(data)) for name, key, data in places)
+    try:
+        seqs.extend(planned)
+    except DatasetError as error:
+        raise DatasetError(f"record {len(seqs) + 1} of the write: {error}") from None
+    return seqs
+
+
+# streams -------------------------------------------------------------------------------------------------------------
+
+
+def sink_of(options: QueueOptions) -> str:
+    """What a stream's marks go by: the option ``sink``, or the identity of its checkpoint.
+
+    Raises:
+        DatasetError: there is neither.
+    """
+    if options.sink:
+        if not options.sink.isascii() or len(options.sink) > 100 or "/" in options.sink:
+            raise DatasetError(f"sink {options.sink[:40]!r}: a name of at most 100 ASCII characters, without a slash")
+        return f"sink-{options.sink}"
+    path = Path(options.checkpoint.removeprefix("file://").removeprefix("file:")) / "metadata"
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return f"query-{found['id']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DatasetError(
+            f"format({options.kind!r}): a stream is written once by the identity of its checkpoint, which "
+            f"{path if options.checkpoint else 'the option checkpointLocation'} does not tell here; set "
+            "checkpointLocation on the query to a directory seen here, or the option sink to a name of its own"
+        ) from None
+
+
+def commit_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink: str) -> int:
+    """Put the rows of a stream's batch on, once; how many of them were not on yet.
+
+    Args:
+        options: of the write.
+        parts: what the tasks of this attempt staged.
+        batch: the batch's number.
+        sink: see :func:`sink_of`.
+
+    Raises:
+        StoreInUse: a process has the store; names it.
+        DatasetError: there is no such queue, or a record does not fit; the next attempt goes on from here.
+    """
+    folder = _staging(options) / sink
+    chosen = _decide(folder / f"batch-{batch}.json", sorted(parts, key=lambda part: part.number))
+    if options.target == "seed":
+        written = _seeds(options, chosen, f".{batch:06d}", append=False)
+    else:
+        with opened(options.store, options.kind, readonly=False, dfhintra=options.dfhintra) as stored:
+            written = _put_once(stored, options, chosen, batch, _MARK + sink.encode("ascii"))
+    shutil.rmtree(folder, ignore_errors=True)  # batches come one after another: all there is belongs to this one
+    with suppress(OSError):
+        folder.parent.rmdir()
+    return written
+
+
+def _decide(path: Path, parts: Sequence[Part]) -> list[Part]:
+    """The parts of the first attempt that came so far."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return [Part(file, number, rows, tuple(queues)) for file, number, rows, queues in found]
+    except FileNotFoundError:
+        if parts:
+            publish_json(path, [[part.file, part.number, part.rows, part.queues] for part in parts])
+        return list(parts)
+
+
+def abandon_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink: str) -> None:
+    """An attempt has failed: remove its files, unless they are those that every attempt will put on."""
+    path = _staging(options) / sink / f"batch-{batch}.json"
+    kept = {part.file for part in _decide(path, ())}
+    discard(part for part in parts if part.file not in kept)
+
+
+def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batch: int, key: bytes) -> int:
+    names = _names(stored, options, parts)
+    halves = {name: stored.half(name) for name in names.values()}
+    done = {half: _done(stored, half, key, batch) for half in set(halves.values())}
+    left = _left(parts, names, halves, dict(done))
+    seqs = _plan(stored, _left(parts, names, halves, dict(done)))
+    numbered = zip(left, seqs, strict=True)
+    written = 0
+    while chunk := list(islice(numbered, _CHUNK)):
+        _mark(chunk, halves, done, key, batch)
+        for place, seq in chunk:
+            stored.put(place, seq)
+            done[halves[place[0]]] += 1
+        written += len(chunk)
+        if written % _BETWEEN_COMMITS < _CHUNK:
+            stored.commit()
+    for half in done:
+        half.put_meta(key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
+    stored.commit()
+    return written
+
+
+def _done(stored: Stored, half: Environment, key: bytes, batch: int) -> int:
+    """How many of the batch's records for this half are on."""
+    kept = half.get_meta(key)
+    if kept is None:
+        return 0
+    mark: dict[str, Any] = json.loads(kept)
+    if mark["batch"] < batch:
+        return 0
+    if mark["batch"] > batch or mark.get("complete"):
+        return sys.maxsize
+    landed = 0
+    for name, seq in mark["tail"]:
+        queue = stored.queues.get(name)
+        if queue is None or queue.last_seq < seq:
+            break
+        landed += 1
+    return int(mark["before"]) + landed
+
+
+def _left(
+    parts: Sequence[Part], names: Mapping[str, str], halves: Mapping[str, Environment], done: dict[Environment, int]
+) -> Iterator[Place]:
+    """The records that are not on yet; those that are were the first of their half."""
+    for place in _renamed(parts, names):
+        half = halves[place[0]]
+        if done[half] > 0:
+            done[half] -= 1
+        else:
+            yield place
+
+
+def _mark(
+    chunk: list[tuple[Place, int]],
+    halves: Mapping[str, Environment],
+    done: Mapping[Environment, int],
+    key: bytes,
+    batch: int,
+) -> None:
+    """Say which records come next, before they are put on: whatever is committed together then tells the truth."""
+    tails: dict[Environment, list[tuple[str, int]]] = {}
+    for place, seq in chunk:
+        tails.setdefault(halves[place[0]], []).append((place[0], seq))
+    for half, tail in tails.items():
+        half.put_meta(key, json.dumps({"batch": batch, "before": done[half], "tail": tail}).encode("ascii"))
+
+
+# seeds ---------------------------------------------------------------------------------------------------------------
+
+
+def _seeds(options: QueueOptions, parts: Sequence[Part], suffix: str, *, append: bool) -> int:
+    """Write a file for each queue, each whole or not at all; how many records."""
+    written = 0
+    for queue in sorted({name for part in parts for name in part.queues}):
+        ending = "hex" if options.kind == "tdqueue" else "jsonl"
+        path = options.store / f"{queue.replace('/', '.')}{suffix}.{ending}"
+        if not _NAMES[options.kind].fullmatch(queue):
+            raise DatasetError(f"queue {queue[:40]!r}: this is no name of a queue; no file is made for it")
+        with published(path) as fresh, fresh.open("w", encoding="ascii") as file:
+            if append and path.is_file():
+                with path.open(encoding="ascii") as present:
+                    shutil.copyfileobj(present, file)
+            for name, key, data in _records(parts):
+                if name == queue:
+                    file.write(f"{_seed_line(options.kind, key, data)}\n")
+                    written += 1
+    return written
+
+
+def _seed_line(kind: str, key: bytes, data: bytes) -> str:
+    """A line as ``tdq seed --hex`` and ``tdq dtaq seed`` take it."""
+    if kind == "tdqueue":
+        return data.hex().upper()
+    return json.dumps({"data": data.hex().upper()} | ({"key": key.hex().upper()} if key else {}))
