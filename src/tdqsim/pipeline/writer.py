@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from tdqsim.core.codepage import codepage
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.layouts import Field, FieldType, Layout
+from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Column, columns_of
 
@@ -85,87 +84,17 @@ def records_of(batches: Iterable[pa.RecordBatch], options: QsamOptions) -> Itera
         ConversionError: a value does not fit its field; names the record, counted from 1 in these batches.
     """
     number = 0
-    encoder = None if options.layout is None else _RowEncoder(options.layout, options)
+    encoder = None if options.layout is None else RecordEncoder(options)
     for batch in batches:
-        if encoder is None:
-            for value in batch.column(_raw_column(batch.schema)).to_pylist():
-                number += 1
-                if value is None:
-                    raise ConversionError("the record is null", record=number)
-                yield value if isinstance(value, bytes) else codepage("037").encode(value)
-            continue
-        for row in batch.to_pylist():
-            number += 1
-            try:
-                record = encoder.encode(row)
-            except ConversionError as error:
-                raise ConversionError(str(error), record=number) from None
-            yield record
+        yield from _raw_records(batch, number) if encoder is None else encoder.encode(batch, number)
+        number += batch.num_rows
 
 
-class _RowEncoder:
-    """Rows to records. Nulls become X'00', or what the options say."""
-
-    def __init__(self, layout: Layout, options: QsamOptions) -> None:
-        self.layout = layout
-        self.columns = columns_of(layout, options.shape)
-        self.options = options
-        self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
-        self.collapsed = {field.key: field for field in layout.fields if field.level == 1 and field.is_group}
-
-    def encode(self, row: Mapping[str, Any]) -> bytes:
-        found = {name.lower(): value for name, value in row.items()}
-        values = self._group(self.columns, found)
-        if self.kept:
-            values = next(iter(values.values())) or {}
-        elif self.collapsed:
-            values = self._uncollapsed(values)
-        return self.layout.encode(values)
-
-    def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Several level 01 groups whose names were dissolved."""
-        out: dict[str, Any] = {}
-        for field in self.layout.fields:
-            if field.key in self.collapsed:
-                out[field.key] = {child.key: values[child.key] for child in field.children if child.key in values}
-            elif field.key in values:
-                out[field.key] = values[field.key]
-        return out
-
-    def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name)))
-            for column in columns
-        }
-
-    def _value(self, column: Column, value: Any) -> Any:
-        if column.field.occurs is not None:
-            elements = list(value or ())
-            if column.field.depending_on is None:
-                elements += [None] * (column.field.occurs.maximum - len(elements))
-            return [self._single(column, element) for element in elements]
-        return self._single(column, value)
-
-    def _single(self, column: Column, value: Any) -> Any:
-        if column.children:
-            return None if value is None and column.field.redefines else self._group(column.children, value or {})
+def _raw_records(batch: pa.RecordBatch, before: int) -> Iterator[bytes]:
+    for number, value in enumerate(batch.column(_raw_column(batch.schema)).to_pylist(), before + 1):
         if value is None:
-            return self._null(column.field)
-        if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
-            return bytes.fromhex(value)
-        if pa.types.is_string(column.type) and column.field.is_numeric:
-            return int(value)
-        if pa.types.is_decimal(column.type) and column.field.scale <= 0:
-            return int(value)
-        return value
-
-    def _null(self, field: Field) -> Any:
-        options = self.options
-        if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) and options.null_strings_as_spaces:
-            return ""
-        if field.type is FieldType.ZONED and options.null_display_as_zeros:
-            return 0
-        return 0 if field.type is FieldType.PACKED and options.null_packed_as_zeros else None
+            raise ConversionError("the record is null", record=number)
+        yield value if isinstance(value, bytes) else codepage("037").encode(value)
 
 
 def _check_columns(columns: tuple[Column, ...], schema: pa.Schema) -> None:

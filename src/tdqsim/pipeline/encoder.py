@@ -1,0 +1,439 @@
+"""Rows to records, a batch at a time, exactly as :mod:`tdqsim.layouts` writes them one by one.
+
+A batch becomes one matrix of bytes, a row for each record, filled column by column with numpy. Rows with anything that
+is not plainly right (a number too large, text beyond ASCII, a null where a field has none) are written again by the
+plain encoder, which knows all cases and refuses what does not fit; so both agree by construction. Layouts in which
+fields share bytes or tables vary in length are left to the plain encoder altogether.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.errors import ConversionError
+from tdqsim.layouts import Field, FieldType, Layout, Usage, encode_value
+from tdqsim.layouts.codecs import WIDENED_DIGITS, fill
+from tdqsim.pipeline._columns import up_to
+from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.shape import Column, columns_of
+
+__all__ = ["RecordEncoder"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+LONG_DIGITS = 18
+FOUR = 10_000
+TEXTS = (FieldType.TEXT, FieldType.EDITED)
+
+
+class RecordEncoder:
+    """Encodes batches of rows by a layout.
+
+    Args:
+        options: those of the write, with a layout.
+    """
+
+    def __init__(self, options: QsamOptions) -> None:
+        assert options.layout is not None
+        self.layout: Layout = options.layout
+        self.plain = _RowEncoder(self.layout, options)
+        self.plainly = any(item.redefines or item.depending_on for item in self.layout.walk())
+        self.same_length = not self.plainly or self.layout.variable_size_occurs == "max_size"
+
+    def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
+        """The records of a batch.
+
+        Args:
+            batch: its rows.
+            first: how many rows there were before it.
+
+        Raises:
+            ConversionError: a value does not fit its field; names the record, counted from 1.
+        """
+        matrix = self.matrix(batch, first)
+        if matrix is None:
+            return [self._plainly(row, first + number) for number, row in enumerate(batch.to_pylist())]
+        data, width = matrix.tobytes(), self.layout.length
+        return [data[at : at + width] for at in range(0, len(data), width)]
+
+    def matrix(self, batch: pa.RecordBatch, first: int = 0) -> Bytes | None:
+        """The records of a batch as rows of bytes; None where they are not all of the layout's length.
+
+        Raises:
+            ConversionError: as :meth:`encode`.
+        """
+        if self.plainly or not self.layout.length:
+            return None
+        made = _Matrix(self.plain, batch.num_rows)
+        out = made.record(self.plain.columns, batch)
+        odd = np.flatnonzero(made.odd)
+        for number, row in zip(odd.tolist(), batch.take(pa.array(odd)).to_pylist(), strict=True):
+            out[number] = np.frombuffer(self._plainly(row, first + number), np.uint8)
+        return out
+
+    def _plainly(self, row: Mapping[str, Any], before: int) -> bytes:
+        try:
+            return self.plain.encode(row)
+        except ConversionError as error:
+            raise ConversionError(str(error), record=before + 1) from None
+
+
+class _Matrix:
+    """One batch on its way to bytes; ``odd`` marks the rows that the plain encoder must do again."""
+
+    def __init__(self, plain: _RowEncoder, rows: int) -> None:
+        self.plain = plain
+        self.rules = plain.layout.rules
+        self.odd = np.zeros(rows, np.bool_)
+
+    def record(self, columns: tuple[Column, ...], batch: pa.RecordBatch) -> Bytes:
+        layout = self.plain.layout
+        out = np.tile(np.frombuffer(_template(layout), np.uint8), (batch.num_rows, 1))
+        by_name = {name.lower(): batch.column(index) for index, name in enumerate(batch.schema.names)}
+        self._group(columns, by_name, out, 0, np.arange(batch.num_rows))
+        return out
+
+    def _group(
+        self, columns: Iterable[Column], arrays: Mapping[str, pa.Array], out: Bytes, start: int, rows: Ints
+    ) -> None:
+        for column in columns:
+            array = arrays.get(column.name.lower())
+            if array is None or pa.types.is_null(array.type):
+                self.odd[rows] = True
+            elif column.field.occurs is None:
+                self._single(column, array, out, column.field.offset - start, rows)
+            else:
+                self._table(column, array, out, column.field.offset - start, rows)
+
+    def _single(self, column: Column, array: pa.Array, out: Bytes, at: int, rows: Ints) -> None:
+        item = column.field
+        if not column.children:
+            out[:, at : at + item.length] = self._leaf(column, array, rows)
+        elif pa.types.is_struct(array.type):
+            fields = {array.type.field(index).name.lower(): part for index, part in enumerate(array.flatten())}
+            self._group(column.children, fields, out[:, at : at + item.length], item.offset, rows)
+        else:
+            self.odd[rows] = True
+
+    def _table(self, column: Column, array: pa.Array, out: Bytes, at: int, rows: Ints) -> None:
+        """Every occurrence as a row of its own; only where each row has all of them."""
+        item = column.field
+        if not pa.types.is_list(array.type) or array.null_count:
+            self.odd[rows] = True
+            return
+        if (np.diff(array.offsets.to_numpy()) != item.count).any():
+            self.odd[rows] = True
+            return
+        inner = np.ascontiguousarray(out[:, at : at + item.size]).reshape(-1, item.length)
+        single = replace(column, field=replace(item, occurs=None))
+        self._single(single, array.flatten(), inner, 0, np.repeat(rows, item.count))
+        out[:, at : at + item.size] = inner.reshape(len(out), item.size)
+
+    # leaves -----------------------------------------------------------------------------------------------------------
+
+    def _leaf(self, column: Column, array: pa.Array, rows: Ints) -> Bytes:
+        item, kind = column.field, array.type
+        made: tuple[Bytes, Mask] | None = None
+        if item.type in TEXTS and pa.types.is_string(kind):
+            made = _texts(item, array, self.rules.page(item), blank=self.plain.null(item) == "")
+        elif item.type in (FieldType.ZONED, FieldType.PACKED, FieldType.BINARY):
+            made = self._number(item, array)
+        elif item.type is FieldType.FLOAT and pa.types.is_floating(kind):
+            made = _floats(item, array, self.rules.floating_point)
+        if made is None:
+            made = self._one_by_one(column, array)
+        data, odd = made
+        self.odd[rows[odd]] = True
+        return data
+
+    def _number(self, item: Field, array: pa.Array) -> tuple[Bytes, Mask] | None:
+        values = _integers(item, array)
+        if values is None:
+            return None
+        low, odd, nulls = values
+        if item.type is FieldType.BINARY:
+            little = item.usage is Usage.COMP_5 and self.rules.native_little_endian
+            data, wrong = _binary(item, low, little=little)
+            return data, odd | wrong | nulls
+        odd |= np.abs(low) >= 10**item.digits
+        negative = low < 0
+        if not item.signed:
+            odd |= negative
+        digits = _digits(np.where(odd, 0, np.abs(low)), item.digits)
+        if item.type is FieldType.PACKED:
+            data = _packed(item, digits, negative)
+        else:
+            data = _zoned(item, digits, negative, ascii_digits=self.rules.page(item).kind != "EBCDIC")
+            if item.blank_when_zero:
+                odd |= low == 0
+        if nulls.any():
+            null = self.plain.null(item)
+            data[nulls] = np.frombuffer(encode_value(item, null, self.rules), np.uint8)
+        return data, odd & ~nulls
+
+    def _one_by_one(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
+        """Each value by the plain encoder: kinds of columns too rare for more."""
+        item = column.field
+        data, odd = np.zeros((len(array), item.length), np.uint8), np.zeros(len(array), np.bool_)
+        single = replace(column, field=replace(item, occurs=None))
+        for number, value in enumerate(array.to_pylist()):
+            try:
+                encoded = encode_value(item, self.plain.single(single, value), self.rules)
+                data[number] = np.frombuffer(encoded, np.uint8)
+            except (ConversionError, ValueError, TypeError):
+                odd[number] = True  # met again, and told of, when the record is written plainly
+        return data, odd
+
+
+def _template(layout: Layout) -> bytes:
+    """A record of what fields hold that nobody gives a value; slack is X'00'."""
+    record = bytearray(layout.length)
+
+    def put(fields: tuple[Field, ...], shift: int) -> None:
+        for item in fields:
+            for index in range(item.count):
+                moved = shift + index * item.length
+                if item.is_group:
+                    put(item.children, moved)
+                else:
+                    at = item.offset + moved
+                    record[at : at + item.length] = fill(item, layout.rules)
+
+    put(layout.fields, 0)
+    return bytes(record)
+
+
+# columns --------------------------------------------------------------------------------------------------------------
+
+
+def _nulls(array: pa.Array) -> Mask:
+    if not array.null_count:
+        return np.zeros(len(array), np.bool_)
+    return np.asarray(array.is_null())
+
+
+@cache
+def _to_page(page: CodePage) -> tuple[bytes, bytes]:
+    """Each ASCII character's byte in a page; and those characters that it has not."""
+    table, missing = bytearray(256), bytearray()
+    for code in range(128):
+        try:
+            table[code] = page.encode(chr(code))[0]
+        except ConversionError:
+            missing.append(code)
+    return bytes(table), bytes(missing)
+
+
+def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tuple[Bytes, Mask]:
+    """Text padded with blanks; null is X'00' or blanks."""
+    nulls = _nulls(array)
+    plain = np.asarray(pc.fill_null(pc.string_is_ascii(array), True))
+    sizes = np.asarray(pc.fill_null(pc.binary_length(array), 0)).astype(np.int64)
+    odd = ~plain | (sizes > item.length)
+    if odd.any():
+        array = pc.if_else(pa.array(odd), "", array)
+        sizes = np.where(odd, 0, sizes)
+    table, missing = _to_page(page)
+    text = b"".join(_values(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array))
+    if missing and any(byte in text for byte in missing):
+        return np.zeros((len(array), item.length), np.uint8), np.ones(len(array), np.bool_)
+    data = np.full((len(array), item.length), page.space, np.uint8)
+    where = up_to(item.length, sizes)
+    data[where[:, ::-1] if item.justified else where] = np.frombuffer(text.translate(table), np.uint8)
+    if nulls.any() and not blank:
+        data[nulls] = 0
+    return data, odd
+
+
+def _values(array: pa.Array) -> Iterable[bytes]:
+    """The bytes of all strings of an array, one after another."""
+    if not len(array):
+        return
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    if array.null_count:  # what lies under a null is no text of the column
+        array = pc.fill_null(array, "")
+        yield from _values(array)
+    elif data is not None:
+        yield memoryview(data)[int(bounds[0]) : int(bounds[-1])].tobytes()
+
+
+def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask, Mask] | None:
+    """Unscaled numbers of at most 64 bits, which of them are too large for that, and nulls; None: not plainly so."""
+    kind, nulls = array.type, _nulls(array)
+    if item.digits > LONG_DIGITS or item.scale < 0:
+        return None
+    if pa.types.is_signed_integer(kind) and item.scale == 0:
+        filled = pc.fill_null(array, 0) if array.null_count else array
+        low = np.asarray(filled).astype(np.int64)
+        return low, low == np.iinfo(np.int64).min, nulls
+    if not pa.types.is_decimal128(kind) or kind.scale != item.scale:
+        return None
+    pairs = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
+    low = np.where(nulls, 0, pairs[:, 0])
+    return low, ((low >> 63) != pairs[:, 1]) & ~nulls | (low == np.iinfo(np.int64).min), nulls
+
+
+def _digits(numbers: Ints, width: int) -> Bytes:
+    """The last ``width`` digits of numbers, one in each byte."""
+    groups = -(-width // 4)
+    out = np.empty((len(numbers), groups), np.uint32)
+    rest = numbers
+    for group in range(groups - 1, -1, -1):
+        rest, last = np.divmod(rest, FOUR)
+        out[:, group] = _four_digits()[last]
+    return out.view(np.uint8).reshape(len(numbers), 4 * groups)[:, 4 * groups - width :]
+
+
+@cache
+def _four_digits() -> npt.NDArray[np.uint32]:
+    """The four digits of each number below ten thousand, as four bytes."""
+    numbers = np.arange(FOUR)
+    digits = np.stack([numbers // 10**power % 10 for power in (3, 2, 1, 0)], axis=1).astype(np.uint8)
+    table: npt.NDArray[np.uint32] = np.ascontiguousarray(digits).view(np.uint32)[:, 0]
+    return table
+
+
+def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
+    """COMP-3, with its sign in the last half byte, and COMP-6, which has none."""
+    rows, halves = len(digits), 2 * item.length
+    nibbles = np.zeros((rows, halves), np.uint8)
+    if item.usage is Usage.COMP_6:
+        nibbles[:, halves - item.digits :] = digits
+    else:
+        nibbles[:, halves - 1 - item.digits : halves - 1] = digits
+        nibbles[:, -1] = np.where(negative, 0xD, 0xC) if item.signed else 0xF
+    return np.bitwise_or(nibbles[:, ::2] << np.uint8(4), nibbles[:, 1::2])
+
+
+def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) -> Bytes:
+    """DISPLAY: a digit a byte, the sign upon the last or first, or in a byte of its own."""
+    data = digits | np.uint8(0x30 if ascii_digits else 0xF0)
+    if not item.signed:
+        return data
+    leading = item.sign is not None and item.sign.leading
+    if item.sign is not None and item.sign.separate:
+        minus, plus = (0x2D, 0x2B) if ascii_digits else (0x60, 0x4E)
+        mark = np.where(negative, minus, plus).astype(np.uint8)[:, None]
+        return np.concatenate((mark, data) if leading else (data, mark), axis=1)
+    at = 0 if leading else -1
+    if ascii_digits:
+        marks = np.frombuffer(b"{ABCDEFGHI}JKLMNOPQR", np.uint8)
+        data[:, at] = marks[digits[:, at] + np.where(negative, 10, 0)]
+    else:
+        data[:, at] = digits[:, at] | np.where(negative, 0xD0, 0xC0).astype(np.uint8)
+    return data
+
+
+def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
+    """Two's complement; wrong are numbers for which there is no room, as the plain encoder has it."""
+    bits = 8 * item.length - 1
+    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS):
+        bits += 1
+    top = min((1 << bits) - 1, np.iinfo(np.int64).max)
+    wrong = (low > top) | (low < (-top - 1 if item.signed else 0))
+    if item.scale > 0 and item.usage is not Usage.COMP_5:
+        wrong |= np.abs(low) >= 10**item.digits
+    kind = f"{'<' if little else '>'}{'i' if item.signed else 'u'}{item.length}"
+    return np.where(wrong, 0, low).astype(kind).view(np.uint8).reshape(-1, item.length), wrong
+
+
+def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
+    """IEEE or IBM hexadecimal floating point."""
+    nulls = _nulls(array)
+    values = np.asarray(pc.fill_null(array, 0.0)).astype(np.float64)
+    little = form.endswith("little_endian")
+    if form.startswith("IEEE754"):
+        with np.errstate(over="ignore"):
+            made = values.astype(f"{'<' if little else '>'}f{item.length}")
+        odd = nulls | ~np.isfinite(made.astype(np.float64))
+        return made.view(np.uint8).reshape(-1, item.length), odd
+    bits = 8 * item.length - 8
+    finite = np.isfinite(values)
+    mantissa, exponent2 = np.frexp(np.where(finite, np.abs(values), 0))
+    exponent = -(-exponent2.astype(np.int64) // 4)
+    fraction = np.rint(np.ldexp(mantissa, (bits + exponent2 - 4 * exponent).astype(np.int32))).astype(np.uint64)
+    # What is rounded up to one digit more, is zero, or has an exponent that there is not, is for the plain encoder.
+    odd = nulls | ~finite | (fraction >> np.uint64(bits) != 0) | (exponent < -64) | (exponent > 63) | (values == 0)
+    sign = np.signbit(values).astype(np.uint64) << np.uint64(bits + 7)
+    words = sign | (np.where(odd, 0, exponent + 64).astype(np.uint64) << np.uint64(bits)) | fraction
+    words = words.astype(f"{'<' if little else '>'}u{item.length}")
+    return words.view(np.uint8).reshape(-1, item.length), odd
+
+
+# one by one -----------------------------------------------------------------------------------------------------------
+
+
+class _RowEncoder:
+    """Rows to records. Nulls become X'00', or what the options say."""
+
+    def __init__(self, layout: Layout, options: QsamOptions) -> None:
+        self.layout = layout
+        self.columns = columns_of(layout, options.shape)
+        self.options = options
+        self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
+        self.collapsed = {field.key: field for field in layout.fields if field.level == 1 and field.is_group}
+
+    def encode(self, row: Mapping[str, Any]) -> bytes:
+        found = {name.lower(): value for name, value in row.items()}
+        values = self._group(self.columns, found)
+        if self.kept:
+            values = next(iter(values.values())) or {}
+        elif self.collapsed:
+            values = self._uncollapsed(values)
+        return self.layout.encode(values)
+
+    def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Several level 01 groups whose names were dissolved."""
+        out: dict[str, Any] = {}
+        for field in self.layout.fields:
+            if field.key in self.collapsed:
+                out[field.key] = {child.key: values[child.key] for child in field.children if child.key in values}
+            elif field.key in values:
+                out[field.key] = values[field.key]
+        return out
+
+    def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name)))
+            for column in columns
+        }
+
+    def _value(self, column: Column, value: Any) -> Any:
+        if column.field.occurs is not None:
+            elements = list(value or ())
+            if column.field.depending_on is None:
+                elements += [None] * (column.field.occurs.maximum - len(elements))
+            return [self.single(column, element) for element in elements]
+        return self.single(column, value)
+
+    def single(self, column: Column, value: Any) -> Any:
+        if column.children:
+            return None if value is None and column.field.redefines else self._group(column.children, value or {})
+        if value is None:
+            return self.null(column.field)
+        if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
+            return bytes.fromhex(value)
+        if pa.types.is_string(column.type) and column.field.is_numeric:
+            return int(value)
+        if pa.types.is_decimal(column.type) and column.field.scale <= 0:
+            return int(value)
+        return value
+
+    def null(self, field: Field) -> Any:
+        options = self.options
+        if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) and options.null_strings_as_spaces:
+            return ""
+        if field.type is FieldType.ZONED and options.null_display_as_zeros:
+            return 0
+        return 0 if field.type is FieldType.PACKED and options.null_packed_as_zeros else None
