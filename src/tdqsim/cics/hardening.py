@@ -72,13 +72,6 @@ class Hardening:
         finally:
             self._waiting.wake_all()
 
-    def moves(self, moves: list[Any], size: int, operations: int) -> bool:
-        """Commit what the moves of one unit of work come to; False when it must be done step by step."""
-        if not operations or not self._durable.commit_moves(moves, size, operations):
-            return False
-        self.commits += 1
-        return True
-
     def wait(self) -> None:
         """Commit together with the other tasks that are about to; outside the tasks, commit now.
 

@@ -21,7 +21,7 @@ from tdqsim.facts import Resp
 if TYPE_CHECKING:
     from tdqsim.cics.intra import IntraSpace, Mark
     from tdqsim.cics.queues import IntraQueue
-    from tdqsim.core.store import Entry, Environment, StoredQueue
+    from tdqsim.core.store import Entry, Environment, Move
 
 __all__ = ["LogicalWork"]
 
@@ -38,11 +38,13 @@ class LogicalWork:
         written: records written and not read back, with their sequence numbers.
         wrote: whether anything was ever written, even if it was read back or deleted since.
         last_seq: the last sequence number given to a record written here; 0 for none.
+        last_read: the sequence number of the last committed record read; 0 for none.
+        reserved, puts: bytes of data and number of records for which room is held.
     """
 
     __slots__ = (
-        "_cursor", "_durable", "_mark", "_place", "_puts", "_reserved", "_space", "_step", "deleted", "last_seq",
-        "queue", "reads", "written", "wrote",
+        "_cursor", "_durable", "_mark", "_space", "_step", "deleted", "last_read", "last_seq", "puts", "queue", "reads",
+        "reserved", "written", "wrote",
     )  # fmt: skip
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
@@ -55,16 +57,16 @@ class LogicalWork:
         self._space = space
         self._durable = durable
         self._mark: Mark | None = None
-        self._reserved = self._puts = 0
+        self.reserved = self.puts = 0
         self._cursor: Iterator[Entry] | None = None
-        self._place = 0
+        self.last_read = 0
         self._step = 1
 
     def twin(self) -> LogicalWork:
         """Another that stands where this one does, to try what a request would find; it is never committed."""
         found = LogicalWork(self.queue, self._space, self._durable)
         found.reads, found.deleted, found.wrote = self.reads, self.deleted, self.wrote
-        found.written, found._place = self.written.copy(), self._place
+        found.written, found.last_read = self.written.copy(), self.last_read
         return found
 
     # -- requests -------------------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ class LogicalWork:
             return None
         data = stored.head()
         if data is not None:
-            self._place = stored._head  # noqa: SLF001  (the record's number: what head() has read)
+            self.last_read = stored._head  # noqa: SLF001  (the record's number: what head() has read)
             self.reads = 1
         return data
 
@@ -88,16 +90,16 @@ class LogicalWork:
         if entry is None:
             entry = self._fetch()
         if entry is not None:
-            self._place = entry.seq
+            self.last_read = entry.seq
             self.reads += 1
         return None if entry is None else entry.data
 
     def _fetch(self) -> Entry | None:
         """Look further along the queue: one record first, then more at a time."""
         stored = self.queue.stored
-        if not self._place:
+        if not self.last_read:
             return stored.get(stored._head) or stored.peek()  # noqa: SLF001  (where the head is, unless a gap follows)
-        self._cursor = stored.entries(after=self._place, limit=self._step)
+        self._cursor = stored.entries(after=self.last_read, limit=self._step)
         self._step = min(self._step * 4, _LARGEST_BATCH)
         return next(self._cursor, None)
 
@@ -120,8 +122,8 @@ class LogicalWork:
         first = (queue.tail_ci << SLOT_BITS) | 1
         self.last_seq = seq = max(first, seq)
         queue.ci_left -= size
-        self._reserved += size
-        self._puts += 1
+        self.reserved += size
+        self.puts += 1
         self.wrote = True
         self.written.append((seq, data))
         return True
@@ -144,8 +146,8 @@ class LogicalWork:
             space.restore(queue, before)
             space.nospace += 1
             raise Condition(Resp.NOSPACE, detail=str(error)) from error
-        self._reserved += len(data)
-        self._puts += 1
+        self.reserved += len(data)
+        self.puts += 1
         self.last_seq = seq
         self.wrote = True
         self.written.append((seq, data))
@@ -162,12 +164,21 @@ class LogicalWork:
         """Whether committing it changes the queue."""
         return bool(self.reads or self.deleted or self.written)
 
-    def move(self) -> tuple[StoredQueue, int, deque[tuple[int, bytes]]] | None:
-        """What it comes to, for :meth:`Environment.commit_moves`; None when it is more than that can do."""
-        stored = self.queue.stored
-        if self.deleted or self.reads > 1 or (self.reads and self._place != stored._head):  # noqa: SLF001
+    def move(self) -> Move | None:
+        """What it comes to, for the store's ``commit_moves``; None when it is more than that can do.
+
+        A commit that reaches the trigger level is more: the cycle that it begins is part of it.
+        """
+        queue, taken, written = self.queue, self.reads, self.written
+        stored = queue.stored
+        count = stored.count
+        if self.deleted or taken > 1 or (taken and self.last_read != stored._head):  # noqa: SLF001
             return None
-        return (stored, self.reads, self.written) if self._reserved <= INLINE else None
+        if self.reserved > INLINE or count - taken + len(written) >= queue.fire_at:
+            return None
+        if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+            queue.peak = count
+        return stored, taken, written
 
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
@@ -204,21 +215,11 @@ class LogicalWork:
 
     def release_room(self) -> None:
         """Give back the room held in the store."""
-        if self._puts:
-            self._durable.release(self._reserved, self._puts)
-            self._reserved = self._puts = 0
+        if self.puts:
+            self._durable.release(self.reserved, self.puts)
+            self.reserved = self.puts = 0
 
     # -- survival of a prepared unit of work ----------------------------------------------------------------------
-
-    @property
-    def reserved(self) -> int:
-        """Bytes of data that room is held for."""
-        return self._reserved
-
-    @property
-    def last_read(self) -> int:
-        """The sequence number of the last committed record read; 0 for none."""
-        return self._place
 
     def restore(self, last_read: int, *, deleted: bool, written: list[tuple[int, bytes]]) -> None:
         """Become what a prepared unit of work had done, after a restart.
@@ -229,7 +230,7 @@ class LogicalWork:
         for entry in self.queue.stored.entries() if last_read else ():
             if entry.seq > last_read:
                 break
-            self._place = entry.seq
+            self.last_read = entry.seq
             self.reads += 1
         if written:
             self._mark = self._space.mark(self.queue)
@@ -246,5 +247,5 @@ class LogicalWork:
                 self._durable.reserve(len(data))
             except StoreFull:
                 return
-            self._reserved += len(data)
-            self._puts += 1
+            self.reserved += len(data)
+            self.puts += 1

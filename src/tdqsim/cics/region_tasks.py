@@ -56,8 +56,7 @@ class RegionTasks(RegionResources):
     def commit(self, uow: UnitOfWork) -> bool:
         """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
         if not uow.participants:
-            if not uow.commit_shortly():
-                uow.commit()
+            uow.commit()
             return True
         return indoubt.commit_together(uow)
 

@@ -152,6 +152,9 @@ class Task(Commands):
         uow = self._uow
         if uow is None:
             return
+        if not uow.participants and uow.commit_shortly():
+            self._uow = None
+            return
         try:
             committed = self.region.commit(uow)
         except StoreError as error:

@@ -159,7 +159,7 @@ class TdCommands(CommandGroup):
             nohandle: raise nothing; the response is in the EIB, and with LENGERR the truncated record is returned.
 
         Returns:
-            The record. No record is empty, so nothing says that there was an exception.
+            The record; nothing when there was an exception, as the EIB says. Only a data set can hold an empty record.
 
         Raises:
             Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR (with ``data`` and ``length``), LOCKED, NOTAUTH,
@@ -394,8 +394,9 @@ def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
         return False
     if not (uow.work.get(queue) or uow.on(queue)).write_in_place(data):
         return False
-    if owner is None:
-        lock.take(uow, 0)
+    if owner is None:  # as lock.take(uow, 0) does
+        lock.owner, lock.since_ns = uow, 0
+        uow.locks.append(lock)
     return True
 
 
@@ -503,8 +504,9 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
     if owner is not uow and (owner is not None or lock.waiting):
         return None
     record = (uow.work.get(queue) or uow.on(queue)).first_committed()
-    if record is not None and owner is None:
-        lock.take(uow, 0)
+    if record is not None and owner is None:  # as lock.take(uow, 0) does
+        lock.owner, lock.since_ns = uow, 0
+        uow.locks.append(lock)
     return record
 
 

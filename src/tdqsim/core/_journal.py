@@ -93,6 +93,11 @@ class Journal:
         self._start = crc32(self._front)
         self._mark = _mark_of(base)
 
+    @property
+    def used(self) -> bool:
+        """Whether there is a frame on this base."""
+        return self._at > _FIRST
+
     def has_room(self, nbytes: int) -> bool:
         """Whether so many bytes of changes fit in."""
         return self._at + nbytes + _OVERHEAD <= JOURNAL_SIZE

@@ -7,7 +7,7 @@ It is what a unit of work that reads one record and writes another comes to, so 
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection
 from typing import Any, Final
 from zlib import crc32
 
@@ -18,7 +18,7 @@ from tdqsim.core._room import OPERATION
 
 __all__ = ["Move", "commit_moves"]
 
-Move = tuple[Any, int, Sequence[tuple[int, bytes]]]
+Move = tuple[Any, int, Collection[tuple[int, bytes]]]
 """A FIFO queue, how many entries are taken from its head (0 or 1), and sequence numbers and data of those put."""
 
 _PLAIN_SIZE: Final = PLAIN_HEAD.size
@@ -30,21 +30,20 @@ _queue_record = QUEUE_RECORD.pack
 _seal = SEAL.pack
 
 
-def commit_moves(pen: Any, moves: Iterable[Move], size: int, operations: int) -> bool:
+def commit_moves(pen: Any, moves: list[Move], size: int) -> bool:
     """Take and put as the moves say, and commit.
 
     Args:
         pen: the environment's writer.
         moves: a queue comes once; data are short enough for a page of the tree, sequence numbers right.
-        size: the sum of the lengths of the data.
-        operations: how many entries are taken and put.
+        size: the sum of the lengths of the data, or more.
 
     Returns:
         False when it must be done step by step: nothing was changed then.
-
-    Raises:
-        StoreError: LMDB failed; nothing was changed.
     """
+    operations = 0
+    for _, taken, written in moves:
+        operations += taken + len(written)
     left = pen.left - size - operations * OPERATION
     if left < 0 or pen.dirty or pen.tight or pen.pending or pen.fault is not None or pen.journal is None:
         return False
@@ -76,9 +75,8 @@ def commit_moves(pen: Any, moves: Iterable[Move], size: int, operations: int) ->
             record = _queue_record(order, 0, number, count, total, head, last)
             changes += key, _seal(crc32(record, checksum)) + record
             after.append((queue, count, total, head, last))
-    except lmdb.Error as error:
-        _undo(pen)
-        raise pen.broken(error) from error
+    except lmdb.Error:  # step by step it is met again, and said
+        return _undo(pen)
     if not pen.journal.append(changes):
         return _undo(pen)
     pen.left = left

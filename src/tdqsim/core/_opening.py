@@ -20,7 +20,7 @@ from tdqsim.core._pages import Meta, PageFile
 from tdqsim.core._space import Space
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
-from tdqsim.errors import StoreFull, StoreVersionError
+from tdqsim.errors import StoreError, StoreFull, StoreVersionError
 
 __all__ = ["make_half", "open_half", "read_state"]
 
@@ -47,6 +47,8 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
         except lmdb.Error as error:
             if "No space left" in str(error):
                 raise StoreFull(f"{path}: the disk is full") from error
+            if "already open in this process" in str(error):
+                raise StoreError(f"{path}: this process has it open already") from error
             raise damaged(path, f"LMDB cannot open it: {error}") from error
     raise StoreFull(f"{path}: there is no address space for a map of {max(_SMALL_MAP, least)} bytes")
 

@@ -273,7 +273,8 @@ class Room:
             return
         self._calls += _AHEAD_CALLS
         self._outstanding += _AHEAD_BYTES
-        if self._need(max(self.left, 0) + OPERATION) <= self.space.pages:
+        need = self._need(max(self.left, 0) + OPERATION)
+        if need <= self.space.pages or (not self.tight and self.space.grow(need)):
             self._calls_ahead, self._bytes_ahead = self._calls, self._outstanding
         self._calls, self._outstanding = calls, whole
 

@@ -2,6 +2,9 @@
 
 The *volatile* environment is committed often and never synced but at a clean close; the *durable* one is committed
 when its user says so. They are apart because a commit would otherwise pay for everything volatile before it.
+
+With durability ``process`` a commit of the durable environment is one short write to its journal, which LMDB catches up
+with now and then; with ``power`` each is LMDB's own, synced.
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ from tdqsim.core._entry import INLINE, Durability, Entry, Order, SearchOrder
 from tdqsim.core._environment import Environment
 from tdqsim.core._lockfile import LockFile, this_boot
 from tdqsim.core._meta import HELP, KINDS
+from tdqsim.core._moves import Move
 from tdqsim.core._opening import make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._state import State
 from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 
-__all__ = ["INLINE", "Durability", "Entry", "Environment", "Order", "SearchOrder", "Store", "StoredQueue"]
+__all__ = ["INLINE", "Durability", "Entry", "Environment", "Move", "Order", "SearchOrder", "Store", "StoredQueue"]
 
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
