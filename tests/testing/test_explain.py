@@ -1,18 +1,16 @@
-"""What explain predicts is what the command then does; and its sentences name the cause."""
+"""Explain's sentences name the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tdqsim import Region, Resp, define_tdqueue, define_terminal, define_transaction
-from tdqsim.cics import Task
+from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
+from tdqsim.cics.sysplex import Sysplex
 from tdqsim.testing import History, RecycledStores
 
-QUEUES = ["NOQ", "PHYQ", "LOGQ", "LOGW", "ALIA", "RING", "OUTQ", "REMQ", "NONE", "TRGQ"]
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),
     define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
@@ -29,8 +27,6 @@ DEFINITIONS = [
     define_transaction(name="PAYP"),
     define_terminal(name="T001"),
 ]
-COMMANDS = ["READQ TD", "WRITEQ TD", "DELETEQ TD"]
-RECORD = b"x" * 100
 
 
 @pytest.fixture(scope="module")
@@ -42,113 +38,6 @@ def stores() -> Iterator[RecycledStores]:
 def make(stores: RecycledStores, **options) -> Region:
     space = {"ci_size": 512, "control_intervals": 4}
     return Region(DEFINITIONS, supplied_queues=False, store=stores.take(), dfhintra=space, **options)
-
-
-def request(task: Task, command: str, queue: str, *, nosuspend: bool = False) -> str:
-    if command == "READQ TD":
-        task.readq_td(queue, nosuspend=nosuspend, nohandle=True)
-    elif command == "WRITEQ TD":
-        task.writeq_td(queue, RECORD, nohandle=True)
-    else:
-        task.deleteq_td(queue, nohandle=True)
-    return Resp(task.eib.eibresp).name
-
-
-def outcome(region: Region, command: str, queue: str, *, nosuspend: bool = False) -> str:
-    """What a new task meets; one that waits is purged."""
-    handle = region.start(lambda task: request(task, command, queue, nosuspend=nosuspend))
-    region.dispatcher.run_ready()
-    if handle.done:
-        return str(handle.result())
-    region.purge(handle)
-    region.dispatcher.run_ready()
-    return "WAIT"
-
-
-class World:
-    """A region that random steps lead into every state."""
-
-    def __init__(self, stores: RecycledStores) -> None:
-        self.region = make(stores)
-        self.held: list[Task] = []
-        self.shunted = 0
-
-    def step(self, what: str, queue: str, number: int) -> None:
-        region = self.region
-        if what == "hold":
-            if len(self.held) < 3:
-                self.held.append(region.task().__enter__())
-        elif what == "enable":
-            region.set_tdqueue(queue, enablestatus="ENABLED", nohandle=True)
-        elif what == "disable":
-            region.set_tdqueue(queue, enablestatus="DISABLED", nohandle=True)
-        elif what == "fill":
-            for _ in range(number):
-                outcome(region, "WRITEQ TD", queue)
-        elif self.held:
-            self.by_task(what, queue, self.held[number % len(self.held)])
-
-    def by_task(self, what: str, queue: str, task: Task) -> None:
-        if what in COMMANDS:
-            predicted = self.region.explain(queue, task=task, size=len(RECORD)).commands[what]
-            if predicted.outcome in ("WAIT", "SHIPPED", "UNKNOWN"):
-                return
-            assert request(task, what, queue) == predicted.outcome, predicted
-            return
-        self.held.remove(task)
-        if what == "shunt":
-            self.shunted += 1
-            part = self.region.coordinate(task, f"coordinator {self.shunted}")
-            if part.prepare():
-                part.lose_coordinator()
-        elif what == "rollback":
-            task.syncpoint_rollback()
-        task.__exit__(None, None, None)
-
-    def close(self) -> None:
-        for task in self.held:
-            task.syncpoint_rollback()
-            task.__exit__(None, None, None)
-        self.region.close()
-
-
-STEPS = ["hold", "enable", "disable", "fill", "commit", "rollback", "shunt", *COMMANDS, *COMMANDS, *COMMANDS]
-OFTEN = ["LOGQ", "LOGQ", "LOGW", "LOGW", "TRGQ", "NOQ", *QUEUES]
-
-
-@settings(max_examples=100)
-@given(
-    steps=st.lists(
-        st.tuples(st.sampled_from(STEPS), st.sampled_from(OFTEN), st.integers(0, 5)), min_size=8, max_size=25
-    ),
-    order=st.permutations([(command, queue) for command in COMMANDS for queue in QUEUES]),
-    nosuspend=st.booleans(),
-)
-def test_what_is_predicted_is_what_happens(stores, steps, order, nosuspend) -> None:
-    world = World(stores)
-    try:
-        for step in [("hold", "", 0), *steps]:
-            world.step(*step)
-        for command, queue in order:
-            compare(world.region, command, queue, nosuspend=nosuspend)
-    finally:
-        world.close()
-
-
-def compare(region: Region, command: str, queue: str, *, nosuspend: bool) -> None:
-    told = region.explain(queue, size=len(RECORD))
-    predicted = told.commands[command]
-    expected = predicted.nosuspend if nosuspend and command == "READQ TD" else predicted.outcome
-    if expected in ("SHIPPED", "UNKNOWN"):
-        return
-    target = region.tdqueues.get(told.target)
-    cycle = getattr(target, "cycle", 0)
-    assert outcome(region, command, queue, nosuspend=nosuspend) == expected, str(told)
-    if command == "WRITEQ TD" and expected == "NORMAL":
-        assert told.starts == (target.cycle != cycle), str(told)
-
-
-# -- sentences ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -171,14 +60,18 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
         return str(region.explain("TRGQ"))
 
     assert "It starts PAYP at 2 records; 2 more are needed." in told()
+    moment = region.clock.now().strftime("%Y-%m-%d %H:%M")
     assert "(DFHAC2016)" in told()  # it has no program
     region.register("PAYP", lambda task: task.delay(seconds=10))
     region.set_terminal("T001", inservice=False)
     region.writeq_td("TRGQ", b"1")
-    assert "1 more are needed" in told()
+    assert "1 more is needed" in told()
     assert region.explain("TRGQ").starts
-    region.writeq_td("TRGQ", b"2")
+    with region.task(transid="FILL") as writer:
+        writer.writeq_td("TRGQ", b"2")
     assert "A cycle is on (number 1, of PAYP)" in told()
+    assert f"The latch was set at {moment}" in told()
+    assert f"by a WRITEQ TD of task {writer.number} FILL, when the queue held 2 records." in told()
     assert "Its task waits for terminal T001, which is out of service or not defined." in told()
     region.set_terminal("T001", inservice=True)
     region.dispatcher.run_ready()
@@ -212,7 +105,7 @@ def test_shunted_units_of_work_are_named(region: Region) -> None:
     told = region.explain("LOGQ")
     assert "INDOUBT, SHUNTED: it waits for its coordinator" in str(told)
     for command in ("WRITEQ TD", "READQ TD"):  # no committed record is left
-        assert told.commands[command].outcome == outcome(region, command, "LOGQ") == "LOCKED"
+        assert told.commands[command].outcome == "LOCKED"
     task.__exit__(None, None, None)
 
 
@@ -232,3 +125,76 @@ def test_the_history_of_a_record(region: Region) -> None:
     assert "What happened last:" in str(region.explain("LOGQ"))
     history.detach()
     assert region.explain("LOGQ").history == ()
+
+
+def test_the_latch_of_a_logical_queue_was_set_by_a_commit_and_is_known_after_a_restart(tmp_path: Path) -> None:
+    queue = define_tdqueue(
+        name="TRGQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", atifacility="TERMINAL", facilityid="T001",
+        triggerlevel=2,
+    )  # fmt: skip
+    definitions = [queue, define_transaction(name="PAYP"), define_terminal(name="T001")]
+    with Region(definitions, supplied_queues=False, store=tmp_path / "store") as region:
+        region.set_terminal("T001", inservice=False)
+        with region.task(transid="FILL") as task:
+            task.writeq_td("TRGQ", b"1")
+            task.writeq_td("TRGQ", b"2")
+            uow = task.uow.id.hex().upper()
+        said = f"by the commit of unit of work {uow} of task {task.number} FILL, when the queue held 2 records."
+        assert said in str(region.explain("TRGQ"))
+        region.close(clean=False)
+    with Region(store=tmp_path / "store", supplied_queues=False) as again:
+        assert said in str(again.explain("TRGQ"))
+
+
+def test_the_terminal_that_set_a_latch_is_named(stores) -> None:
+    with make(stores) as region:
+        region.register("FILL", lambda task: [task.writeq_td("TRGQ", b"x") for _ in range(2)])
+        region.set_terminal("T001", inservice=True)
+        region.start("FILL", terminal="T001")
+        region.dispatcher.run_ready()
+        assert "FILL at terminal T001, when the queue held 2 records." in str(region.explain("TRGQ"))
+
+
+def test_what_an_operator_may_do_is_foreseen(region: Region) -> None:
+    told = region.explain("NOQ")
+    assert "INQUIRE TDQUEUE, SET TDQUEUE ENABLED, SET TDQUEUE DISABLED would go well." in str(told)
+    assert told.commands["DISCARD TDQUEUE"].resp2 == 31
+    assert "DISCARD TDQUEUE would get INVREQ RESP2 31: queue NOQ must be DISABLED." in str(told)
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"x")
+        assert "SET TDQUEUE DISABLED would go well: the queue would be DISABLING" in str(region.explain("LOGQ"))
+
+
+def test_a_full_data_set_is_named_with_its_share(region: Region) -> None:
+    for name in ("NOQ", "PHYQ", "TRGQ"):
+        region.seed(name, [b"x" * 400])
+    told = region.explain("NOQ", size=400)
+    assert "All 3 control intervals of DFHINTRA are in use, 1 of them by this queue." in told.statements
+    assert "WRITEQ TD would get NOSPACE: all 3 control intervals of DFHINTRA are in use." in str(told)
+
+
+def test_a_remote_queue_is_asked_about_where_it_is() -> None:
+    far = [define_tdqueue(name="FARQ", type="INTRA", recovstatus="LOGICAL")]
+    with Sysplex() as sysplex:
+        here = sysplex.region(DEFINITIONS, applid="CICA", sysid="CICA", supplied_queues=False)
+        assert "There is no connection to system CICB." in str(here.explain("REMQ"))
+        there = sysplex.region(far, applid="CICB", sysid="CICB", supplied_queues=False)
+        link = sysplex.connect(here, there)
+        with there.task() as task:
+            task.writeq_td("FARQ", b"x")
+            told = here.explain("REMQ")
+            assert "In region CICB: Queue FARQ is logically recoverable and ENABLED" in str(told)
+            assert told.commands["WRITEQ TD"].outcome == "WAIT"
+            assert f"queue FARQ of region CICB: the TOQ end is held by {task.uow.title}" in str(told)
+        link.cut()
+        assert "READQ TD would get SYSIDERR: connection CICB is released: the link is down." in str(
+            here.explain("REMQ")
+        )
+
+
+def test_a_wait_is_told_with_its_limit(region: Region) -> None:
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"x")
+        region.start(lambda other: other.readq_td("LOGQ", nohandle=True))
+        region.dispatcher.run_ready()
+        assert "waits in TD_READ, for what is written and not committed." in str(region.explain("LOGQ"))

@@ -70,8 +70,8 @@ def test_a_plan_is_a_value(region: Region) -> None:
     again = FaultPlan.from_json(EVERYTHING.to_json())
     assert again == EVERYTHING
     assert hash(again) == hash(EVERYTHING)
-    names = {name: globals()[name] for name in ("Fault", "MessageFault", "LinkCut", "DiskFull", "CrashPoint")}
-    assert FaultPlan(*(eval(line, names) for line in str(EVERYTHING).splitlines())) == EVERYTHING
+    names = {each.__name__: each for each in (FaultPlan, *(type(fault) for fault in EVERYTHING.faults))}
+    assert eval(str(EVERYTHING), names) == eval(repr(EVERYTHING), names) == EVERYTHING
 
 
 @pytest.mark.parametrize(

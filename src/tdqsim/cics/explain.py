@@ -1,64 +1,33 @@
-"""Why a queue is as it is, and what each request would meet now: the commands' rules, asked without doing anything.
+"""Why a queue is as it is, in sentences: its state, who holds it and who waits, its trigger, and what it would meet.
 
-A prediction goes through the same steps as the command (:mod:`~tdqsim.cics.checks`, steps 1 to 8): names, state and
-direction by the very functions and tables that the command uses; locks, room and emptiness by looking at what it would
-look at. It is made for a task that has done nothing yet, or for a given one. ``WAIT`` says that the request would wait;
-``SHIPPED`` that another region would answer; ``UNKNOWN`` that only a data set knows.
-
-What it says of triggers comes from the cycle's table in :mod:`~tdqsim.cics.ati`. Not foreseen are a full disk and
-damaged records.
+What each request would meet is asked of the commands' own rules by :mod:`~tdqsim.cics.explain_requests`; what is said
+of triggers comes from the cycle's table in :mod:`~tdqsim.cics.ati` and from what it has noted of the latch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.ati import AFTER_TASK, AGAIN, OVER
-from tdqsim.cics.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.ati import AFTER_TASK, AGAIN, OVER, Latch
+from tdqsim.cics.checks import final_target
 from tdqsim.cics.conditions import Condition
+from tdqsim.cics.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee
 from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.task import Task
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.locks import Lock
     from tdqsim.cics.region import Region
 
 __all__ = ["SHIPPED", "UNKNOWN", "WAIT", "Explanation", "Prediction", "explain"]
 
-WAIT: Final = "WAIT"
-SHIPPED: Final = "SHIPPED"
-UNKNOWN: Final = "UNKNOWN"
 _NORMAL: Final = Resp.NORMAL.name
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN_EVENTS: Final = 5
 _ENDS: Final = {OVER: "its end ends the cycle", AGAIN: "it is started again until somebody reads the queue to QZERO"}
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What one request would meet.
-
-    Attributes:
-        command: READQ TD, WRITEQ TD or DELETEQ TD.
-        outcome: NORMAL, the name of a condition, WAIT, SHIPPED or UNKNOWN.
-        nosuspend: for READQ TD: the outcome with NOSUSPEND; the same for others.
-        reason: why, as a sentence; empty for NORMAL.
-    """
-
-    command: str
-    outcome: str
-    nosuspend: str
-    reason: str
-
-    def __str__(self) -> str:
-        """A sentence."""
-        if self.outcome == _NORMAL:
-            return f"{self.command} would go well."
-        what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "depends on its data set"}
-        said = what.get(self.outcome, f"would get {self.outcome}")
-        busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
-        return f"{self.command} {said}{busy}: {self.reason}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +38,8 @@ class Explanation:
         queue: the name that was asked about.
         target: the queue that it stands for; empty when there is none.
         statements: sentences on its state and its trigger.
-        commands: the prediction for each command, by its name.
+        commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then what an operator
+            may do (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).
         starts: whether the next WRITEQ of one record, when it goes well and is committed, begins a cycle.
         history: what is on record of its last operations, oldest first; empty when nothing records them.
     """
@@ -79,11 +49,15 @@ class Explanation:
     statements: tuple[str, ...]
     commands: dict[str, Prediction]
     starts: bool
-    history: tuple[str, ...] = ()
+    history: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
         """All of it, for people."""
-        lines = [*self.statements, *(str(each) for each in self.commands.values())]
+        lines = [*self.statements, *(str(self.commands[name]) for name in TD)]
+        operator = [each for name, each in self.commands.items() if name in OPERATOR]
+        well = [each.command for each in operator if each.outcome == _NORMAL and not each.reason]
+        lines += [f"{', '.join(well)} would go well."] if well else []
+        lines += [str(each) for each in operator if each.command not in well]
         if self.history:
             lines += ["What happened last:", *(f"  {line}" for line in self.history)]
         return "\n".join(lines)
@@ -103,148 +77,73 @@ def explain(
     """
     name = name.rstrip(" ")
     probe = task if task is not None else Task(region, 0, "TEST", region.default_user)
+    commands = foresee(region, name, probe, size)
     try:
-        target: TdQueue | None = final_target(region, name)
+        target = final_target(region, name)
     except Condition as condition:
-        return _unknown(name, condition.resp.name, condition.detail)
-    assert target is not None, name
-    commands = _all(lambda command: _predict(probe, command, target, size))
-    statements = tuple(_statements(region, name, target))
+        detail = condition.detail
+        return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
+    statements = tuple(_statements(region, name, target, probe))
     starts = isinstance(target, IntraQueue) and _would_start(region, target)
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
-
-
-def _unknown(name: str, resp: str, detail: str) -> Explanation:
-    commands = _all(lambda command: Prediction(command, resp, resp, detail))
-    return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
-
-
-def _all(predict: Callable[[str], Prediction]) -> dict[str, Prediction]:
-    return {command: predict(command) for command in (READQ, WRITEQ, DELETEQ)}
 
 
 def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...]:
     recorder: Any = region.recorder
     if not hasattr(recorder, "story"):
         return ()
-    events = recorder.of(queue, 5) if record is None else recorder.story(queue, record)
-    return tuple(event.line() for event in events)
-
-
-# -- what a request would meet ----------------------------------------------------------------------------------------
-
-
-def _predict(task: Task, command: str, queue: TdQueue, size: int) -> Prediction:
-    try:
-        check_state(task, READQ if isinstance(queue, RemoteQueue) else command, queue)
-        if isinstance(queue, RemoteQueue):
-            return _shipped(task.region, command, queue)
-    except Condition as condition:
-        return Prediction(command, condition.resp.name, condition.resp.name, condition.detail)
-    if isinstance(queue, ExtraQueue):
-        return _data_set(command, queue)
-    assert isinstance(queue, IntraQueue), queue
-    outcome, reason = _OF[command](task, queue, size)
-    nosuspend = Resp.QBUSY.name if command == READQ and outcome == WAIT else outcome
-    return Prediction(command, outcome, nosuspend, reason)
-
-
-def _shipped(region: Region, command: str, queue: RemoteQueue) -> Prediction:
-    link: Any = region.link(queue.remotesystem)
-    joined = getattr(link, "link", None)
-    if joined is not None and not joined.acquired:
-        sysiderr = Resp.SYSIDERR.name
-        return Prediction(command, sysiderr, sysiderr, f"the link to system {queue.remotesystem} is down")
-    where = f"queue {queue.remotename} of system {queue.remotesystem} decides"
-    return Prediction(command, SHIPPED, SHIPPED, where)
-
-
-def _data_set(command: str, queue: ExtraQueue) -> Prediction:
-    if queue.emptystatus is Cvda.EMPTY and command == READQ:
-        return Prediction(command, Resp.QZERO.name, Resp.QZERO.name, "the data set was read to its end")
-    return Prediction(command, UNKNOWN, UNKNOWN, f"the data set of {queue.name} is open")
-
-
-def _readq(task: Task, queue: IntraQueue, _size: int) -> tuple[str, str]:
-    if queue.read_end is None or queue.write_end is None:
-        return (_NORMAL, "") if queue.stored.count else _qzero(queue)
-    met = _lock(task, queue.read_end)
-    if met is not None:
-        return met
-    work = task.uow.work.get(queue) if task.has_uow else None
-    gone = queue.stored.count if work is not None and work.deleted else work.reads if work is not None else 0
-    if queue.stored.count > gone:
-        return _NORMAL, ""
-    owner = queue.write_end.owner
-    if owner is None or (task.has_uow and owner is task.uow):
-        return (_NORMAL, "") if work is not None and work.written else _qzero(queue)
-    left = f"no committed record is left, and the {queue.write_end.end} end is {queue.write_end.holder()}"
-    return (Resp.LOCKED.name if queue.write_end.retained else WAIT), left
-
-
-def _qzero(queue: IntraQueue) -> tuple[str, str]:
-    return Resp.QZERO.name, f"queue {queue.name} is empty"
-
-
-def _writeq(task: Task, queue: IntraQueue, size: int) -> tuple[str, str]:
-    space = task.region.intra
-    if not 0 < size <= space.longest:
-        return Resp.LENGERR.name, f"the record has {size} bytes; allowed are 1 to {space.longest}"
-    if queue.write_end is not None and (met := _lock(task, queue.write_end)) is not None:
-        return met
-    if size <= queue.ci_left:
-        return _NORMAL, ""
-    wrote = task.has_uow and (work := task.uow.work.get(queue)) is not None and work.wrote
-    in_use = space.count()
-    if not queue.stored.count and not wrote:
-        in_use -= queue.tail_ci - queue.head_ci + 1  # an empty queue gives its control intervals up first
-    if in_use >= space.capacity:
-        return Resp.NOSPACE.name, f"all {space.capacity} control intervals of DFHINTRA are in use"
-    return _NORMAL, ""
-
-
-def _deleteq(task: Task, queue: IntraQueue, _size: int) -> tuple[str, str]:
-    for lock in queue.locks:
-        if (met := _lock(task, lock)) is not None:
-            return met
-    return _NORMAL, ""
-
-
-_OF: Final[dict[str, Callable[[Task, IntraQueue, int], tuple[str, str]]]] = {
-    READQ: _readq,
-    WRITEQ: _writeq,
-    DELETEQ: _deleteq,
-}
-
-
-def _lock(task: Task, lock: Lock) -> tuple[str, str] | None:
-    """What getting one end would meet; None when it can be had."""
-    if (task.has_uow and lock.owner is task.uow) or (lock.owner is None and not lock.waiting):
-        return None
-    if lock.retained:
-        return Resp.LOCKED.name, f"the {lock.end} end is {lock.holder()}"
-    if lock.owner is None:
-        return WAIT, f"{len(lock.waiting)} others wait for the {lock.end} end"
-    return WAIT, f"the {lock.end} end is {lock.holder()}"
+    events = recorder.of(queue, _SHOWN_EVENTS) if record is None else recorder.story(queue, record)
+    return tuple(event.line(recorder.show) for event in events)
 
 
 # -- what there is to say ---------------------------------------------------------------------------------------------
 
 
-def _statements(region: Region, name: str, queue: TdQueue) -> Iterator[str]:
+def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Iterator[str]:
     if name != queue.name:
         yield f"{name} stands for queue {queue.name}{_through(region, name)}."
     if isinstance(queue, RemoteQueue):
-        yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}; ask there."
+        yield from _remote(region, queue, probe)
+    elif isinstance(queue, ExtraQueue):
+        yield _data_set(queue)
+    else:
+        assert isinstance(queue, IntraQueue), queue
+        yield from _intra(region, queue)
+    if any(not hasattr(hook, "foresee") for hook in _hooks(region)):
+        yield "A hook looks at every command of the region; what it does is not foreseen."
+
+
+def _hooks(region: Region) -> tuple[object, ...]:
+    """What looks at every command; several may share the slot."""
+    hook: Any = region.hook
+    return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
+
+
+def _remote(region: Region, queue: RemoteQueue, probe: Task) -> Iterator[str]:
+    state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
+    yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
+    link: Any = region.links.get(queue.remotesystem)
+    if not hasattr(link, "foresee"):
+        yield f"There is no connection to system {queue.remotesystem}."
         return
-    if isinstance(queue, ExtraQueue):
-        kind = "output" if queue.output else "input"
-        yield (
-            f"Queue {queue.name} is a data set for {kind}, {queue.enablestatus.name}, {queue.openstatus.name}, "
-            f"{queue.emptystatus.name}."
-        )
+    try:
+        there = link.foresee(probe).region
+        target = final_target(there, queue.remotename)
+    except Condition as condition:
+        yield f"It cannot be asked there: {condition.detail}."
         return
-    assert isinstance(queue, IntraQueue), queue
+    for each in _statements(there, queue.remotename, target, probe):
+        yield f"In region {there.applid}: {each}"
+
+
+def _data_set(queue: ExtraQueue) -> str:
+    kind = "output" if queue.output else "input"
+    words = [queue.enablestatus.name, queue.openstatus.name]
+    words += [queue.emptystatus.name] if queue.emptystatus is not Cvda.NOTAPPLIC else []
+    return f"Queue {queue.name} is a data set for {kind}, {', '.join(words)}."
+
+
+def _intra(region: Region, queue: IntraQueue) -> Iterator[str]:
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
     committed = " committed" if queue.logical else ""
     yield (
@@ -255,6 +154,9 @@ def _statements(region: Region, name: str, queue: TdQueue) -> Iterator[str]:
     yield from _waiters(queue)
     if queue.enablestatus is Cvda.DISABLING:
         yield "It is DISABLED when nobody holds or waits for its ends any more; nobody new is let in."
+    space = region.intra
+    if space.count() >= space.capacity:
+        yield f"All {space.capacity} control intervals of DFHINTRA are in use, {queue.cis} of them by this queue."
     yield from _trigger(region, queue)
 
 
@@ -281,16 +183,27 @@ def _units_of_work(queue: IntraQueue) -> Iterator[str]:
             done += ["deleted the queue"] if work.deleted else []
             done += [f"written {_records(len(work.written))}"] if work.written else []
         state = "" if uow.waitstate is not Cvda.SHUNTED else f" {uow.state.name}, SHUNTED: it waits for its coordinator"
-        what = ", ".join(done) or "changed nothing yet"
-        yield f"The {uow.title}{state} holds {ends} and has {what}, uncommitted."
+        what = f"has {', '.join(done)}, uncommitted" if done else "has changed nothing yet"
+        yield f"The {uow.title}{state} holds {ends} and {what}."
 
 
 def _waiters(queue: IntraQueue) -> Iterator[str]:
     for lock in queue.locks:
         for strand in lock.waiting.waiters:
-            yield f"{strand.name} waits for the {lock.end} end."
+            yield f"{strand.name} waits for the {lock.end} end{_until(strand.deadline_ns)}."
     for strand in queue.td_read.waiters if queue.td_read is not None else ():
-        yield f"{strand.name} waits in TD_READ: for what is written and not committed."
+        yield f"{strand.name} waits in TD_READ, for what is written and not committed{_until(strand.deadline_ns)}."
+
+
+def _until(deadline_ns: int | None) -> str:
+    return "" if deadline_ns is None else f", until {_moment(deadline_ns)}"
+
+
+def _moment(time_ns: int) -> str:
+    return f"{_EPOCH + timedelta(microseconds=time_ns // 1000):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+# -- triggers ---------------------------------------------------------------------------------------------------------
 
 
 def _would_start(region: Region, queue: IntraQueue) -> bool:
@@ -303,21 +216,24 @@ def _trigger(region: Region, queue: IntraQueue) -> Iterator[str]:
     if not queue.transid or not queue.triggerlevel:
         yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if queue.transid else "it has no TRANSID.")
         return
-    count, level = queue.stored.count, queue.triggerlevel
     if queue.latch:
         yield from _cycle(region, queue)
-        return
+    else:
+        yield from _no_cycle(region, queue)
+
+
+def _no_cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
+    count, level = queue.stored.count, queue.triggerlevel
     looked = "at a commit of what was written" if queue.logical else "at a WRITEQ"
     if count < level:
-        yield f"It starts {queue.transid} at {level} records; {level - count} more are needed."
+        more = "1 more is" if level - count == 1 else f"{level - count} more are"
+        yield f"It starts {queue.transid} at {_records(level)}; {more} needed."
     else:
         yield (
-            f"It starts {queue.transid} at {level} records. The level is reached, but the count is looked at only "
+            f"It starts {queue.transid} at {_records(level)}. The level is reached, but the count is looked at only "
             f"{looked}, and no cycle has begun since the last one was over."
         )
-    uncommitted = _uncommitted_writes(queue)
-    if uncommitted:
-        yield f"{_records(uncommitted)} written and not committed do not count yet."
+    yield from _uncommitted_writes(queue)
     why = region.ati.why_no_cycle(queue)
     if why is not None:
         yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
@@ -325,15 +241,20 @@ def _trigger(region: Region, queue: IntraQueue) -> Iterator[str]:
         yield f"Its task could not be attached: transaction {queue.transid} is disabled or has no program ({failure})."
 
 
-def _uncommitted_writes(queue: IntraQueue) -> int:
+def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
     owner = queue.write_end.owner if queue.write_end is not None else None
     work = owner.work.get(queue) if owner is not None else None
-    return len(work.written) if work is not None else 0
+    if owner is not None and work is not None and work.written:
+        verb = "does" if len(work.written) == 1 else "do"
+        whose = f"by task {owner.taskid} {owner.transid}" if owner.taskid else f"by {owner.title}"
+        yield f"{_records(len(work.written))} written {whose} and not committed {verb} not count yet."
 
 
 def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
-    """A cycle is on: where is its task?"""
+    """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
+    if queue.latched is not None:
+        yield _set_by(queue.latched)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
     if task is not None:
         state = f", which waits for {task.suspended[0]} {task.suspended[1]}" if task.suspended is not None else ""
@@ -345,7 +266,8 @@ def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
         kind = "terminal" if facility.kind == "TERMINAL" else "connection"
         why = (
             "is out of service or not defined" if not facility.inservice
-            else f"has task {facility.task.number}" if facility.task is not None else "has other requests first"
+            else f"has task {facility.task.number} {facility.task.transid}" if facility.task is not None
+            else "has other requests first"
         )  # fmt: skip
         yield f"Its task waits for {kind} {facility.name}, which {why}."
         return
@@ -353,6 +275,13 @@ def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
     failure = "DFHAC2001" if entry is None else entry.why_not()
     gone = f"could not be attached ({failure})" if failure else "has ended without reading the queue to QZERO"
     yield f"Its task {gone}. The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
+
+
+def _set_by(latch: Latch) -> str:
+    """Who set the latch."""
+    task = f"task {latch.task} {latch.transid}{f' at terminal {latch.termid}' if latch.termid else ''}"
+    what = f"the commit of unit of work {latch.uow} of {task}" if latch.uow else f"a WRITEQ TD of {task}"
+    return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
 
 
 def _serves(task: Task, queue: IntraQueue) -> bool:

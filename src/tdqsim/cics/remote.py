@@ -23,6 +23,7 @@ life, two phases and daisy chains are general CICS knowledge (unconfirmed for tr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.conditions import Abend, Condition
@@ -62,10 +63,12 @@ class Link:
     Attributes:
         ends: the two regions' views of it.
         acquired: whether messages get through.
+        fault: called with each step before its message is sent, and may cut the link; None for nothing.
     """
 
     def __init__(self, one: Region, name_in_one: str, other: Region, name_in_other: str) -> None:
         self.acquired = True
+        self.fault: Callable[[str], None] | None = None
         self._cut_at: str | None = None
         self._passes = 0
         here, there = RemoteSystem(self, one, name_in_one), RemoteSystem(self, other, name_in_other)
@@ -114,6 +117,8 @@ class Link:
         Raises:
             LinkDown: it did not get through.
         """
+        if self.fault is not None:
+            self.fault(step)
         if self.acquired and step == self._cut_at:
             self._passes -= 1
             if not self._passes:

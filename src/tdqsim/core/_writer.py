@@ -283,17 +283,12 @@ class Writer(Room):
         self._released = self._released_calls = 0
         self._rest()
 
-    @property
-    def _behind(self) -> bool:
-        """Whether the journal has commits that LMDB has not made."""
-        return self.journal is not None and self.journal.used
-
     def settle(self) -> bool:
         """Let LMDB commit what the journal has, so that pages it has freed may be used again.
 
         Nothing is done, and False returned, when there is nothing, or in the midst of changes.
         """
-        if self.dirty or not self._behind:
+        if self.dirty or not self.unsettled:
             return False
         self._commit_tree()
         self.begin()
@@ -320,7 +315,7 @@ class Writer(Room):
         """Undo everything since the last commit, in memory too."""
         if self.thread != get_ident():
             self.refuse()
-        if self.dirty or not self._behind:
+        if self.dirty or not self.unsettled:
             self._undo()
 
     def _undo(self) -> None:
@@ -330,7 +325,7 @@ class Writer(Room):
         self._rest()
         if dirty:
             self.state.next_number = self._number_before
-        if self._behind:
+        if self.unsettled:
             self._replay()
         if dirty:
             self.pending = self.reclaimable()

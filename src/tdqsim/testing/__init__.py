@@ -11,14 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tdqsim.testing.active import ActivePlan
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
     from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
     from tdqsim.testing.coverage import coverage_page
-    from tdqsim.testing.crash import Crashed, CrashFailure, CrashReport, enumerate_crashes
+    from tdqsim.testing.crash import (
+        Crashed,
+        CrashFailure,
+        CrashReport,
+        enumerate_crashes,
+        enumerate_sysplex_crashes,
+        enumerate_system_crashes,
+    )
     from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing.events import Event, JobEvent, load_history
-    from tdqsim.testing.faults import ActivePlan, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault
+    from tdqsim.testing.faults import CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
     from tdqsim.testing.history import History
     from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
     from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
@@ -36,13 +44,21 @@ if TYPE_CHECKING:
     )
 
 _MODULES: Final = {
+    "active": ("ActivePlan",),
     "assertions": ("assert_records", "assert_resp", "raises_condition"),
     "checker": ("Anomaly", "Verdict", "check_history"),
     "clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
     "coverage": ("coverage_page",),
-    "crash": ("CrashFailure", "CrashReport", "Crashed", "enumerate_crashes"),
+    "crash": (
+        "CrashFailure",
+        "CrashReport",
+        "Crashed",
+        "enumerate_crashes",
+        "enumerate_sysplex_crashes",
+        "enumerate_system_crashes",
+    ),
     "deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
-    "faults": ("ActivePlan", "CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault"),
+    "faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
     "events": ("Event", "JobEvent", "load_history"),
     "history": ("History",),
     "hooks": ("HookChain", "add_hook", "remove_hook"),
@@ -87,6 +103,7 @@ __all__ = [
     "StillClock",
     "SystemState",
     "Target",
+    "TornWrite",
     "Transcript",
     "Uncommitted",
     "Verdict",
@@ -99,6 +116,8 @@ __all__ = [
     "coverage_page",
     "diff",
     "enumerate_crashes",
+    "enumerate_sysplex_crashes",
+    "enumerate_system_crashes",
     "explore",
     "find_deadlock",
     "frozen",

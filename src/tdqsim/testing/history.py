@@ -188,11 +188,12 @@ class History:
 
     def lines(self, limit: int | None = None) -> list[str]:
         """The last events for people."""
-        show = self._show
+        show = self.show
         events = self.events
         return [event.line(show) for event in (events if limit is None else events[-limit:])]
 
-    def _show(self, record: bytes) -> str:
+    def show(self, record: bytes) -> str:
+        """A record for people, in the code page of the region or system."""
         page = self._region.codepage if self._region is not None else None
         return show_record(record, page if self._system is None else codepage(self._system.ccsid))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tdqsim.cics import Hook, Region, Task
+from tdqsim.cics import Condition, Hook, Region, Task
 
 __all__ = ["HookChain", "add_hook", "remove_hook"]
 
@@ -24,6 +24,15 @@ class HookChain:
         """See :class:`tdqsim.cics.Hook`."""
         for hook in self.hooks:
             hook.before(task, command, arguments)
+
+    def foresee(self, task: Task, command: str, arguments: Mapping[str, Any]) -> Condition | None:
+        """The condition that the first of them that can say so would raise now; None for nothing."""
+        for hook in self.hooks:
+            ask = getattr(hook, "foresee", None)
+            found: Condition | None = ask(task, command, arguments) if ask is not None else None
+            if found is not None:
+                return found
+        return None
 
     def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """See :class:`tdqsim.cics.Hook`."""

@@ -1,0 +1,281 @@
+"""A fault plan at work: it counts what fits, and lets the faults happen where regions, links and stores ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.checks import final_target
+from tdqsim.cics.remote import Link, RemoteSystem
+from tdqsim.cics.sysplex import Sysplex
+from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.facts import Resp
+from tdqsim.ibmi import FaultPlan as MessagePlan
+from tdqsim.ibmi import System
+from tdqsim.testing.faults import (
+    AnyFault,
+    Crashed,
+    CrashPoint,
+    DiskFull,
+    Fault,
+    FaultPlan,
+    LinkCut,
+    MessageFault,
+    TornWrite,
+    shown,
+)
+from tdqsim.testing.hooks import add_hook, remove_hook
+from tdqsim.testing.torn import Image, image_of, tear
+
+if TYPE_CHECKING:
+    from tdqsim.core.store import Environment, Store
+
+__all__ = ["ActivePlan"]
+
+F = TypeVar("F")
+_NS: Final = 1_000_000_000
+_HALVES: Final = ("durable", "volatile")
+_STEP_OF: Final = {DiskFull: "grow", TornWrite: "before_commit", CrashPoint: ""}
+_ROLLEDBACK: Final = ("SYNCPOINT", Resp.ROLLEDBACK.name)
+
+
+class ActivePlan:
+    """A plan at work.
+
+    Attributes:
+        plan: the plan.
+        happened: the faults that have happened, in words, in order.
+    """
+
+    def __init__(self, plan: FaultPlan) -> None:
+        self.plan = plan
+        self.happened: list[str] = []
+        self._met: dict[int, int] = {}
+        self._undo: list[Callable[[], None]] = []
+        self._conditions = self._of(Fault)
+        self._crashed = False
+
+    def _of(self, kind: type[F]) -> list[tuple[int, F]]:
+        return [(number, each) for number, each in enumerate(self.plan.faults) if isinstance(each, kind)]
+
+    # -- attaching ------------------------------------------------------------------------------------------------
+
+    def attach(self, target: Region | Sysplex | System) -> None:
+        """Put it on a region and its links, on all regions of a sysplex, or on a system."""
+        if isinstance(target, Sysplex):
+            for region in target.regions.values():
+                self._attach_region(region)
+        elif isinstance(target, Region):
+            self._attach_region(target)
+        else:
+            self._attach_system(target)
+
+    def _attach_region(self, region: Region) -> None:
+        if self._conditions:
+            add_hook(region, self)
+            self._undo.append(lambda: remove_hook(region, self))
+        self._attach_store(region.store, region.applid)
+        for end in region.links.values():
+            if isinstance(end, RemoteSystem):
+                self._attach_link(end.link)
+
+    def _attach_link(self, link: Link) -> None:
+        ends = {end.region.applid for end in link.ends}
+        cuts = [(n, each) for n, each in self._of(LinkCut) if not each.regions or ends == set(each.regions)]
+        if cuts and getattr(link.fault, "func", None) != self._at_link:
+            self._undo.append(partial(setattr, link, "fault", link.fault))
+            link.fault = partial(self._at_link, link, cuts, link.fault)
+
+    def _attach_store(self, store: Store, owner: str) -> None:
+        for name in _HALVES:
+            half: Environment = getattr(store, name)
+            points = [
+                (number, each)
+                for number, each in enumerate(self.plan.faults)
+                if isinstance(each, DiskFull | CrashPoint | TornWrite)
+                and each.half == name
+                and each.owner in ("", owner)
+            ]
+            if points:
+                self._undo.append(partial(_release, half, half.fault, half.limit_bytes))
+                half.fault = _StoreFaults(self, half, points)
+
+    def _attach_system(self, system: System) -> None:
+        messages = self._of(MessageFault)
+        if messages:
+            before = system.faults
+            mine = partial(self._message, [each for each in messages if each[1].system in ("", system.name)])
+
+            def fault(job: Any, operation: str, name: str, library: str) -> Any:
+                found = mine(job, operation, name, library)
+                return before(job, operation, name, library) if found is None and before is not None else found
+
+            system.faults = fault
+            self._undo.append(lambda: setattr(system, "faults", before))
+        self._attach_store(system.store, system.name)
+
+    def detach(self) -> None:
+        """Take it off again; a link that was cut stays cut."""
+        while self._undo:
+            self._undo.pop()()
+
+    # -- at a command ---------------------------------------------------------------------------------------------
+
+    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+        """See :class:`tdqsim.cics.Hook`."""
+        for number, fault in self._conditions:
+            if _fits(fault, task, command, arguments) and self.due(number, fault.nth, fault.times):
+                self.note(fault, f"at {command} of task {task.number} {task.transid}")
+                if fault.delay:
+                    _take_time(task.region.dispatcher, f"a slow {command}", fault.delay)
+                if fault.condition:
+                    if (command, fault.condition) == _ROLLEDBACK:
+                        task.take_rollback()
+                    raise _condition(fault)
+
+    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Nothing happens after a command."""
+
+    def foresee(self, task: Task, command: str, arguments: Mapping[str, Any]) -> Condition | None:
+        """The condition that a command would meet now, without counting it."""
+        for number, fault in self._conditions:
+            if fault.condition and _fits(fault, task, command, arguments) and self._is_due(number, fault):
+                return _condition(fault)
+        return None
+
+    def _is_due(self, number: int, fault: Fault) -> bool:
+        return _within(self._met.get(number, 0) + 1, fault.nth, fault.times)
+
+    def due(self, number: int, nth: int, times: int) -> bool:
+        """Count that something has met what a fault waits for; True when it is the fault's turn."""
+        met = self._met[number] = self._met.get(number, 0) + 1
+        return _within(met, nth, times)
+
+    def note(self, fault: AnyFault, where: str) -> None:
+        """Keep that a fault has happened."""
+        self.happened.append(f"{shown(fault)} {where}")
+
+    def _message(
+        self, messages: list[tuple[int, MessageFault]], job: Any, operation: str, name: str, library: str
+    ) -> Any:
+        for number, fault in messages:
+            if _fits_call(fault, job, operation, name, library) and self.due(number, fault.nth, fault.times):
+                self.note(fault, f"at {operation} of job {job.qualified_name}")
+                if fault.delay:
+                    _take_time(job.system.dispatcher, f"a slow {operation}", fault.delay)
+                if fault.message:
+                    one = MessagePlan()
+                    one.add(fault.message, *fault.values)
+                    return one(job, operation, name, library)
+        return None
+
+    # -- at a link and at a store ---------------------------------------------------------------------------------
+
+    def _at_link(
+        self, link: Link, cuts: list[tuple[int, LinkCut]], before: Callable[[str], None] | None, step: str
+    ) -> None:
+        if before is not None:
+            before(step)
+        for number, cut in cuts:
+            if cut.step == step and link.acquired and self.due(number, cut.nth, 1):
+                self.note(cut, f"between {' and '.join(end.region.applid for end in link.ends)}")
+                link.cut()
+                if cut.restore:
+                    region = link.ends[0].region
+                    region.dispatcher.call_at(region.clock.time_ns() + round(cut.restore * _NS), link.restore)
+
+    def crash(self, fault: AnyFault) -> None:
+        """The process ends here."""
+        self._crashed = True
+        self.note(fault, "ended the process")
+        raise Crashed(f"{shown(fault)}: the process ends here")
+
+    @property
+    def crashed(self) -> bool:
+        """Whether a fault has ended the process: then nothing more reaches a store."""
+        return self._crashed
+
+
+class _StoreFaults:
+    """What a plan has in store for one environment; asked at each step of it."""
+
+    def __init__(
+        self, active: ActivePlan, half: Environment, points: list[tuple[int, DiskFull | CrashPoint | TornWrite]]
+    ) -> None:
+        self._active, self._half, self._points = active, half, points
+        self._torn: tuple[TornWrite, Image] | None = None
+
+    def __call__(self, step: str) -> None:
+        if self._active.crashed and step == "before_commit":
+            raise Crashed("the process has ended already")
+        if self._torn is not None and step == "after_commit":
+            torn, before = self._torn
+            tear(self._half.path, before)
+            self._active.crash(torn)
+        for number, fault in self._points:
+            self._meet(number, fault, step)
+
+    def _meet(self, number: int, fault: DiskFull | CrashPoint | TornWrite, step: str) -> None:
+        if step != _STEP_OF[type(fault)] and step != getattr(fault, "when", ""):
+            return
+        if not self._active.due(number, fault.nth, 0 if isinstance(fault, DiskFull) else 1):
+            return
+        if isinstance(fault, CrashPoint):
+            self._active.crash(fault)
+        if isinstance(fault, TornWrite):
+            self._torn = fault, image_of(self._half.path)
+        elif self._half.limit_bytes != 0:
+            self._active.note(fault, "let no file grow")
+            self._half.limit_bytes = 0
+
+
+def _release(half: Environment, fault: Callable[[str], None] | None, limit: int | None) -> None:
+    half.fault = fault
+    half.limit_bytes = limit
+
+
+def _within(met: int, nth: int, times: int) -> bool:
+    return met >= nth and (not times or met < nth + times)
+
+
+def _condition(fault: Fault) -> Condition:
+    return Condition(Resp[fault.condition], fault.resp2, f"a planned fault: {shown(fault)}")
+
+
+def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, Any]) -> bool:
+    return (
+        fault.command in ("", command)
+        and fault.transid in ("", task.transid)
+        and fault.task in (0, task.number)
+        and fault.region in ("", task.region.applid)
+        and (not fault.queue or fault.queue in _queues_of(task.region, arguments))
+    )
+
+
+def _queues_of(region: Region, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """The name that the program uses, and the queue that it stands for."""
+    name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
+    yield name
+    if "queue" in arguments and not arguments.get("sysid"):
+        try:
+            yield final_target(region, name).name
+        except Condition:
+            return
+
+
+def _fits_call(fault: MessageFault, job: Any, operation: str, name: str, library: str) -> bool:
+    return (
+        fault.operation in ("", operation)
+        and fault.name in ("", name, name.rpartition("/")[2])
+        and fault.library in ("", library, name.rpartition("/")[0])
+        and fault.job in ("", job.name, job.qualified_name)
+    )
+
+
+def _take_time(dispatcher: Dispatcher, what: str, seconds: float) -> None:
+    try:
+        dispatcher.wait(lambda: WAIT, WaitQueue(what), round(seconds * _NS))
+    except TimedOut:
+        return

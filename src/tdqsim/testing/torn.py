@@ -1,0 +1,47 @@
+"""Commits that are half on the disk: what a power cut may leave when nothing was synced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["image_of", "tear"]
+
+_PAGE = 4096
+
+Image = dict[str, bytes]
+
+
+def image_of(environment: Path) -> Image:
+    """The files of one environment as they are now."""
+    return {file.name: file.read_bytes() for file in sorted(environment.iterdir()) if file.is_file()}
+
+
+def tear(environment: Path, before: Image) -> int:
+    """Leave what was written since half done: every other page as before, and of the last one its second half too.
+
+    Returns:
+        How many bytes are as before again that had been written.
+    """
+    undone = 0
+    for name, old in before.items():
+        file = environment / name
+        new = file.read_bytes()
+        torn = _torn(old, new)
+        undone += sum(one != other for one, other in zip(torn, new, strict=True))
+        with file.open("r+b") as opened:  # in place: the file may still be mapped
+            opened.write(torn)
+    return undone
+
+
+def _torn(old: bytes, new: bytes) -> bytes:
+    old = old.ljust(len(new), b"\0")
+    torn = bytearray(new)
+    changed = [at for at in range(0, len(new), _PAGE) if old[at : at + _PAGE] != new[at : at + _PAGE]]
+    for at in changed[1::2]:
+        torn[at : at + _PAGE] = old[at : at + _PAGE]
+    if changed:
+        end = min(changed[-1] + _PAGE, len(new))
+        differs = [at for at in range(changed[-1], end) if old[at] != new[at]]
+        half = differs[len(differs) // 2]
+        torn[half:end] = old[half:end]
+    return bytes(torn)
