@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import WRITE_END
 from tdqsim.cics.logical import LogicalWork
 from tdqsim.errors import StoreError, TdqError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues import IntraQueue
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
+    from tdqsim.core.store import Move
 
 __all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork"]
 
@@ -182,24 +184,22 @@ class UnitOfWork:
             return False
         if region.enqueues or region.failed or region.dispatcher.strands_live:
             return False
-        moves = []
-        size = operations = 0
+        moves: list[Move] = []
+        size = 0
         for queue, work in self.work.items():
-            move = work.move()
-            if move is None or queue.enablestatus is not Cvda.ENABLED:
-                return False
-            stored, reads, written = move
-            if stored.count - reads + len(written) >= queue.fire_at:
+            if queue.enablestatus is not Cvda.ENABLED or (move := work.move()) is None:
                 return False
             moves.append(move)
             size += work.reserved
-            operations += reads + len(written)
-            queue.peak = max(queue.peak, stored.count)
-        if not region.hardening.moves(moves, size, operations):
+        if not moves or not region.store.durable.commit_moves(moves, size):
             return False
+        region.hardening.commits += 1
         for queue, work in self.work.items():
-            work.release_room()
-            work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
+            if work.puts:
+                work.release_room()
+            stored = queue.stored
+            if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
+                work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
         self.state = Cvda.COMMIT
         self.ended = True
         del region.units[self.id]

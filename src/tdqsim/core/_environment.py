@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +27,13 @@ class Environment:
     The durable half is committed when :meth:`commit` is called; the volatile one also commits itself about every
     thousand operations. In a store that is open for reading only, every call sees the last commit there is.
 
-    Three methods are the writer's own, since they are called for each recoverable request:
+    Some methods are the writer's own, since they are called for each recoverable request:
 
     ``commit()``
         Make all changes since the last commit permanent, together; nothing is done when there are none. The durable
         environment's commit survives SIGKILL, and with durability ``power`` it is synced.
+    ``commit_moves(moves, size)``
+        Take from some queues, put on others and commit in one: see :func:`~tdqsim.core._moves.commit_moves`.
     ``reserve(nbytes)``
         Hold room for one later put of up to ``nbytes`` of data, key and sender. Until it is released, nobody else's
         changes can take that room. Release it just before the put, then neither the put nor the commit can meet
@@ -40,13 +43,14 @@ class Environment:
         Give back the room that ``reserve`` holds for so many puts; ValueError when so much is not reserved.
     """
 
-    __slots__ = ("_env", "_pen", "_queues", "commit", "release", "reserve")
+    __slots__ = ("_env", "_pen", "_queues", "commit", "commit_moves", "release", "reserve")
 
     def __init__(self, env: Any, pen: Writer) -> None:
         self._env = env
         self._pen = pen
         self._queues: dict[bytes, StoredQueue] = pen.names
         self.commit: Callable[[], None] = pen.commit
+        self.commit_moves: Callable[[list[Move], int], bool] = partial(commit_moves, pen)
         self.reserve: Callable[[int], None] = pen.reserve
         self.release: Callable[..., None] = pen.release
 
@@ -238,10 +242,6 @@ class Environment:
         except StoreFull as error:
             return str(error)
         return ""
-
-    def commit_moves(self, moves: Iterable[Move], size: int, operations: int) -> bool:
-        """Take from some queues, put on others and commit in one; see :func:`~tdqsim.core._moves.commit_moves`."""
-        return commit_moves(self._pen, moves, size, operations)
 
     # -- for the store --------------------------------------------------------------------------------------------
 

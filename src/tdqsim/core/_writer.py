@@ -283,12 +283,17 @@ class Writer(Room):
         self._released = self._released_calls = 0
         self._rest()
 
+    @property
+    def _behind(self) -> bool:
+        """Whether the journal has commits that LMDB has not made."""
+        return self.journal is not None and self.journal.used
+
     def settle(self) -> bool:
         """Let LMDB commit what the journal has, so that pages it has freed may be used again.
 
         Nothing is done, and False returned, when there is nothing, or in the midst of changes.
         """
-        if self.dirty or not self.unsettled:
+        if self.dirty or not self._behind:
             return False
         self._commit_tree()
         self.begin()
@@ -315,7 +320,7 @@ class Writer(Room):
         """Undo everything since the last commit, in memory too."""
         if self.thread != get_ident():
             self.refuse()
-        if self.dirty or not self.unsettled:
+        if self.dirty or not self._behind:
             self._undo()
 
     def _undo(self) -> None:
@@ -325,7 +330,7 @@ class Writer(Room):
         self._rest()
         if dirty:
             self.state.next_number = self._number_before
-        if self.unsettled:
+        if self._behind:
             self._replay()
         if dirty:
             self.pending = self.reclaimable()
