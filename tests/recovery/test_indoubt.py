@@ -10,7 +10,7 @@ from tdqsim.cics.indoubt import Damage
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
-from tests.recovery.helpers import READQ, WRITEQ, again, make, outcome, prepared, queue, request
+from tests.recovery.helpers import READQ, WRITEQ, again, make, outcome, prepared, queue, request, triggered
 from tests.rules import expect_rule, rule
 
 SECOND = 10**9
@@ -225,19 +225,114 @@ def test_the_doubt_survives_restarts_with_everything(tmp_path, commit, clean):
     region.close()
 
 
-def test_triggers_wait_for_the_decision(tmp_path):
-    with make(
-        queue("LOGQ", transid="PAYP", triggerlevel=1, atifacility="FILE"), define_transaction(name="PAYP")
-    ) as region:
-        started = []
-        region.register("PAYP", lambda task: started.append(task.readq_td("LOGQ")))
-        branch = prepared(region, (WRITEQ, "LOGQ"))
-        branch.lose_coordinator()
-        region.run()
-        assert started == []
-        branch.commit()
-        region.run()
-        assert started == [b"new"]
+@pytest.mark.rule("REC-ATI-PENDING")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_triggers_wait_for_the_decision(tmp_path, commit, restarted):
+    region = make(*triggered("TRGQ", "LOGICAL", "FILE", level=1), store=tmp_path / "store")
+    started = []
+    program = lambda task: started.append(task.readq_td("TRGQ"))  # noqa: E731
+    region.register("PAYP", program)
+    branch = prepared(region, (WRITEQ, "TRGQ"))
+    branch.lose_coordinator()
+    if restarted:
+        region = again(region, tmp_path / "store")
+        region.register("PAYP", program)
+        branch = region.branch("XA1")
+    region.run()
+    assert started == []
+    branch.commit() if commit else branch.back_out()
+    region.run()
+    assert started == ([b"new"] if commit else [])
+    region.close()
+
+
+class Triggered:
+    """A queue whose triggered task has written to LOGQ, was prepared by somebody outside, and lost them."""
+
+    def __init__(self, store, kind, facility, *, abends=True):
+        self.store, self.abends = store, abends
+        self.doubt = True
+        self.started = 0
+        self.region = make(*triggered("TRGQ", kind, facility), queue("LOGQ"), store=store)
+        self.region.register("PAYP", self.program)
+        self.region.seed("TRGQ", [b"1", b"2"])
+        self.region.writeq_td("TRGQ", b"3")
+        self.region.run()
+
+    def program(self, task):
+        self.started += 1
+        if not self.doubt:
+            return
+        self.doubt = False
+        task.writeq_td("LOGQ", b"new")
+        branch = task.region.coordinate(task, "XA1")
+        assert branch.prepare()
+        abend = branch.lose_coordinator()
+        if self.abends:
+            raise abend
+
+    def again(self, *, clean):
+        self.region.close(clean=clean)
+        self.region = make(store=self.store)
+        self.region.register("PAYP", self.program)
+
+    def writes(self):
+        """How many tasks a write at the level starts."""
+        before = self.started
+        self.region.writeq_td("TRGQ", b"4", nohandle=True)
+        self.region.run()
+        return self.started - before
+
+    def resolve(self):
+        """End the doubt; how many tasks that starts."""
+        before = self.started
+        self.region.branch("XA1").commit()
+        self.region.run()
+        return self.started - before
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD")
+@pytest.mark.parametrize("restart", ["", "warm", "emergency"])
+@pytest.mark.parametrize("kind", ["NO", "PHYSICAL", "LOGICAL"])
+def test_a_shunted_triggered_task_holds_the_cycle_of_its_queue(tmp_path, kind, restart):
+    """Facility FILE: the end of the task would end the cycle, and the next write start another task."""
+    made = Triggered(tmp_path / "store", kind, "FILE")
+    assert (made.started, len(made.region.shunted)) == (1, 1)
+    if restart:
+        made.again(clean=restart == "warm")
+    if kind == "NO" and restart == "emergency":  # its records are lost
+        made.region.seed("TRGQ", [b"1", b"2", b"3"])
+    assert made.writes() == 0
+    assert made.resolve() == 0
+    assert made.writes() == 1
+    made.region.close()
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD")
+@pytest.mark.parametrize("kind", ["NO", "PHYSICAL", "LOGICAL"])
+def test_qzero_counts_when_the_doubt_is_over(tmp_path, kind):
+    made = Triggered(tmp_path / "store", kind, "FILE")
+    while made.region.readq_td("TRGQ", nohandle=True):
+        pass
+    assert [made.writes() for _ in range(4)] == [0, 0, 0, 0]
+    assert made.resolve() == 0
+    assert made.writes() == 1
+    made.region.close()
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD")
+@pytest.mark.parametrize(("abends", "restarted", "starts"), [(True, False, 0), (False, False, 20), (True, True, 20)])
+def test_a_terminals_cycle_goes_on_when_the_doubt_is_over(tmp_path, abends, restarted, starts):
+    """After an abend it stays on; after a normal end, or a restart, the transaction is started again."""
+    made = Triggered(tmp_path / "store", "LOGICAL", "TERMINAL", abends=abends)
+    if restarted:
+        made.again(clean=False)
+        made.region.run()
+    assert made.started == 1
+    assert made.writes() == 0
+    assert made.resolve() in (starts, starts - 1)  # it never reads: it is started until that is noticed
+    made.region.close()
 
 
 # -- an external coordinator ------------------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ The end of a FILE task only opens the way: the *next* write at or over the level
 initiation that fails before there is a task (transaction unknown or remote) begins no cycle, so that every later write
 tries again; the message is written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (IBM Docs).
 
+While the unit of work of a triggered task is shunted, its queue's cycle is *held*: whatever of the table happens then
+counts when the doubt is over, and no second task is started before. (The manuals only hint at it: unconfirmed.)
+
 A task for a terminal waits until the terminal is in service and has no other task. To restart for ever a program that
 never reads its queue would be endless here, where no operator looks on: after ``ati_starts_without_read`` starts the
 cycle stays on and nothing more is started.
@@ -108,6 +111,23 @@ class Request:
         self.facility = queue.atifacility
 
 
+class _Held:
+    """A cycle that a shunted unit of work keeps on.
+
+    Attributes:
+        queue: the queue.
+        outcome: what the end of the cycle's task, or a QZERO, would have done meanwhile; empty while nothing has.
+        request: the cycle's request; None after a restart, when nothing of the task is left.
+    """
+
+    __slots__ = ("outcome", "queue", "request")
+
+    def __init__(self, queue: IntraQueue, request: Request | None) -> None:
+        self.queue = queue
+        self.request = request
+        self.outcome = ""
+
+
 class Facility:
     """A terminal or a connection's session: one task at a time, requests in order.
 
@@ -138,10 +158,11 @@ class Facility:
 class Ati:
     """The trigger cycles of one region."""
 
-    __slots__ = ("_region",)
+    __slots__ = ("_held", "_region")
 
     def __init__(self, region: Region) -> None:
         self._region = region
+        self._held: dict[bytes, _Held] = {}
 
     def arm(self, queue: IntraQueue) -> None:
         """Work out at which count the next write starts a task."""
@@ -251,8 +272,13 @@ class Ati:
 
     def emptied(self, queue: IntraQueue) -> None:
         """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended."""
-        if queue.latch:
+        if not queue.latch:
+            return
+        held = self._holder(queue)
+        if held is None:
             self._over(queue)
+        else:
+            held.outcome = OVER
 
     def level_changed(self, queue: IntraQueue) -> None:
         """SET TDQUEUE has changed a trigger attribute: a cycle that is on is given up."""
@@ -271,9 +297,59 @@ class Ati:
         if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or queue.cycle != request.cycle:
             return
         outcome = AFTER_TASK[request.facility, normal]
+        held = self._holder(queue)
+        if held is not None:
+            held.outcome = held.outcome or outcome
+        else:
+            self._go_on(request, outcome)
+
+    def _go_on(self, request: Request, outcome: str) -> None:
         if outcome is OVER:
-            self._over(queue)
+            self._over(request.queue)
         elif outcome is AGAIN:
+            self._request(request)
+
+    # -- held -----------------------------------------------------------------------------------------------------
+
+    def cycle_of(self, uow: UnitOfWork) -> str:
+        """The queue whose cycle a unit of work holds, or would hold if it were shunted now; empty for none."""
+        if uow.id in self._held:
+            return self._held[uow.id].queue.name
+        request = uow.task.request if uow.task is not None else None
+        if request is None or not request.queue.latch or request.queue.cycle != request.cycle:
+            return ""
+        return request.queue.name
+
+    def hold(self, uow: UnitOfWork) -> None:
+        """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
+        if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
+            self._hold(uow, _Held(uow.task.request.queue, uow.task.request))
+
+    def hold_again(self, uow: UnitOfWork, queue: IntraQueue) -> None:
+        """After a restart: a unit of work is shunted still that holds a queue's cycle."""
+        queue.latch = True
+        queue.fire_at = NEVER
+        self._hold(uow, _Held(queue, None))
+
+    def _hold(self, uow: UnitOfWork, held: _Held) -> None:
+        self._held[uow.id] = held
+        uow.at_end.append(lambda _committed: self._resolved(uow.id))
+
+    def _holder(self, queue: IntraQueue) -> _Held | None:
+        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
+
+    def _resolved(self, uow_id: bytes) -> None:
+        """The doubt is over: what the end of the task would have done is done now."""
+        held = self._held.pop(uow_id)
+        queue, request = held.queue, held.request
+        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or self._holder(queue) is not None:
+            return
+        if request is None and not held.outcome:
+            if self.resume(queue):
+                self.schedule(queue)
+        elif held.outcome is OVER:
+            self._over(queue)
+        elif request is not None and held.outcome is AGAIN:
             self._request(request)
 
     def resume(self, queue: IntraQueue) -> bool:
@@ -283,6 +359,9 @@ class Ati:
             Whether it goes on: then a task is to be scheduled for it.
         """
         queue.latch = True
+        if self._holder(queue) is not None:
+            queue.fire_at = NEVER
+            return False
         if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
             self._over(queue)
             return False

@@ -226,6 +226,7 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
     code, message = _ABENDS[outcome, uow.action]
     inserts = {"transid": uow.transid, "abcode": code, "termid": uow.termid, "program": uow.transid}
     if outcome == SHUNT:
+        region.ati.hold(uow)
         uow.shunt(link=uow.link)
         _start_waittime(uow)
     else:

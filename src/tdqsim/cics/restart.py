@@ -233,6 +233,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "transid": uow.transid, "userid": uow.userid, "termid": uow.termid, "taskid": uow.taskid,
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
+        "cycle": uow.region.ati.cycle_of(uow),
     }  # fmt: skip
     text = _json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)
@@ -273,6 +274,9 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         assert lock is not None, queue
         lock.take(uow, uow.since_ns)
     uow.retain_locks()
+    cycle = region.tdqueues.get(head["cycle"])
+    if isinstance(cycle, IntraQueue):
+        region.ati.hold_again(uow, cycle)
     region.shunted[uow_id] = uow
     region.uow_seen(uow_id)
 
