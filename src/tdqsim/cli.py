@@ -32,6 +32,7 @@ _MODULES: Final = {
     "ceci": "operate",
     "stats": "operate",
     "jobs": "operate",
+    "sysout": "operate",
     "check": "define",
     "schema": "define",
     "import": "define",

@@ -220,3 +220,21 @@ def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
     ended = tdq("browse", pay, "--region", pay)
     assert (ended.code, "is given by --region already" in ended.err) == (2, True)
     assert "no region directory" in tdq("snapshot", pay / "nothing").err
+
+
+@pytest.mark.rule("DS-SYSOUT-CLASS", "DS-ASA")
+def test_sysout_is_listed_by_class_and_printed(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "q.yaml").write_text(
+        "group: G\ntdqueue:\n- {name: REPT, type: EXTRA, sysoutclass: A, recordformat: FIXED, recordsize: 6, printcontrol: A}\n"
+        "- {name: LOGQ, type: EXTRA, sysoutclass: B, ddname: LOG}\n"
+    )
+    store = tmp_path / "store"
+    for queue, *lines in (("REPT", "1TITLE", "0FIRST"), ("LOGQ", "HELLO")):
+        assert tdq("write", queue, *lines, "-d", tmp_path / "q.yaml", "-s", store).code == 0
+    rows = [line.split() for line in tdq("sysout", "-s", store).out.splitlines()[1:]]
+    assert rows == [["1", "A", "REPT", "ASA", "3"], ["2", "B", "LOG", "NONE", "1"]]
+    assert [line.split()[2] for line in tdq("sysout", "--class", "b", "-s", store).out.splitlines()[1:]] == ["LOG"]
+    assert tdq("sysout", 1, "-s", store).out == "TITLE\n\nFIRST\n"
+    found = json.loads(tdq("sysout", "--json", "-s", store).out)
+    assert [(each["class"], each["text"]) for each in found] == [("A", ["TITLE", "", "FIRST"]), ("B", ["HELLO"])]
+    assert tdq("sysout", 9, "-s", store).code == 2

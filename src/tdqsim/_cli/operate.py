@@ -1,4 +1,4 @@
-"""The operator's faces: CEMT, CECI, statistics, jobs given to the internal reader."""
+"""The operator's faces: CEMT, CECI, statistics, jobs given to the internal reader, SYSOUT."""
 
 from __future__ import annotations
 
@@ -181,3 +181,37 @@ def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
         "submitter": job.submitter,
         "scan": "SCAN" if job.scan_only else "",
     }
+
+
+# -- SYSOUT -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("sysout")
+@at_place(changes=True)
+def sysout(
+    place: Place,
+    number: Annotated[
+        int, typer.Argument(metavar="[NUMBER]", min=0, help="Print this data set, as its print control says.")
+    ] = 0,
+    letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only data sets of this class.")] = "",
+    as_json: Json = False,
+) -> None:
+    """The SYSOUT data sets that output queues wrote, by class."""
+    from tdqsim.datasets import render  # noqa: PLC0415
+
+    with looking(place) as found:
+        spool = found.data_sets.spool
+        listed = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
+        if number and not listed:
+            raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
+        texts = {each.number: list(render(spool.read(each), each.control, found.codepage)) for each in listed}
+    rows = [
+        (each.number, each.sysout_class, each.ddname, each.control.name, len(texts[each.number])) for each in listed
+    ]
+    columns = ("number", "class", "ddname", "control", "lines")
+    if as_json:
+        emit_json([{**dict(zip(columns, row, strict=True)), "text": texts[row[0]]} for row in rows])
+    elif number:
+        emit("\n".join(texts[number]))
+    else:
+        emit_table(columns, rows)
