@@ -38,7 +38,7 @@ from tdqsim.datasets import (
     SysoutSpool,
 )
 from tdqsim.errors import DatasetError
-from tdqsim.facts import LIMITS, Cvda, Resp
+from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.queues import ExtraQueue
@@ -50,6 +50,7 @@ Report = Callable[[str, dict[str, Any]], None]
 """Told of what CICS writes a message about: the message id, empty where we know none, and its inserts."""
 
 _SPOOLED: Final = "*"
+_NOT_SAID: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
 _CONTROL_CVDAS: Final = {
@@ -69,9 +70,11 @@ def dcb_of(definition: Any) -> Dcb:
     """What a definition says of the data control block.
 
     Without RECORDFORMAT nothing is said of the format. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
-    has room for several. RECORDSIZE counts only when it was given: its default of 1 stands for "not said".
+    has room for several. RECORDSIZE counts only when it was given: its default of 1 stands for "not said", also where
+    a listing shows it, unless there are fixed-length records, which can be of one byte.
     """
-    recordsize = definition.recordsize if definition.given("recordsize") else 0
+    said = definition.recordformat == "FIXED" or definition.recordsize != _NOT_SAID
+    recordsize = definition.recordsize if said and definition.given("recordsize") else 0
     return Dcb(
         recfm=_recfm_of(definition, recordsize),
         lrecl=recordsize,

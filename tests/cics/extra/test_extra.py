@@ -504,3 +504,25 @@ def test_a_record_without_data(make, tmp_path):
     put_state(region, "INQ", "CLOSED")
     put_state(region, "INQ", "OPEN")
     assert expect_rule("EX-READ-EMPTY", region.readq_td, "INQ") == b""
+
+
+@pytest.mark.rule("EX-RECORDSIZE-DEFAULT")
+@pytest.mark.parametrize(
+    ("said", "recfm", "expected"),
+    [
+        ("recordsize: 1", {"recfm": "FB", "lrecl": "10"}, [*records("one", "two")]),
+        ("recordsize: 0", {"recfm": "FB", "lrecl": "10"}, [*records("one", "two")]),
+        ("recordsize: 1, recordformat: FIXED", {}, [b"o", b"n"]),
+    ],
+)
+def test_a_recordsize_that_is_only_its_default_says_nothing(make, data, said, recfm, expected):
+    region = make(f"{{name: INQ, type: EXTRA, ddname: IN, {said}}}", dd={"IN": {"path": str(data), **recfm}})
+    assert [region.readq_td("INQ") for _ in range(2)] == expected
+
+
+@pytest.mark.rule("EX-RECORDSIZE-DEFAULT")
+def test_a_variable_recordsize_of_one_is_none(make, tmp_path):
+    path = tmp_path / "vb"
+    path.write_bytes(bytes.fromhex("00090000 00050000 C1"))
+    queue = "{name: INQ, type: EXTRA, ddname: IN, recordsize: 1, recordformat: VARIABLE}"
+    assert make(queue, dd={"IN": path}).readq_td("INQ") == b"\xc1"
