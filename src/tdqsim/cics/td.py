@@ -497,13 +497,17 @@ def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # 
 
 
 def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
-    """READQ of a unit of work's first record when the read end is free or its own; else None."""
+    """READQ of a committed record when the read end is free or one's own; None when the long way must be gone."""
     uow = task._uow or task.uow  # noqa: SLF001
     lock: Any = queue.read_end
     owner = lock.owner
     if owner is not uow and (owner is not None or lock.waiting):
         return None
-    record = (uow.work.get(queue) or uow.on(queue)).first_committed()
+    work = uow.work.get(queue) or uow.on(queue)
+    try:
+        record = work.next_committed() if work.reads else work.first_committed()
+    except StoreDamaged:  # the long way meets it again, and says IOERR
+        return None
     if record is not None and owner is None:  # as lock.take(uow, 0) does
         lock.owner, lock.since_ns = uow, 0
         uow.locks.append(lock)
