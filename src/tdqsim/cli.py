@@ -23,7 +23,7 @@ _MODULES: Final = {
     "browse": "queues",
     "peek": "queues",
     "snapshot": "queues",
-    "explain": "queues",
+    "explain": "explain",
     "read": "records",
     "write": "records",
     "seed": "records",

@@ -135,6 +135,23 @@ def test_explain_says_why_a_trigger_does_not_fire(tdq: Tdq, pay: Path) -> None:
     assert tdq("explain", pay).code == 2
 
 
+def test_explain_tells_the_history_of_a_record(tdq: Tdq, pay: Path, tmp_path: Path) -> None:
+    events = [
+        ["WRITEQ TD", 7, "PAYQ", "f1f2", 1_700_000_000_000_000_000, "FILL", "01"],
+        ["WRITEQ TD", 7, "PAYQ", "f3f4", 1_700_000_000_000_000_000, "FILL", "01"],
+        ["COMMIT", 7, "", "", 1_700_000_000_000_000_000, "FILL", "01"],
+    ]
+    file = tmp_path / "run.jsonl"
+    file.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    told = tdq("explain", pay, "PAYQ", "--history", file, "--record", "12").out
+    assert "task 7 FILL    WRITEQ TD PAYQ 12" in told
+    assert "PAYQ 34" not in told
+    assert "COMMIT" in told
+    assert "PAYQ 34" in tdq("explain", pay, "PAYQ", "--history", file).out
+    assert tdq("explain", pay, "PAYQ", "--history", file, "--record", "X'F3F4'").out.count("WRITEQ TD PAYQ") == 1
+    assert tdq("explain", pay, "PAYQ", "--record", "12").code == 2
+
+
 def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -> None:
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
     (job,) = json.loads(tdq("jobs", "--store", pay / "store", "--json").out)

@@ -15,7 +15,6 @@ from tdqsim._cli.place import Place, at_place, looking, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.explain import Explanation
     from tdqsim.cics.inquire import TdqueueInfo
 
 __all__ = ["app", "is_generic", "matching"]
@@ -209,37 +208,6 @@ def snapshot(
             for name in _holding(found)
         }
         emit_json({"applid": found.applid, "sysid": found.sysid, "queues": queues})
-
-
-@app.command("explain")
-@at_place()
-def explain(
-    place: Place,
-    names: Names = None,
-    size: Annotated[int, typer.Option(min=1, help="Bytes of the record whose WRITEQ is foreseen.")] = 1,
-    as_json: Json = False,
-) -> None:
-    """Say why queues are as they are, why a trigger has not fired, and what each request would meet now."""
-    words, place = place.split(names)
-    if not words:
-        raise InputError("explain which queue? Name one, or several, or generic names")
-    with looking(place, programs=True) as found:
-        told = [found.explain(name, size=size) for name in matching(found, words)]
-    if as_json:
-        emit_json([_explanation(each) for each in told])
-        return
-    for each in told:
-        emit(f"{each.queue}:" if len(told) > 1 else str(each))
-        if len(told) > 1:
-            emit("\n".join(f"  {line}" for line in str(each).splitlines()))
-
-
-def _explanation(told: Explanation) -> dict[str, Any]:
-    commands = {
-        name: {"outcome": each.outcome, "nosuspend": each.nosuspend, "reason": each.reason}
-        for name, each in told.commands.items()
-    }
-    return {"queue": told.queue, "target": told.target, "statements": told.statements, "commands": commands}
 
 
 # -- SET --------------------------------------------------------------------------------------------------------------

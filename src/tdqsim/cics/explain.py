@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.ati import AFTER_TASK, AGAIN, OVER, Latch
 from tdqsim.cics.checks import final_target
 from tdqsim.cics.conditions import Condition
-from tdqsim.cics.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee
+from tdqsim.cics.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
 from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.task import Task
 from tdqsim.facts import Cvda, Resp
@@ -106,6 +106,8 @@ def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Itera
         yield from _remote(region, queue, probe)
     elif isinstance(queue, ExtraQueue):
         yield _data_set(queue)
+        if would_be_open(region, queue):
+            yield "It is opened when the region starts; here the region is only looked at."
     else:
         assert isinstance(queue, IntraQueue), queue
         yield from _intra(region, queue)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
 
-__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee"]
+__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "would_be_open"]
 
 WAIT: Final = "WAIT"
 SHIPPED: Final = "SHIPPED"
@@ -138,13 +138,23 @@ def _request(region: Region, command: str, name: str, task: Task, size: int) -> 
     queue = final_target(region, name)
     if isinstance(queue, RemoteQueue):
         return _shipped(region, command, queue, task, size)
-    check_state(task, command, queue)
+    try:
+        check_state(task, command, queue)
+    except Condition as condition:
+        if condition.resp is Resp.NOTOPEN and would_be_open(region, queue):
+            raise _Unsaid(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
+        raise
     if isinstance(queue, ExtraQueue):
         _data_set(command, queue, size)
         return None
     assert isinstance(queue, IntraQueue), queue
     _OF[command](task, queue, size)
     return None
+
+
+def would_be_open(region: Region, queue: TdQueue) -> bool:
+    """Whether a data set is closed only because the region is one to look at."""
+    return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
 
 
 def _shipped(region: Region, command: str, queue: RemoteQueue, task: Task, size: int) -> str:

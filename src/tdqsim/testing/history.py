@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import Task, UnitOfWork
     from tdqsim.ibmi import System
 
-__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history"]  # noqa: RUF022  (as one says them)
+__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history", "story_of"]  # noqa: RUF022  (as one says them)
 
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})
@@ -176,15 +176,7 @@ class History:
 
     def story(self, queue: str, record: bytes) -> list[Any]:
         """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
-        found: list[AnyEvent] = []
-        units: set[str] = set()
-        for event in self.events:
-            if event.queue == queue and event.data == record:
-                found.append(event)
-                units |= {event.uow} - {""} if isinstance(event, Event) else set()
-            elif event.kind in ("COMMIT", "BACKOUT") and event.uow in units:
-                found.append(event)
-        return found
+        return story_of(self.events, queue, record)
 
     def lines(self, limit: int | None = None) -> list[str]:
         """The last events for people."""
@@ -313,6 +305,19 @@ class History:
             self._file.write(_lines(batch))
             self._file.flush()
             batch.clear()
+
+
+def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> list[Any]:
+    """Of some events those that tell what happened to a record: see :meth:`History.story`."""
+    found: list[AnyEvent] = []
+    units: set[str] = set()
+    for event in events:
+        if event.queue == queue and event.data == record:
+            found.append(event)
+            units |= {event.uow} - {""} if isinstance(event, Event) else set()
+        elif isinstance(event, Event) and event.kind in ("COMMIT", "BACKOUT") and event.uow in units:
+            found.append(event)
+    return found
 
 
 def _written(arguments: Mapping[str, Any]) -> bytes:
