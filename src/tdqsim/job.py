@@ -7,7 +7,11 @@ such a line ``tdq run`` starts the transactions, waits until nothing can go on, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
-__all__ = ["Check", "Job", "JobRequest", "JobResult", "Progress"]
+__all__ = ["Check", "Job", "JobRequest", "JobResult", "Progress", "importable"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is (0 when that is not known)."""
@@ -78,3 +82,23 @@ class Job(Protocol):
 
     def finish(self, region: Region) -> JobResult:
         """Look at what came out, after the region is closed and its data sets are complete."""
+
+
+@contextmanager
+def importable(directory: Path | None) -> Iterator[None]:
+    """Let Python find the modules of a directory, and forget them at the end: others may have such names."""
+    if directory is None:
+        yield
+        return
+    folder = str(directory.resolve())
+    present = folder in sys.path
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        if not present:
+            for name, module in list(sys.modules.items()):
+                if (getattr(module, "__file__", None) or "").startswith(folder + os.sep):
+                    del sys.modules[name]

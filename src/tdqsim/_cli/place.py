@@ -7,9 +7,6 @@ that could last from one command to the next, so such commands ask for one.
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim._cli.errors import InputError, warn
+from tdqsim.job import importable
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -35,7 +33,6 @@ __all__ = [
     "StoreOption",
     "at_place",
     "looking",
-    "module_path",
     "using",
 ]
 
@@ -178,7 +175,7 @@ def looking(place: Place, *, programs: bool = False) -> Iterator[Region]:
         arguments["handlers"] = ()
     if place.store is not None:
         arguments["definitions"] = ()  # the store has them, as for a warm start
-    with module_path(place.directory if programs else None), place.open(**arguments) as region:
+    with importable(place.directory if programs else None), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
 
@@ -218,26 +215,8 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region]:
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
         arguments |= {"handlers": (), "open_data_sets": False}
-    with module_path(place.directory), place.open(**arguments) as region:
+    with importable(place.directory), place.open(**arguments) as region:
         yield region
-
-
-@contextmanager
-def module_path(directory: Path | None) -> Iterator[None]:
-    """Let Python find the modules of a region directory, and forget them at the end: others may have such names."""
-    if directory is None:
-        yield
-        return
-    folder = str(directory.resolve())
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        for name, module in list(sys.modules.items()):
-            if (getattr(module, "__file__", None) or "").startswith(folder + os.sep):
-                del sys.modules[name]
 
 
 _Command = Callable[..., None]

@@ -12,11 +12,12 @@ import typer
 from tdqsim._cli import statistics_file
 from tdqsim._cli.errors import Exit, InputError
 from tdqsim._cli.output import emit_json
-from tdqsim._cli.place import DdOption, DefinitionsOption, Place, StoreOption, module_path
+from tdqsim._cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim._cli.progress import Bar
 from tdqsim._cli.report import Report
 from tdqsim._cli.workdir import output_directory
 from tdqsim.errors import TdqError
+from tdqsim.job import importable
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -137,7 +138,7 @@ class _Watch:
 
 
 def _carry_out(request: _Request, bar: Bar) -> Report:
-    with output_directory(request.out, request.name) as output, module_path(request.place.directory):
+    with output_directory(request.out, request.name) as output, importable(request.place.directory):
         job = _job(request, output, bar)
         cards = _cards(request, output)
         if job is not None:

@@ -117,7 +117,7 @@ class TdQueue:
         trace: told of each request that took the short way, as (command, task number, queue, record, nanoseconds); None
             costs one test. Kept with ``plain``; requests on the long way are recorded there.
         swift: the same for a logically recoverable queue.
-        quick: the same for an extrapartition queue, in a region that nobody records.
+        quick: the same for an extrapartition queue, when no recorder wants every request.
         writes, reads, deletes: requests since the last reset of statistics.
         read_ok, write_ok, delete_ok: what the EIB shows after a request that went well.
     """

@@ -174,7 +174,7 @@ class RegionState(Commands):
         queue.plain = ready and queue.recovstatus == "NO"  # type: ignore[attr-defined]
         queue.trace = self._recorder.trace if self._recorder is not None else None
         queue.swift = ready and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
-        queue.quick = enabled and isinstance(queue, ExtraQueue) and self._recorder is None
+        queue.quick = enabled and isinstance(queue, ExtraQueue) and queue.trace is None
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""

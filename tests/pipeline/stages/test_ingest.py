@@ -125,7 +125,7 @@ def test_seed_files_are_taken_up_again(tmp_path: Path, region_directory: Path) -
 def test_a_history_is_replayed_to_the_same_contents(tmp_path: Path, region_directory: Path) -> None:
     history = pytest.importorskip("tdqsim.testing.history")
     from tdqsim.cics import Region
-    from tdqsim.pipeline.stages.jobs import importable
+    from tdqsim.job import importable
 
     path = tmp_path / "night.history"
     with importable(region_directory), Region.from_directory(region_directory) as region:

@@ -23,6 +23,7 @@ __all__ = ["Budget", "OutOfBudget"]
 _LOOK: Final = 1024
 """Commands of the short way are looked up every so many counted ones; every full control interval counts one."""
 _PATIENCE: Final = 3
+_TICK_SECONDS: Final = 2.0
 _left_behind: Final[list[greenlet]] = []
 """Handlers that would not end; letting go of one would take it up again, to end it."""
 
@@ -46,13 +47,15 @@ class Budget:
         self._done = done
         self.used = 0
         self._refused = 0
+        self._every = min(stuck_seconds, _TICK_SECONDS)
+        self._idle = 0.0
         self._seen = (-1, -1)
 
     def dispatched(self, _strand: object) -> None:
         """A task is about to run, or has issued a command."""
         self.used += 1
         if self.used > self.commands or (not self.used % _LOOK and self._done() > self.commands):
-            self._refuse(f"more than {self.commands:,} dispatches and commands; its tasks go on for ever")
+            self._refuse_more()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -61,7 +64,7 @@ class Budget:
             yield
             return
         before = signal.signal(signal.SIGALRM, self._tick)
-        signal.setitimer(signal.ITIMER_REAL, self.stuck_seconds, self.stuck_seconds)
+        signal.setitimer(signal.ITIMER_REAL, self._every, self._every)
         try:
             yield
         finally:
@@ -70,9 +73,15 @@ class Budget:
 
     def _tick(self, _number: int, _frame: object) -> None:
         now = (self.used, self._done())
-        if now == self._seen or self._refused:
-            self._refuse(f"nothing happened for {self.stuck_seconds:g} s; a program of it does not come to an end")
+        self._idle = self._idle + self._every if now == self._seen else 0.0
         self._seen = now
+        if self._idle >= self.stuck_seconds or self._refused:
+            self._refuse(f"nothing happened for {self.stuck_seconds:g} s; a program of it does not come to an end")
+        if now[1] > self.commands:
+            self._refuse_more()
+
+    def _refuse_more(self) -> None:
+        self._refuse(f"more than {self.commands:,} dispatches and commands; its tasks go on for ever")
 
     def _refuse(self, text: str) -> None:
         self._refused += 1

@@ -10,8 +10,6 @@ The class is a :class:`SpreadJob`. Its module is found in the region directory, 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +21,9 @@ import numpy.typing as npt
 import yaml
 
 from tdqsim.errors import DefinitionError, Problem
+from tdqsim.job import importable
 
-__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "importable", "loaded_job", "named_class"]
+__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "loaded_job", "named_class"]
 
 FILE: Final = "pipeline.yaml"
 
@@ -103,26 +102,6 @@ class SpreadJob(Protocol):
 
     def add_figures(self, figures: dict[str, Any], more: Mapping[str, Any]) -> None:
         """Add one region's figures to those of others."""
-
-
-@contextmanager
-def importable(directory: Path | None) -> Iterator[None]:
-    """Let Python find the modules of a directory, and forget them at the end: others may have such names."""
-    if directory is None:
-        yield
-        return
-    folder = str(directory.resolve())
-    present = folder in sys.path
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        if not present:
-            for name, module in list(sys.modules.items()):
-                if (getattr(module, "__file__", None) or "").startswith(folder + os.sep):
-                    del sys.modules[name]
 
 
 def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -> Any:

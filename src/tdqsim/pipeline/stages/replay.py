@@ -28,7 +28,7 @@ from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
-from tdqsim.job import JobRequest
+from tdqsim.job import JobRequest, importable
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.budget import Budget, OutOfBudget
 from tdqsim.pipeline.stages.contents import put_data_queues, put_queues, put_seeds
@@ -36,7 +36,7 @@ from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
-from tdqsim.pipeline.stages.jobs import importable, named_class
+from tdqsim.pipeline.stages.jobs import named_class
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.order import in_order
