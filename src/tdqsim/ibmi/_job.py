@@ -62,7 +62,7 @@ class Job(
         if strand is not None and strand is not self._dispatcher.current:
             strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
         self.system.locks.release_all(self, (*self.system.all_objects(), *self.qtemp.objects.values()))
-        for one in list(self.qtemp.objects.values()):
+        for one in list(self.qtemp.objects.values()) if not self.system.failed else ():
             self.system.remove_object(one, self.qtemp, job=self)
         self.system.jobs.pop(self.qualified_name, None)
         self.note("ENDJOB")

@@ -61,6 +61,7 @@ class System:
         recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
         date_format: QDATFMT.
         closed: it can do no more.
+        failed: it was closed as if its process had ended: nothing more reaches the store.
 
     Raises:
         StoreError: the store cannot be used.
@@ -89,7 +90,7 @@ class System:
         self.timezone = ZoneInfo(timezone)
         self.ccsid = codepage(ccsid).ccsid
         self.date_format = "*YMD"
-        self.closed = False
+        self.closed = self.failed = False
         self.faults: FaultHook | None = None
         self._recorder: Recorder | None = None
         self._own_dispatcher = dispatcher is None
@@ -433,7 +434,7 @@ class System:
         """
         if self.closed:
             return ()
-        self.closed = True
+        self.closed, self.failed = True, not clean
         for job in self.jobs.values():
             job.forget()
         unfinished = tuple(

@@ -105,7 +105,7 @@ def serve(queue: DataQueue, entry: Entry) -> Waiter | None:
 def give_back(waiter: Waiter) -> None:
     """Put an entry that a waiter was given, but could not use, back to its place; the next waiter may have it."""
     entry, waiter.entry = waiter.entry, None
-    if entry is None or not waiter.remove or waiter.queue.gone:
+    if entry is None or not waiter.remove or waiter.queue.gone or waiter.job.system.failed:
         return
     waiter.queue.stored.restore(entry)
     waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)

@@ -80,7 +80,7 @@ class _Queue:
         self.ddm = facts.get("type") == "*DDM"
         self.seq = str(facts.get("seq", "*FIFO"))
         self.force = facts.get("force") == "*YES"
-        self.restarted = False
+        self.restarted = self.clearing = False
         self.keys = _Keys()
         self.shelves: dict[bytes, Shelf] = {}
         self.count = 0
@@ -209,7 +209,7 @@ class JobChecker:
     def follow(self, event: JobEvent) -> None:
         """Take one event."""
         if event.message:
-            pass  # nothing has happened
+            self._failed(event)
         elif event.kind in ("DTAQ", "CRTDTAQ"):
             self._stands(event)
         elif event.kind == "RESTART":
@@ -220,6 +220,12 @@ class JobChecker:
             if act is not None and queue is not None and not queue.ddm:
                 act(queue, event)
         self.index += 1
+
+    def _failed(self, event: JobEvent) -> None:
+        """Nothing has happened; or nobody knows whether it has."""
+        queue = self._queues.get(event.queue)
+        if event.message == "UNKNOWN" and queue is not None:
+            queue.clearing = True
 
     def _report(self, kind: str, queue: _Queue, text: str) -> None:
         self._report_to(kind, queue.name, self.index, text)
@@ -257,6 +263,8 @@ class JobChecker:
             for entry in more:
                 if not queue.gone[entry] and not queue.cleared[entry]:
                     self._strange(queue, *entry, "is there after the restart")
+            return
+        if queue.clearing and len(there) < queue.count and not more:
             return
         if len(missing) + len(more) > 1:  # one operation may have been done and not told
             self._compare(queue, there, "after the restart")

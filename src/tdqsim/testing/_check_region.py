@@ -44,8 +44,9 @@ class _Queue:
     """One queue as the history makes it. What an unfinished unit of work has read is with the unit."""
 
     __slots__ = (
-        "backed_out", "defined", "early", "expected", "facility", "gone", "known", "last_reads", "latch", "level",
-        "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters", "status", "units",
+        "backed_out", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads", "latch",
+        "level", "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters", "status",
+        "units",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -58,6 +59,7 @@ class _Queue:
         self.startable = False
         self.known = False
         self.restarted = False
+        self.deleting = False
         self.records = Shelf()
         self.gone: Counter[bytes] = Counter()
         self.backed_out: Counter[bytes] = Counter()
@@ -194,6 +196,7 @@ class RegionChecker:
             queue.empty()
         if queue.status == "PHYSICAL":
             self._given_back(queue, there)
+            self._done_and_not_told(queue, there)
         present = set(there)
         for uow in tuple(queue.units):
             self._unit_over_restart(queue, uow, there, present)
@@ -212,6 +215,19 @@ class RegionChecker:
                 reads[data] -= 1
                 queue.gone[data] -= 1
                 queue.records.put_front(data)
+
+    def _done_and_not_told(self, queue: _Queue, there: list[bytes]) -> None:
+        """One command may have been committed without anybody being told: a write, a read, or a delete."""
+        if queue.deleting and not there:
+            queue.empty()
+        queue.deleting = False
+        if len(there) == len(queue.records) + 1:
+            new = Counter(there) - Counter(queue.records)
+            if new[there[-1]] and not queue.gone[there[-1]]:
+                queue.records.put(there[-1])
+                self.written += 1
+        elif len(there) + 1 == len(queue.records) and list(queue.records)[1:] == there:
+            queue.gone[queue.records.pop(queue.records.first() or 0)] += 1
 
     def _unit_over_restart(self, queue: _Queue, uow: str, there: list[bytes], present: set[bytes]) -> None:
         """A unit of work that had not ended: it never was, or it is committed and nobody was told."""
@@ -255,6 +271,8 @@ class RegionChecker:
         elif kind == "DELETEQ TD":
             if resp == "NORMAL":
                 self._delete(queue, event)
+            elif resp == "UNKNOWN":
+                queue.deleting = True
         elif resp == "NORMAL":
             self._read(queue, event, event.data)
         elif resp == "LENGERR" and event.length:

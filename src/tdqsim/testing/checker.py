@@ -21,6 +21,10 @@ trigger missed        the level was reached, and no task was started
 trigger doubled       a task was started while a cycle was on, or below the level
 ===================== ================================================================================================
 
+The operation during which a process ended is one that nobody was told of. At a restart it may have been done or not:
+one write or read is allowed for; a delete or a clear must be in the history with ``UNKNOWN`` for its outcome, as crash
+enumeration writes it.
+
 Records are told apart by what is in them, so give test records contents of their own. Where equal records make two
 readings possible, the harmless one is taken. In the manner of Jepsen's total-queue checker and of Elle.
 """

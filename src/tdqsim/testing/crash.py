@@ -1,12 +1,15 @@
-"""Crash enumeration: run a scenario once, then again for every point at which its process could end.
+"""Crash enumeration: run a scenario once, then again for every point at which a process could end.
 
-A point is the moment before a command, before a commit of the store, after it, or when a file has to grow. At the point
-everything ends: nothing more reaches the store. The region is then started again from its store (an emergency restart),
-and the test's own check says whether what it finds is right, given what the scenario had been told before the crash.
+A point is the moment before a command or API, before and after a commit of the store, and each write of it to the
+store's log; in connected regions also the arrival of a message and the sending of its answer, each step of two-phase
+commit among them. At the point one process ends - the region's, or the system's - and nothing more of it reaches its
+store. What ended is started again from its store (an emergency restart), in connected regions the others have gone on
+meanwhile and resynchronise with it. Then the test's own check says whether what is there is right, given what the
+scenario had been told before the crash.
 
-With ``torn=True`` each commit is a point more: half of its pages are on the disk and half are not, as after a power cut
-without sync. That is more than durability ``process`` promises, so a store may then refuse to open (StoreDamaged); what
-it must never do is to open with something wrong.
+With ``torn=True`` each commit is a point more: the machine stops, and half of what the commit has written is on the
+disk. That is more than durability ``process`` promises, so a store may then refuse to open (StoreDamaged); what it must
+never do is to open with something wrong. With durability ``power`` it must open.
 """
 
 from __future__ import annotations
@@ -16,25 +19,31 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Region
+from tdqsim.cics.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.store import Store
 from tdqsim.errors import StoreDamaged, TdqError
+from tdqsim.ibmi import System
+from tdqsim.testing._crash_points import Points, tear
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.faults import Crashed
-from tdqsim.testing.hooks import add_hook
 
-__all__ = ["CrashFailure", "CrashReport", "Crashed", "enumerate_crashes"]
+__all__ = [
+    "CrashFailure",
+    "CrashReport",
+    "Crashed",
+    "Crashes",
+    "enumerate_crashes",
+    "enumerate_sysplex_crashes",
+    "enumerate_system_crashes",
+]
 
-Scenario = Callable[[Region, list[Any]], object]
-Check = Callable[[Region, list[Any]], object]
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (memory where there is some; else the directory for temporary files)
 _ROOM: Final = 2**28
-_HALVES: Final = ("durable", "volatile")
-_TORN: Final = "torn"
 
 
 class CrashFailure(AssertionError):
@@ -66,60 +75,9 @@ class CrashReport:
     refused: int
 
 
-class _Points:
-    """Counts the points of one run, and ends it at one of them."""
-
-    def __init__(self, end_at: int, *, torn: bool) -> None:
-        self.names: list[str] = []
-        self.crashed = False
-        self.image: bytes | None = None
-        self._end_at = end_at
-        self._torn = torn
-        self._tearing = False
-
-    def watch(self, region: Region) -> None:
-        """Be asked at each command and commit of a region."""
-        add_hook(region, self)
-        store = region.store
-        store.durable.fault = lambda step: self._at_store(store, "durable", step)
-        store.volatile.fault = lambda step: self._at_store(store, "volatile", step)
-
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
-        """See :class:`tdqsim.cics.Hook`."""
-        self._point(f"before {command} {arguments.get('queue') or ''} of task {task.number}".replace("  ", " "))
-
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Nothing: what follows is a point of its own."""
-
-    def _at_store(self, store: Store, half: str, step: str) -> None:
-        if self._tearing and step == "after_commit":
-            self._crash("in the middle of a commit")
-        self._point(f"{half}: {step.replace('_', ' ')}")
-        if self._torn and half == "durable" and step == "before_commit" and self._point(f"{half}: {_TORN} commit"):
-            self.image = (store.durable.path / "data.mdb").read_bytes()
-            self._tearing = True
-
-    def _point(self, name: str) -> bool:
-        """Count it; True when a torn commit is to begin here."""
-        if self.crashed:
-            raise Crashed("the process has ended already")
-        number = len(self.names)
-        self.names.append(name)
-        if number != self._end_at:
-            return False
-        if _TORN in name:
-            return True
-        self._crash(name)
-        return False
-
-    def _crash(self, name: str) -> None:
-        self.crashed = True
-        raise Crashed(name)
-
-
 def enumerate_crashes(
-    scenario: Scenario,
-    check: Check,
+    scenario: Callable[[Region, list[Any]], object],
+    check: Callable[[Region, list[Any]], object],
     definitions: Any = (),
     *,
     prepare: Callable[[Region], object] | None = None,
@@ -127,10 +85,11 @@ def enumerate_crashes(
     torn: bool = False,
     **options: Any,
 ) -> CrashReport:
-    """Crash a scenario at every point, restart, and check.
+    """Crash a scenario of one region at every point, restart, and check.
 
     Args:
-        scenario: called with a new region and an empty list; it appends to the list what it has been told is done.
+        scenario: called with a new region and an empty list; it appends to the list what it has been told is done. It
+            must do the same each time.
         check: called with the region after its restart, and the list; it asserts what must hold.
         definitions: what to install at the first start; a restart finds it in the store.
         prepare: called with each region before anything runs: registers programs.
@@ -142,13 +101,234 @@ def enumerate_crashes(
         What was tried.
 
     Raises:
-        CrashFailure: the check did not hold; its own exception is the cause.
-        TdqError: the scenario fails without any crash, which is the cause.
+        CrashFailure: the check did not hold, or the restart failed; that exception is the cause.
+        TdqError: the scenario fails without any crash, which is the cause, or does not do the same each time.
+        ValueError: there is no point with a number that was given.
     """
-    options.setdefault("supplied_queues", False)
-    run = _Run(scenario, check, definitions, prepare, options, torn=torn)
+    return _enumerate(lambda: _RegionWorld(definitions, prepare, options), scenario, check, points, torn=torn)
+
+
+def enumerate_sysplex_crashes(
+    scenario: Callable[[Sysplex, list[Any]], object],
+    check: Callable[[Sysplex, list[Any]], object],
+    regions: Mapping[str, Any],
+    *,
+    links: Iterable[tuple[str, str]] | None = None,
+    prepare: Callable[[Region], object] | None = None,
+    points: Iterable[int] | None = None,
+    torn: bool = False,
+    **options: Any,
+) -> CrashReport:
+    """Crash each of several connected regions at every point of its own, restart it, resynchronise, and check.
+
+    The regions that are left go on: their tasks run until none can, before the other is there again. What the scenario
+    itself meets because of a crash (SYSIDERR, an abend) ends it and is no failure.
+
+    Args:
+        scenario: called with a new :class:`~tdqsim.cics.sysplex.Sysplex` and an empty list, as for
+            :func:`enumerate_crashes`.
+        check: called with the sysplex, in which all regions are active and linked again, and the list.
+        regions: definitions by APPLID; the SYSID is the APPLID, so it has at most 4 characters.
+        links: the pairs of regions that are linked; every pair by default.
+        prepare: called with each region before anything runs: registers programs.
+        points: numbers of points, from 0, instead of all.
+        torn: try torn commits too.
+        options: further arguments of each :class:`~tdqsim.cics.Region`. Supplied queues only when asked for.
+
+    Raises:
+        CrashFailure, TdqError, ValueError: as :func:`enumerate_crashes`.
+    """
+    pairs = list(combinations(regions, 2)) if links is None else list(links)
+    return _enumerate(lambda: _SysplexWorld(regions, pairs, prepare, options), scenario, check, points, torn=torn)
+
+
+def enumerate_system_crashes(
+    scenario: Callable[[System, list[Any]], object],
+    check: Callable[[System, list[Any]], object],
+    definitions: Any = None,
+    *,
+    prepare: Callable[[System], object] | None = None,
+    points: Iterable[int] | None = None,
+    torn: bool = False,
+    **options: Any,
+) -> CrashReport:
+    """Crash a scenario of an IBM i system at every point, start the system again, and check.
+
+    What was sent to a FORCE(*YES) queue must be there once QSNDDTAQ has returned; what was sent to a FORCE(*NO) queue
+    may be.
+
+    Args:
+        scenario: called with a new :class:`~tdqsim.ibmi.System` and an empty list, as for :func:`enumerate_crashes`.
+        check: called with the system after its restart, and the list.
+        definitions: :class:`~tdqsim.definitions.Definitions` with data queues to create at the first start, and their
+            libraries.
+        prepare: called with each system before anything runs.
+        points: numbers of points, from 0, instead of all.
+        torn: try torn commits too; what FORCE(*NO) queues held is then given up.
+        options: further arguments of :class:`~tdqsim.ibmi.System`.
+
+    Raises:
+        CrashFailure, TdqError, ValueError: as :func:`enumerate_crashes`.
+    """
+    return _enumerate(lambda: _SystemWorld(definitions, prepare, options), scenario, check, points, torn=torn)
+
+
+class Crashes:
+    """The three in one: what the fixture ``tdq_crashes`` gives. Called, it crashes a region."""
+
+    sysplex = staticmethod(enumerate_sysplex_crashes)
+    system = staticmethod(enumerate_system_crashes)
+
+    def __call__(self, *arguments: Any, **options: Any) -> CrashReport:
+        """See :func:`enumerate_crashes`."""
+        return enumerate_crashes(*arguments, **options)
+
+
+# -- what crashes -----------------------------------------------------------------------------------------------------
+
+
+class _World(Protocol):
+    """What a scenario runs in: stores in a directory, and what is opened on them."""
+
+    subject: Any
+    synced: bool
+
+    def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
+        """Start everything that is not there."""
+
+    def watch(self, points: Points) -> None:
+        """Have the points counted."""
+
+    def fail(self, victim: Any) -> Path:
+        """The victim's process has ended; the others go on as far as they can. Where the victim's store is."""
+
+    def close(self, *, clean: bool) -> None:
+        """Close everything."""
+
+
+class _RegionWorld:
+    def __init__(
+        self, definitions: Any, prepare: Callable[[Region], object] | None, options: Mapping[str, Any]
+    ) -> None:
+        self._definitions, self._prepare = definitions, prepare
+        self._options = {"supplied_queues": False, **options}
+        self.synced = self._options.get("durability") == "power"
+        self.subject: Region
+
+    def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
+        definitions = self._definitions if first else ()
+        self._place = place
+        self.subject = Region(definitions, store=place, dispatcher=Dispatcher(clock), **self._options)
+        if self._prepare is not None:
+            self._prepare(self.subject)
+
+    def watch(self, points: Points) -> None:
+        points.watch_region(self.subject)
+
+    def fail(self, victim: Region) -> Path:
+        victim.close(clean=False)
+        return self._place
+
+    def close(self, *, clean: bool) -> None:
+        self.subject.close(clean=clean)
+
+
+class _SysplexWorld:
+    def __init__(
+        self,
+        regions: Mapping[str, Any],
+        links: list[tuple[str, str]],
+        prepare: Callable[[Region], object] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        self._definitions, self._links, self._prepare = regions, links, prepare
+        self._options = {"supplied_queues": False, **options}
+        self.synced = self._options.get("durability") == "power"
+        self.subject: Sysplex
+
+    def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
+        self._place = place
+        if first:
+            self.subject = Sysplex(dispatcher=Dispatcher(clock))
+        present = self.subject.regions
+        for applid in self._definitions:
+            if applid not in present:
+                self._start(applid, first=first)
+        for one, other in self._links if first else ():
+            self.subject.connect(self.subject.regions[one], self.subject.regions[other])
+        if not first:
+            self.subject.run()
+
+    def _start(self, applid: str, *, first: bool) -> None:
+        definitions = self._definitions[applid] if first else ()
+        region = Region(
+            definitions, applid=applid, sysid=applid, store=self._place / applid, dispatcher=self.subject.dispatcher,
+            **self._options,
+        )  # fmt: skip
+        if self._prepare is not None:
+            self._prepare(region)
+        self.subject.add(region)
+
+    def watch(self, points: Points) -> None:
+        for region in self.subject.regions.values():
+            points.watch_region(region, f"{region.applid}: ")
+        for one, other in self._links:
+            points.watch_link(self.subject.link(one, other))
+
+    def fail(self, victim: Region) -> Path:
+        victim.close(clean=False)
+        self.subject.run()
+        return self._place / victim.applid
+
+    def close(self, *, clean: bool) -> None:
+        for region in tuple(self.subject.regions.values()):
+            region.close(clean=clean)
+
+
+class _SystemWorld:
+    def __init__(
+        self, definitions: Any, prepare: Callable[[System], object] | None, options: Mapping[str, Any]
+    ) -> None:
+        self._definitions, self._prepare, self._options = definitions, prepare, options
+        self.synced = options.get("durability") == "power"
+        self.subject: System
+
+    def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
+        self._place = place
+        self.subject = System(path=place, dispatcher=Dispatcher(clock), **self._options)
+        if first and self._definitions is not None:
+            self.subject.install(self._definitions, create_libraries=True)
+        if self._prepare is not None:
+            self._prepare(self.subject)
+
+    def watch(self, points: Points) -> None:
+        points.watch_system(self.subject)
+
+    def fail(self, victim: System) -> Path:
+        victim.close(clean=False)
+        return self._place
+
+    def close(self, *, clean: bool) -> None:
+        self.subject.close(clean=clean)
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def _enumerate(
+    make: Callable[[], _World],
+    scenario: Callable[[Any, list[Any]], object],
+    check: Callable[[Any, list[Any]], object],
+    points: Iterable[int] | None,
+    *,
+    torn: bool,
+) -> CrashReport:
+    run = _Run(make, scenario, check, torn=torn)
     names = run.without_crash()
     wanted = list(range(len(names))) if points is None else list(points)
+    stray = [point for point in wanted if point not in range(len(names))]
+    if stray:
+        raise ValueError(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
     refused = sum(run.at(point) for point in wanted)
     return CrashReport((*names, "the normal end"), len(wanted), refused)
 
@@ -158,92 +338,78 @@ class _Run:
 
     def __init__(
         self,
-        scenario: Scenario,
-        check: Check,
-        definitions: Any,
-        prepare: Callable[[Region], object] | None,
-        options: dict[str, Any],
+        make: Callable[[], _World],
+        scenario: Callable[[Any, list[Any]], object],
+        check: Callable[[Any, list[Any]], object],
         *,
         torn: bool,
     ) -> None:
-        self._scenario, self._check = scenario, check
-        self._definitions, self._prepare, self._options = definitions, prepare, options
+        self._make, self._scenario, self._check = make, scenario, check
         self._torn = torn
-
-    def _region(self, store: Path, clock: StillClock, definitions: Any) -> Region:
-        region = Region(definitions, store=store, dispatcher=Dispatcher(clock), **self._options)
-        if self._prepare is not None:
-            self._prepare(region)
-        return region
 
     def without_crash(self) -> list[str]:
         """The points of a run that ends normally; the check must hold after a warm start too."""
-        with _directory() as store:
-            clock, told, points = StillClock(), list[Any](), _Points(-1, torn=self._torn)
-            region = self._region(store, clock, self._definitions)
+        with _directory() as place:
+            clock, told, points, world = StillClock(), list[Any](), Points(-1, tears=self._torn), self._make()
+            world.open(place, clock, first=True)
             try:
-                points.watch(region)
-                self._scenario(region, told)
+                world.watch(points)
+                self._scenario(world.subject, told)
             except Exception as error:
-                region.close(clean=False)
+                points.forget()
+                world.close(clean=False)
                 raise TdqError(f"the scenario fails without any crash: {error}") from error
+            points.forget()
             names = list(points.names)
-            region.store.durable.fault = region.store.volatile.fault = None
-            region.close()
-            self._restarted(store, clock, told, len(names), "the normal end")
+            world.close(clean=True)
+            self._restarted(world, place, clock, told, len(names), "the normal end")
         return names
 
     def at(self, point: int) -> bool:
         """Crash at one point and check; True when the store of a torn commit refused to open."""
-        with _directory() as store:
-            clock, told, points = StillClock(), list[Any](), _Points(point, torn=self._torn)
-            region = self._region(store, clock, self._definitions)
-            points.watch(region)
+        with _directory() as place:
+            clock, told, points, world = StillClock(), list[Any](), Points(point, tears=self._torn), self._make()
+            world.open(place, clock, first=True)
+            world.watch(points)
             try:
-                self._scenario(region, told)
+                self._scenario(world.subject, told)
             except Crashed:
                 pass
-            finally:
-                points.crashed = True
-                region.close(clean=False)
-            where = points.names[point] if point < len(points.names) else "no such point"
+            except Exception as error:
+                if points.victim is None:
+                    world.close(clean=False)
+                    raise TdqError(f"the scenario fails without any crash: {error}") from error
+            if points.victim is None:
+                world.close(clean=False)
+                raise TdqError(f"point {point} is not reached: the scenario does not do the same each time")
+            store = world.fail(points.victim)
+            points.forget()
             if points.image is not None:
-                _tear(store / "durable" / "data.mdb", points.image)
+                tear(store, points.image, synced=world.synced)
             try:
-                self._restarted(store, clock, told, point, where)
+                self._restarted(world, place, clock, told, point, points.names[point])
             except StoreDamaged:
-                if points.image is None:
+                if points.image is None or world.synced:
                     raise
                 return True
         return False
 
-    def _restarted(self, store: Path, clock: StillClock, told: list[Any], point: int, where: str) -> None:
+    def _restarted(
+        self, world: _World, place: Path, clock: StillClock, told: list[Any], point: int, where: str
+    ) -> None:
         clock.advance(1)
-        region = self._region(store, clock, ())
+        what = "the restart"
         try:
-            self._check(region, told)
+            world.open(place, clock, first=False)
+            what = "after the restart"
+            self._check(world.subject, told)
         except StoreDamaged:
             raise
         except Exception as error:
-            text = f"point {point} ({where}): after the restart: {type(error).__name__}: {error}\ntold before: {told!r}"
+            text = f"point {point} ({where}): {what}: {type(error).__name__}: {error}\ntold before: {told!r}"
             raise CrashFailure(text, point, where) from error
         finally:
-            region.close()
-
-
-def _tear(file: Path, before: bytes) -> None:
-    """Leave a commit half done: of the pages that it changed every other one is as before."""
-    page = 4096
-    after = bytearray(file.read_bytes())
-    changed = [at for at in range(0, len(after), page) if after[at : at + page] != before[at : at + page]]
-    for at in changed[1::2]:
-        old = before[at : at + page]
-        after[at : at + len(old)] = old
-    if changed:
-        half = changed[-1] + page // 2
-        old = before[half : changed[-1] + page]
-        after[half : half + len(old)] = old
-    file.write_bytes(after)
+            world.close(clean=True)
 
 
 @contextmanager

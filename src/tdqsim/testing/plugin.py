@@ -4,6 +4,7 @@ Fixtures
     ``tdq_region``       a new region with the definitions of the test's marker
     ``tdq_make_region``  makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
     ``tdq_sysplex``      connected regions: ``tdq_sysplex.add(tdq_make_region(applid="CICA", sysid="CICA"))``
+    ``tdq_regions``      the connected regions of the test's marker, by APPLID
     ``tdq_system``       a new IBM i system; ``tdq_job`` a job on it
     ``tdq_clock``        Python's time frozen, and the regions' clock with it
     ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
@@ -11,6 +12,8 @@ Fixtures
 
 Markers
     ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources
+    ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
+                                directories; ``common="GROUP"`` names a group for all of them
     ``tdq_start(type)``         the start type of regions that are given a store
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.sysplex import Sysplex
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.clock import FrozenClock
-    from tdqsim.testing.crash import CrashReport
+    from tdqsim.testing.crash import Crashes
     from tdqsim.testing.kit import Kit
     from tdqsim.testing.schedules import Exploration
     from tdqsim.testing.stores import RecycledStores
@@ -41,6 +44,7 @@ __all__: list[str] = []
 
 _MARKERS = (
     "tdq_definitions(*what): definition files (relative to the test), a region directory, or resources",
+    "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_start(type): start type of regions that are given a store",
     "tdq_seed(number): the seed of the order of ready tasks",
     "verified: a body that can also run against a real region or IBM i",
@@ -129,6 +133,17 @@ def tdq_sysplex(_tdq_kit: Kit) -> Sysplex:
 
 
 @pytest.fixture
+def tdq_regions(request: pytest.FixtureRequest, _tdq_kit: Kit) -> dict[str, Region]:
+    """The regions of the marker ``tdq_regions`` by APPLID, each linked with all others."""
+    markers = list(request.node.iter_markers("tdq_regions"))
+    if not markers:
+        pytest.fail("the fixture tdq_regions needs the marker tdq_regions(files or directories ...)", pytrace=False)
+    common = [group for marker in markers for group in str(marker.kwargs.get("common", "")).split()]
+    given = [each for marker in markers for each in marker.args]
+    return _tdq_kit.connected(given, Path(request.node.path).parent, common)
+
+
+@pytest.fixture
 def tdq_system(_tdq_kit: Kit) -> System:
     """A new IBM i system with the data queues of the marker's definitions."""
     return _tdq_kit.system()
@@ -167,11 +182,14 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
 
 
 @pytest.fixture
-def tdq_crashes() -> Callable[..., CrashReport]:
-    """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s."""
-    from tdqsim.testing.crash import enumerate_crashes  # noqa: PLC0415
+def tdq_crashes() -> Crashes:
+    """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s.
 
-    return enumerate_crashes
+    ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do so with connected regions and with an IBM i system.
+    """
+    from tdqsim.testing.crash import Crashes  # noqa: PLC0415
+
+    return Crashes()
 
 
 @pytest.fixture
