@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["pytester"]
+
+# A session in this process forgets afterwards what it has imported first; what is here already is kept, and is fast.
+for _module in ("kit", "schedules", "verified", "crash", "clock", "active"):
+    import_module(f"tdqsim.testing.{_module}")
+import_module("freezegun")
 
 REGION_TEST = """
 import pytest
@@ -54,9 +62,18 @@ def test_job(tdq_system, tdq_job):
 """
 
 
-def run(tmp_path: Path, text: str, *options: str) -> str:
+def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
+    """What a session prints that runs these tests, in this process."""
+    pytester.makepyfile(test_it=text)
+    plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
+    done = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", *plugins, *options, "test_it.py")
+    return "\n".join([*done.outlines, *done.errlines])
+
+
+def run_apart(tmp_path: Path, text: str, *options: str) -> str:
+    """The same in a process of its own."""
     (tmp_path / "test_it.py").write_text(text, "utf-8")
-    plugins = [] if "-p" in options else ["-p", "tdqsim.testing.plugin"] if not installed() else []
+    plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, *options, "test_it.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
@@ -69,24 +86,97 @@ def installed() -> bool:
     return any(point.value == "tdqsim.testing.plugin" for point in entry_points(group="pytest11"))
 
 
-def test_a_failing_test_shows_seed_schedule_and_queues(tmp_path: Path) -> None:
-    text = run(tmp_path, REGION_TEST)
+def test_a_failing_test_shows_seed_schedule_and_queues(pytester: pytest.Pytester) -> None:
+    text = run(pytester, REGION_TEST)
     assert "1 failed" in text
     assert "seed 7 (--tdq-seed 7)" in text
     assert "schedule, the last 1 of 1 dispatches: task 2" in text
     assert "PAYQ: INTRA ENABLED, 2 records, RECOVSTATUS NO: 'payment 1', 'payment 2'" in text
     assert "WRITEQ TD PAYQ 'payment 2'" in text
-    assert "seed 11" in run(tmp_path, REGION_TEST, "--tdq-seed", "11")
+    assert "seed 11" in run(pytester, REGION_TEST, "--tdq-seed", "11")
 
 
-@pytest.mark.parametrize("options", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["alone", "xdist"])
-def test_every_test_has_regions_of_its_own(tmp_path: Path, options: tuple[str, ...]) -> None:
-    text = run(tmp_path, ISOLATED, *options)
+def test_every_test_has_regions_of_its_own(pytester: pytest.Pytester) -> None:
+    text = run(pytester, ISOLATED)
     assert "9 passed" in text, text
 
 
-def test_definitions_come_from_files_beside_the_test(tmp_path: Path) -> None:
-    (tmp_path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n", "utf-8")
+@pytest.mark.slow
+def test_every_test_has_regions_of_its_own_under_xdist(tmp_path: Path) -> None:
+    text = run_apart(tmp_path, ISOLATED, "-n", "2")
+    assert "9 passed" in text, text
+
+
+def test_a_failing_test_of_jobs_shows_what_happened_to_each_data_queue(pytester: pytest.Pytester) -> None:
+    body = """
+def test_it(tdq_job):
+    tdq_job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=20)
+    tdq_job.qsnddtaq("ORDERS", "QGPL", b"order 1")
+    tdq_job.qsnddtaq("ORDERS", "QGPL", b"order 2")
+    tdq_job.qrcvdtaq("ORDERS", "QGPL")
+    assert False
+"""
+    text = run(pytester, body)
+    assert "QGPL/ORDERS: 1 entries: 'order 2'" in text
+    assert "QSNDDTAQ QGPL/ORDERS 'order 1'" in text
+    assert "QRCVDTAQ QGPL/ORDERS 'order 1'" in text
+
+
+PLEX = """
+groups:
+- group: CICA
+  tdqueue:
+  - {name: PAYQ, remotesystem: CICB, remotename: PAYQ}
+- group: CICB
+  tdqueue:
+  - {name: PAYQ, type: INTRA}
+- group: ALLOF
+  transaction:
+  - {name: PAYP}
+"""
+
+
+def test_connected_regions_come_from_one_definition_file(pytester: pytest.Pytester) -> None:
+    (pytester.path / "plex.yaml").write_text(PLEX, "utf-8")
+    body = """
+import pytest
+
+@pytest.mark.tdq_regions("plex.yaml", common="ALLOF")
+def test_it(tdq_regions):
+    assert list(tdq_regions) == ["CICA", "CICB"]
+    assert all("PAYP" in region.transactions for region in tdq_regions.values())
+    tdq_regions["CICA"].writeq_td("PAYQ", b"there")
+    assert tdq_regions["CICB"].peek("PAYQ") == [b"there"]
+
+def test_without_a_marker(tdq_regions):
+    pass
+"""
+    text = run(pytester, body)
+    assert "1 passed, 1 error" in text, text
+    assert "needs the marker tdq_regions" in text
+
+
+def test_connected_regions_come_from_region_directories(pytester: pytest.Pytester) -> None:
+    for name, other in (("CICA", "CICB"), ("CICB", "CICA")):
+        directory = pytester.mkdir(name)
+        (directory / "region.yaml").write_text(f"applid: {name}\nsysid: {name}\ndefinitions: [d.yaml]\nsupplied: NO\n")
+        (directory / "d.yaml").write_text(
+            f"group: G\nconnection:\n- {{name: {other}, netname: {other}}}\ntdqueue:\n- {{name: {name[:4]}, type: INTRA}}\n"
+        )
+    body = """
+import pytest
+
+@pytest.mark.tdq_regions("CICA", "CICB")
+def test_it(tdq_regions):
+    tdq_regions["CICA"].writeq_td("CICB", b"there", sysid="CICB")
+    assert tdq_regions["CICB"].peek("CICB") == [b"there"]
+"""
+    text = run(pytester, body)
+    assert "1 passed" in text, text
+
+
+def test_definitions_come_from_files_beside_the_test(pytester: pytest.Pytester) -> None:
+    (pytester.path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n", "utf-8")
     body = """
 import pytest
 
@@ -94,12 +184,12 @@ import pytest
 def test_it(tdq_region):
     assert list(tdq_region.tdqueues) == ["PAYQ"]
 """
-    text = run(tmp_path, body)
+    text = run(pytester, body)
     assert "1 passed" in text, text
 
 
-def test_a_wrong_definition_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: TOOLONG, type: INTRA}\n", "utf-8")
+def test_a_wrong_definition_file_is_named(pytester: pytest.Pytester) -> None:
+    (pytester.path / "payments.yaml").write_text("group: PAY\ntdqueue:\n  - {name: TOOLONG, type: INTRA}\n", "utf-8")
     body = """
 import pytest
 
@@ -107,7 +197,7 @@ import pytest
 def test_it(tdq_region):
     pass
 """
-    text = run(tmp_path, body)
+    text = run(pytester, body)
     assert "1 error" in text
     assert "payments.yaml:3" in text
 
@@ -121,7 +211,7 @@ def test_it():
     assert loaded == ["tdqsim", "tdqsim.errors", "tdqsim.testing", "tdqsim.testing.plugin"]
     assert "lmdb" not in sys.modules
 """
-    text = run(tmp_path, body)
+    text = run_apart(tmp_path, body)
     assert "1 passed" in text, text
 
 
@@ -130,7 +220,7 @@ def test_importing_tdqsim_does_not_import_the_kit() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_schedule_that_failed_is_run_again_by_option(tmp_path: Path) -> None:
+def test_a_schedule_that_failed_is_run_again_by_option(pytester: pytest.Pytester) -> None:
     body = """
 from tdqsim import define_tdqueue
 
@@ -144,13 +234,13 @@ def scenario(stage):
 def test_it(tdq_explore):
     tdq_explore(scenario, 50)
 """
-    text = run(tmp_path, body)
+    text = run(pytester, body)
     assert "replay(scenario, 'at:0=2')" in text
-    assert "1 failed" in run(tmp_path, body, "--tdq-schedule", "at:0=2")
-    assert "1 passed" in run(tmp_path, body, "--tdq-schedule", "at:")
+    assert "1 failed" in run(pytester, body, "--tdq-schedule", "at:0=2")
+    assert "1 passed" in run(pytester, body, "--tdq-schedule", "at:")
 
 
-def test_a_verified_test_writes_a_transcript(tmp_path: Path) -> None:
+def test_a_verified_test_writes_a_transcript(pytester: pytest.Pytester) -> None:
     body = """
 import pytest
 from tdqsim import define_tdqueue
@@ -166,7 +256,7 @@ def test_it(tdq_target):
     assert tdq_target.inquire_tdqueue("PAYQ", "NUMITEMS", "TYPE").values == {"NUMITEMS": 1, "TYPE": "INTRA"}
     assert tdq_target.readq_td("NONE").resp == "QIDERR"
 """
-    text = run(tmp_path, body, "--tdq-transcript", "out.jsonl")
+    text = run(pytester, body, "--tdq-transcript", "out.jsonl")
     assert "1 passed" in text, text
     from tdqsim import Region, define_tdqueue
     from tdqsim.testing import compare_transcript
@@ -175,7 +265,7 @@ def test_it(tdq_target):
     def make() -> Region:
         return Region([define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False)
 
-    calls = load_transcript(tmp_path / "out.jsonl")
+    calls = load_transcript(pytester.path / "out.jsonl")
     assert [call.operation for call in calls][:3] == ["writeq_td", "begin", "readq_td"]
     assert compare_transcript(calls, make) == []
     wrong = calls[2]._replace(answer=calls[2].answer._replace(resp="QZERO", data=b""))

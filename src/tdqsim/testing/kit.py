@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.remote import RemoteSystem
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions
+from tdqsim.definitions.regionfile import REGION_FILE_NAME
+from tdqsim.errors import TdqError
 from tdqsim.ibmi import Job, System
 from tdqsim.testing.clock import waiting
 from tdqsim.testing.history import History
@@ -95,7 +99,7 @@ class Kit:
         self.dispatcher.on_dispatch = self._dispatched
         self.regions: list[Region] = []
         self.systems: list[System] = []
-        self.histories: dict[Region, History] = {}
+        self.histories: dict[Region | System, History] = {}
         self._definitions, self._start, self._stores, self._directory = definitions, start, stores, directory
         self._dispatches: deque[str] = deque(maxlen=_DISPATCHES_KEPT)
         self._count = 0
@@ -111,19 +115,54 @@ class Kit:
 
         Supplied queues are installed only when asked for, and a history is attached.
         """
-        options.setdefault("dispatcher", self.dispatcher)
+        options = self._options(options)
+        if self._directory is not None and not definitions:
+            return self._kept(Region.from_directory(self._directory, **options))
+        options.setdefault("supplied_queues", False)
+        return self._kept(Region(definitions_of(definitions, Path()) if definitions else self._definitions, **options))
+
+    def _options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What is given, and the test's own dispatcher, start type and temporary store where nothing is."""
+        options = {"dispatcher": self.dispatcher, **given}
         if "store" in options:
             options.setdefault("start", self._start)
         elif options.get("durability", "process") == "process" and "limit_bytes" not in options:
             options["store"] = self._stores.take()
-        if self._directory is not None and not definitions:
-            region = Region.from_directory(self._directory, **options)
-        else:
-            options.setdefault("supplied_queues", False)
-            region = Region(definitions_of(definitions, Path()) if definitions else self._definitions, **options)
+        return options
+
+    def _kept(self, region: Region) -> Region:
         self.regions.append(region)
         self.histories[region] = History(_EVENTS_KEPT).attach(region)
         return region
+
+    def connected(self, given: Iterable[Any], base: Path, common: Iterable[str] = ()) -> dict[str, Region]:
+        """Regions that are all linked with each other, by APPLID.
+
+        Args:
+            given: definition files, in which each group is a region with the group's name as APPLID and its first four
+                characters as SYSID; resources with such groups; and region directories. Relative paths start at
+                ``base``.
+            base: see there.
+            common: groups that are no region but installed in each of them.
+
+        Raises:
+            DefinitionError: a file is wrong. TdqError: a resource has no group, or two regions have one SYSID.
+        """
+        paths = [base / each for each in given if isinstance(each, Path | str)]
+        directories = [path for path in paths if (path / REGION_FILE_NAME).is_file()]
+        rest = [each for each in given if not isinstance(each, Path | str) or base / each not in directories]
+        sysplex = self.sysplex()
+        for directory in directories:
+            sysplex.add(self._kept(Region.from_directory(directory, **self._options({}))))
+        shared = tuple(common)
+        for applid, definitions in _by_group(definitions_of(rest, base), shared).items():
+            sysplex.add(self.region(definitions, applid=applid, sysid=applid[:4]))
+        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, RemoteSystem)]
+        linked = {frozenset((end.region, end.far.region)) for end in ends}
+        for one, other in combinations(sysplex.regions.values(), 2):
+            if frozenset((one, other)) not in linked:
+                sysplex.connect(one, other)
+        return sysplex.regions
 
     def sysplex(self) -> Sysplex:
         """A sysplex on the test's dispatcher; regions are put into it with ``add``."""
@@ -136,6 +175,7 @@ class Kit:
             options["path"] = self._stores.take()
         system = System(**options)
         self.systems.append(system)
+        self.histories[system] = History(_EVENTS_KEPT).attach(system)
         if self._definitions.dtaqs:
             system.install(self._definitions, create_libraries=True)
         return system
@@ -170,7 +210,7 @@ class Kit:
         for region in self.regions:
             lines += self._of_region(region)
         for system in self.systems:
-            lines += [] if system.closed else _of_system(system)
+            lines += [] if system.closed else _of_system(system, self.histories[system])
         return "\n".join(lines)
 
     def _of_region(self, region: Region) -> list[str]:
@@ -193,19 +233,31 @@ class Kit:
         return lines
 
 
-def _of_system(system: System) -> list[str]:
+def _of_system(system: System, history: History) -> list[str]:
+    """What is on each data queue, and what happened to it last."""
     lines = [f"system {system.name}"]
     for queue in system.queues():
-        if not queue.ddm:
-            first = [
-                show_record(entry.data, queue_page(system)) for entry in queue.stored.entries(limit=_SHOWN_RECORDS)
-            ]
-            lines.append(f"  {queue.library}/{queue.name}: {queue.stored.count} entries: {', '.join(first) or 'none'}")
+        events = history.of(queue.qualified, _SHOWN_EVENTS)
+        if queue.ddm or (not events and not queue.stored.count):
+            continue
+        first = [history.show(entry.data) for entry in queue.stored.entries(limit=_SHOWN_RECORDS)]
+        more = " ..." if queue.stored.count > len(first) else ""
+        shown = f": {', '.join(first)}{more}" if first else ""
+        lines.append(f"  {queue.qualified}: {queue.stored.count} entries{shown}")
+        lines += [f"    {event.line(history.show)}" for event in events]
     return lines
 
 
-def queue_page(system: System) -> Any:
-    """The code page in which entries are shown."""
-    from tdqsim.core.codepage import codepage  # noqa: PLC0415  (only for showing)
-
-    return codepage(system.ccsid)
+def _by_group(definitions: Definitions, common: tuple[str, ...]) -> dict[str, Definitions]:
+    """The definitions of each group, with those of the common groups in front."""
+    for entry in definitions.entries:
+        if not entry.resource.group:
+            raise TdqError(
+                f"{entry.file}:{entry.line}: {entry.resource.title}: it has no group; here the group is the APPLID of "
+                "its region"
+            )
+    return {
+        group: Definitions(tuple(entry for entry in definitions.entries if entry.resource.group in (*common, group)))
+        for group in definitions.groups
+        if group not in common
+    }

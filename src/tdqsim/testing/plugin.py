@@ -5,6 +5,7 @@ Fixtures
     ``tdq_make_region``  makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
     ``tdq_sysplex``      connected regions: ``tdq_sysplex.add(tdq_make_region(applid="CICA", sysid="CICA"))``
     ``tdq_regions``      the connected regions of the test's marker, by APPLID
+    ``tdq_regions``      the connected regions of the test's marker, by APPLID
     ``tdq_system``       a new IBM i system; ``tdq_job`` a job on it
     ``tdq_clock``        Python's time frozen, and the regions' clock with it
     ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
@@ -12,6 +13,8 @@ Fixtures
 
 Markers
     ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources
+    ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
+                                directories; ``common="GROUP"`` names a group for all of them
     ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
                                 directories; ``common="GROUP"`` names a group for all of them
     ``tdq_start(type)``         the start type of regions that are given a store
@@ -44,6 +47,7 @@ __all__: list[str] = []
 
 _MARKERS = (
     "tdq_definitions(*what): definition files (relative to the test), a region directory, or resources",
+    "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_start(type): start type of regions that are given a store",
     "tdq_seed(number): the seed of the order of ready tasks",
@@ -130,6 +134,17 @@ def tdq_make_region(_tdq_kit: Kit) -> Callable[..., Region]:
 def tdq_sysplex(_tdq_kit: Kit) -> Sysplex:
     """Regions that talk to each other; make them with ``tdq_make_region`` and put them in with ``add``."""
     return _tdq_kit.sysplex()
+
+
+@pytest.fixture
+def tdq_regions(request: pytest.FixtureRequest, _tdq_kit: Kit) -> dict[str, Region]:
+    """The regions of the marker ``tdq_regions`` by APPLID, each linked with all others."""
+    markers = list(request.node.iter_markers("tdq_regions"))
+    if not markers:
+        pytest.fail("the fixture tdq_regions needs the marker tdq_regions(files or directories ...)", pytrace=False)
+    common = [group for marker in markers for group in str(marker.kwargs.get("common", "")).split()]
+    given = [each for marker in markers for each in marker.args]
+    return _tdq_kit.connected(given, Path(request.node.path).parent, common)
 
 
 @pytest.fixture
