@@ -77,6 +77,9 @@ class LogicalWork:
         if self.reads or self.deleted or not stored.count:
             return None
         data = stored.head()
+        if data is None:
+            stored.peek()  # takes the head over a gap, such as the end of a control interval
+            data = stored.head()
         if data is not None:
             self.last_read = stored._head  # noqa: SLF001  (the record's number: what head() has read)
             self.reads = 1

@@ -198,7 +198,7 @@ class UnitOfWork:
             if work.puts:
                 work.release_room()
             stored = queue.stored
-            if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
+            if (work.reads or not work.written) and (not stored.count or stored._head >> SLOT_BITS != queue.head_ci):  # noqa: SLF001
                 work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
         self.state = Cvda.COMMIT
         self.ended = True
