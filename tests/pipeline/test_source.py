@@ -11,6 +11,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
+from tdqsim._cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.pipeline.frames import walk_for
@@ -194,6 +195,102 @@ def test_segments(tmp_path):
     assert found["PERSON"].to_pylist()[1] == {"FIRST": "text", "NUMBER_OF": 1}
 
 
+LEVELS = {"segment_field": "KIND", "segment_id_level0": "C", "segment_id_level1": "P,Q", "segment_id_level2": "X"}
+
+
+def slow_ids(kinds, levels):
+    """What Cobrix gives, written as plainly as can be."""
+    out, root, level, counts = [], None, -1, {}
+    for number, kind in enumerate(kinds):
+        met = next((at for at, ids in enumerate(levels) if kind in ids), None)
+        if met == 0:
+            root, counts = f"ID_0_{number}", {}
+        elif met:
+            counts[met] = counts.get(met, 0) + 1
+        level = level if met is None else met
+        out.append([None if at > level else f"{root}_L{at}_{counts.get(at, 0)}" if at else root for at in range(3)])
+    return out
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.text("CPQXZ", max_size=60).map(lambda kinds: f"C{kinds}"),
+    st.sampled_from(["FB", "VB", "RDW"]),
+    st.integers(30, 200),
+)
+def test_segment_ids_go_on_from_part_to_part(tmp_path_factory, kinds, record_format, size):
+    path = tmp_path_factory.mktemp("s") / "data"
+    given_records = [f"{kind}{number:05d}{' ' * 14}".encode("cp037") for number, kind in enumerate(kinds)]
+    write_records(path, given_records, FORMATS[record_format])
+    more = LEVELS | {"segment_id_prefix": "ID"}
+    found, _ = table(options(path, record_format, **more), split_bytes=size)
+    assert found.schema.names[:3] == ["Seg_Id0", "Seg_Id1", "Seg_Id2"]
+    ids = [list(row.values())[:3] for row in found.to_pylist()]
+    assert ids == slow_ids(kinds, ["C", "PQ", "X"])
+    found, _ = table(options(path, record_format, **more, segment_filter="P"), split_bytes=size)
+    assert found["Seg_Id1"].to_pylist() == [row[1] for row, kind in zip(ids, kinds, strict=True) if kind == "P"]
+
+
+def test_segment_ids_begin_with_the_time_of_the_read(tmp_path):
+    path = tmp_path / "data"
+    write_records(path, records(2), FORMATS["FB"])
+    found, _ = table(options(path, segment_field="KIND", segment_id_root="C", generate_record_id="true"))
+    assert found.schema.names[:5] == ["File_Id", "Record_Id", "Record_Byte_Length", "Seg_Id0", "KIND"]
+    first, second = found["Seg_Id0"].to_pylist()
+    assert first == second
+    assert first[:14].isdigit()
+    assert first[14:] == "_0_0"
+
+
+@pytest.mark.parametrize("record_format", FORMATS)
+def test_parts_of_so_many_records(tmp_path, record_format):
+    path = tmp_path / "data"
+    write_records(path, records(100), FORMATS["F" if record_format == "U" else record_format])
+    chosen = options(path, record_format, input_split_records="7", generate_record_id="true")
+    found, splits = table(chosen)
+    assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(100))
+    sizes = np.diff([split.first_record for split in splits])
+    assert (sizes >= 7).all()
+    assert len(splits) > 100 // 20
+    if record_format not in ("VB", "VS", "VBS"):
+        assert (sizes == 7).all()
+
+
+MAPPED = """01 R. 05 KIND PIC X. 05 T PIC X OCCURS 0 TO 4 DEPENDING ON KIND.
+            05 U PIC 9 OCCURS 1 TO 3 DEPENDING ON KIND. 05 Z PIC X."""
+MAPPINGS = '{"T": {"A": 0, "B": 2}, "U": {"A": 1, "B": 2}}'
+
+
+@pytest.mark.parametrize("name", ["occurs_mapping", "occurs_mappings"])
+@pytest.mark.parametrize(
+    ("sizes", "lines"),
+    [("true", ["A1z", "Bxy12z", "Cwwww123z"]), ("max_size", ["A    1  z", "Bxy  12 z", "Cwwww123z"])],
+)
+def test_texts_that_tell_how_many(tmp_path, name, sizes, lines):
+    path = tmp_path / "data"
+    path.write_bytes(b"".join(line.encode("cp037") + b"\x15" for line in lines))
+    given_options = {
+        "path": str(path), "copybook_contents": MAPPED, "record_format": "D", "line_separator": "nl",
+        "variable_size_occurs": sizes, name: MAPPINGS,
+    }  # fmt: skip
+    found, _ = table(read_options(given_options))
+    assert found["T"].to_pylist() == [[], ["x", "y"], ["w"] * 4]
+    assert found["U"].to_pylist() == [[1], [1, 2], [1, 2, 3]]
+    assert found["Z"].to_pylist() == ["z"] * 3
+    layout = read_options(given_options).layout
+    line = lines[1].encode("cp037")
+    assert layout.decode(line) == {"KIND": "B", "T": ["x", "y"], "U": [1, 2], "Z": "z"}
+    assert layout.encode(layout.decode(line)) == line.replace(b"\x40", b"\x00")
+
+
+def test_groups_as_text(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("A1234z".encode("cp037"))
+    text = "01 R. 05 A PIC X. 05 SUB-GROUP. 10 B PIC 99. 10 C PIC 99. 05 Z PIC X."
+    found, _ = table(read_options({"path": str(path), "copybook_contents": text, "non_terminals": "SUB_GROUP"}))
+    assert found.to_pylist() == [{"A": "A", "SUB_GROUP": {"B": 12, "C": 34}, "SUB_GROUP_NT": "1234", "Z": "z"}]
+
+
 @pytest.mark.parametrize(("expression", "mapping"), [("LEN", ""), ("LEN * 2 - LEN", ""), ("TAG", '{"A": 6, "_": 8}')])
 def test_length_fields(tmp_path, expression, mapping):
     path = tmp_path / "data"
@@ -260,6 +357,13 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"record_length_map": "nope"}, "must be JSON"),
         ({"redefine_segment_id_map:0": "A = B"}, "FIELD => ID"),
         ({"schema_retention_policy": "x"}, "schema_retention_policy"),
+        ({"segment-children:0": "A => B"}, "give segment_id_level"),
+        ({"segment_id_level0": "A"}, "needs segment_field"),
+        ({"segment_id_level1": "A", "segment_field": "KIND"}, "not all levels above"),
+        ({"segment_id_levelx": "A", "segment_field": "KIND"}, "segment_id_level0 and so on"),
+        ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1}}'}, "TEXT is no table"),
+        ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1.5}}'}, "must be JSON"),
+        ({"copybook_contents": COPYBOOK, "non_terminals": "TEXT"}, "TEXT is no group"),
     ],
 )
 def test_bad_options_are_named(given_options, words):
@@ -276,6 +380,19 @@ def test_the_table_of_options_is_whole():
     assert {row["status"] for row in rows} == {"same", "different", "own", "absent"}
     assert len({row["option"] for row in rows}) == len(rows)
     assert options_page().count("\n") == len(rows) + 2
+    page = chapter("qsam-options").splitlines()
+    cells = ("option", "applies", "default", "status", "note")
+    for row in rows:
+        assert f"| `{' | '.join(row[cell] for cell in cells).replace(' | ', '` | ', 1)} |" in page
+
+
+def test_what_is_called_absent_is_refused_and_the_rest_is_not():
+    for row in known_options():
+        if row["status"] == "absent":
+            with pytest.raises(DatasetError, match=f"{row['option']} is not supported"):
+                read_options({row["option"]: "1"})
+        elif row["default"] and row["option"] not in ("variable_size_occurs",):
+            read_options({row["option"]: row["default"]})
 
 
 @pytest.mark.parametrize("record_format", ["F", "FB", "V", "VB", "VBS", "D"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 
 from tdqsim.errors import LayoutError
@@ -14,6 +15,7 @@ from tdqsim.layouts.picture import Picture, parse_picture
 __all__ = ["Condition", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
 
 MAX_OCCURS = 1 << 24
+MOST_DIGITS = 9
 FIGURATIVE = {
     "ZERO": "0", "ZEROS": "0", "ZEROES": "0", "SPACE": " ", "SPACES": " ", "QUOTE": '"', "QUOTES": '"',
     "LOW-VALUE": "\x00", "LOW-VALUES": "\x00", "HIGH-VALUE": "\xff", "HIGH-VALUES": "\xff",
@@ -59,11 +61,26 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Occurs:
-    """The OCCURS clause: ``minimum`` equals ``maximum`` unless it depends on a field, named as written."""
+    """The OCCURS clause: ``minimum`` equals ``maximum`` unless it depends on a field, named as written.
+
+    ``counts`` are pairs of a text and a number of occurrences, for a field that says how many by a code of its own.
+    """
 
     minimum: int
     maximum: int
     depending_on: str | None = None
+    counts: tuple[tuple[str, int], ...] = ()
+
+    def count(self, value: object) -> int:
+        """How many occurrences there are when the field that tells has this value; never more than the maximum."""
+        text = str(value).strip() if value is not None else ""
+        if self.counts:
+            return min(max(dict(self.counts).get(text, self.maximum), 0), self.maximum)
+        if isinstance(value, str):
+            number = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
+        else:
+            number = int(value) if isinstance(value, int | Decimal) else 0
+        return min(max(number, 0), self.maximum)
 
 
 @dataclass(frozen=True, slots=True)

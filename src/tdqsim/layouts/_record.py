@@ -7,7 +7,6 @@ really are, because tables before them have fewer occurrences (only with ``varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from tdqsim.errors import ConversionError
@@ -51,7 +50,7 @@ class Decoder:
         self.fillers = fillers
         self.corrupt: list[CorruptField] = []
         self.counters = layout.counters
-        self.counts: dict[tuple[str, ...], int] = {}
+        self.counts: dict[tuple[str, ...], Any] = {}
         self.moving = layout.variable_size_occurs == "shift_record"
 
     def run(self) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class Decoder:
             data = self.record[start : start + item.length]
             self.corrupt.append(CorruptField(shown(item.path, indexes), start, data.hex().upper(), str(error)))
         if item.path in self.counters:
-            self.counts[item.path] = _as_count(leaf)
+            self.counts[item.path] = leaf
         return leaf, shift
 
     def _count(self, item: Field) -> int:
@@ -113,14 +112,7 @@ class Decoder:
         assert item.occurs is not None
         if item.depending_on is None:
             return item.occurs.maximum
-        return min(max(self.counts.get(item.depending_on, 0), 0), item.occurs.maximum)
-
-
-def _as_count(value: Any) -> int:
-    if isinstance(value, str):
-        value = value.strip()
-        return int(value) if value.isascii() and value.isdigit() and len(value) <= 9 else 0
-    return int(value) if isinstance(value, int | Decimal) else 0
+        return item.occurs.count(self.counts.get(item.depending_on))
 
 
 def one_value(layout: Layout, record: bytes, item: Field) -> Any:
@@ -151,7 +143,7 @@ class Encoder:
         self.base = None if base is None else bytes(base)
         self.record = bytearray(base or b"")
         self.counters = layout.counters
-        self.counts: dict[tuple[str, ...], int] = {}
+        self.counts: dict[tuple[str, ...], Any] = {}
         self.shared: list[tuple[Field, int, Any, tuple[int, ...]]] = []
         self.moving = layout.variable_size_occurs == "shift_record"
 
@@ -169,8 +161,11 @@ class Encoder:
             return
         before = Decoder(self.layout, self.base, fillers=True)
         before.run()
-        for path, count in self.counts.items():
-            if before.counts.get(path, 0) != count:
+        for item in self.layout.walk():
+            path = item.depending_on
+            if path is None or item.occurs is None or path not in self.counts:
+                continue
+            if item.occurs.count(before.counts.get(path)) != item.occurs.count(self.counts[path]):
                 raise ConversionError(
                     f"{shown(path, ())}: a table's size cannot be changed in a base record; encode without one"
                 )
@@ -239,19 +234,19 @@ class Encoder:
     def _elements(self, item: Field, value: Any, indexes: tuple[int, ...]) -> Sequence[Any]:
         """The elements of a table, checked against its size and its DEPENDING ON field."""
         assert item.occurs is not None
-        count = self.counts.get(item.depending_on) if item.depending_on else item.occurs.maximum
+        says = self.counts.get(item.depending_on) if item.depending_on else None
+        limit = item.occurs.count(says) if item.depending_on else item.occurs.maximum
         if value is _ABSENT:
-            return [_ABSENT] * min(count or 0, item.occurs.maximum)
+            return [_ABSENT] * limit
         if not isinstance(value, list | tuple):
             raise ConversionError(f"{shown(item.path, indexes)}: expected a list of {item.occurs.maximum} elements")
-        limit = min(max(count, 0), item.occurs.maximum) if count is not None else item.occurs.maximum
         if len(value) != limit:
-            says = (
-                f"{item.depending_on[-1]} says {count}, at most {item.occurs.maximum}"
+            wanted = (
+                f"{item.depending_on[-1]} says {says}, at most {item.occurs.maximum}"
                 if item.depending_on
                 else str(item.occurs.maximum)
             )
-            raise ConversionError(f"{shown(item.path, indexes)}: {len(value)} elements were given; {says}")
+            raise ConversionError(f"{shown(item.path, indexes)}: {len(value)} elements were given; {wanted}")
         return value
 
     def _once(self, item: Field, value: Any, shift: int, index: int, indexes: tuple[int, ...], *, shared: bool) -> int:
@@ -279,11 +274,9 @@ class Encoder:
             self.record[start : start + item.length] = fill(item, self.layout.rules)
         if item.path in self.counters:
             try:
-                self.counts[item.path] = _as_count(
-                    decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)
-                )
+                self.counts[item.path] = decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)
             except BadValue:
-                self.counts[item.path] = 0
+                self.counts[item.path] = None
 
     def _write(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, fresh: bool) -> None:
         """Write a value unless the bytes already say it. None leaves what a base holds, if that reads as None."""

@@ -12,15 +12,16 @@ base=record)`` is ``record``, whatever it holds; and fields that share bytes do 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts._items import Occurs
 from tdqsim.layouts.codecs import Rules
-from tdqsim.layouts.fields import Field
+from tdqsim.layouts.fields import Field, FieldType
 
 __all__ = ["CorruptField", "Layout", "LayoutRow"]
 
@@ -153,6 +154,38 @@ class Layout:
             chosen |= {item.path: page for item in self.field(name).walk()}
         return replace(self, fields=tuple(_with_pages(item, chosen) for item in self.fields))
 
+    def with_occurs_counts(self, counts: Mapping[str, Mapping[str, int]]) -> Layout:
+        """The same layout where fields that tables depend on say by a code of theirs how many occurrences there are.
+
+        Args:
+            counts: table name to text of its DEPENDING ON field to number; a text that is not there means the maximum.
+
+        Raises:
+            LookupError: no such table of variable length.
+        """
+        chosen: dict[tuple[str, ...], Occurs] = {}
+        for name, mapping in counts.items():
+            item = self.field(name)
+            if item.occurs is None or item.depending_on is None:
+                raise LookupError(f"{name} is no table with DEPENDING ON")
+            chosen[item.path] = replace(item.occurs, counts=tuple(mapping.items()))
+        return replace(self, fields=tuple(_with_occurs(item, chosen) for item in self.fields))
+
+    def with_groups_as_text(self, names: Iterable[str]) -> Layout:
+        """The same layout with a text field behind each of these groups that redefines it, called ``name-NT``.
+
+        Raises:
+            LookupError: no such group, or it is a table or varies in length.
+        """
+        chosen = set()
+        for name in names:
+            item = self.field(name)
+            moving = self.variable_size_occurs == "shift_record" and any(part.depending_on for part in item.walk())
+            if not item.is_group or item.occurs or moving:
+                raise LookupError(f"{name} is no group of one length outside OCCURS")
+            chosen.add(item.path)
+        return replace(self, fields=_with_texts(self.fields, chosen))
+
     def decode(
         self, record: bytes, *, corrupt: Literal["raise", "null"] = "raise", fillers: bool = False
     ) -> dict[str, Any]:
@@ -247,6 +280,23 @@ def _matches(item: Field, parts: list[str]) -> bool:
 def _with_pages(item: Field, chosen: dict[tuple[str, ...], str]) -> Field:
     children = tuple(_with_pages(child, chosen) for child in item.children)
     return replace(item, children=children, code_page=chosen.get(item.path, item.code_page))
+
+
+def _with_occurs(item: Field, chosen: dict[tuple[str, ...], Occurs]) -> Field:
+    children = tuple(_with_occurs(child, chosen) for child in item.children)
+    return replace(item, children=children, occurs=chosen.get(item.path, item.occurs))
+
+
+def _with_texts(fields: tuple[Field, ...], chosen: set[tuple[str, ...]]) -> tuple[Field, ...]:
+    out: list[Field] = []
+    taken = {item.key.upper() for item in fields}
+    for item in fields:
+        out.append(replace(item, children=_with_texts(item.children, chosen)))
+        if item.path in chosen:
+            key = next(name for n in range(len(taken) + 1) if (name := f"{item.key}-NT{n or ''}").upper() not in taken)
+            text = Field(key, key, (*item.path[:-1], key), item.level, FieldType.TEXT, item.offset, item.length)
+            out.append(replace(text, redefines=item.path, code_page=item.code_page, place=item.place))
+    return tuple(out)
 
 
 def _row(item: Field) -> LayoutRow:

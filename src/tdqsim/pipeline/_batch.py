@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, decode_value
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, decode_value
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     UNDEFINED,
@@ -31,11 +31,12 @@ from tdqsim.pipeline._columns import (
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers
 from tdqsim.pipeline.shape import Column, Shape
 
-__all__ = ["Corrupt", "Level", "Pass", "counts_in", "windows"]
+__all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "windows"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 INT64 = np.iinfo(np.int64)
+CounterKey = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Level:
         records: record number of each row, or None at the top.
         offsets: offset in its record of each row, or None at the top.
         indexes: occurrence numbers of each row, outermost first.
-        counts: values of DEPENDING ON fields, by path, one for each row.
+        counts: occurrences of tables that depend on a field outside, by :func:`counter_key`, one for each row.
     """
 
     data: Bytes
@@ -72,7 +73,7 @@ class Level:
     records: Ints | None = None
     offsets: Ints | None = None
     indexes: tuple[Ints, ...] = ()
-    counts: dict[tuple[str, ...], Ints] = field(default_factory=dict)
+    counts: dict[CounterKey, Ints] = field(default_factory=dict)
     shortest: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -163,23 +164,26 @@ class Pass:
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=column.arrow.type)
 
-    def _carried(self, item: Field, level: Level) -> dict[tuple[str, ...], Ints]:
+    def _carried(self, item: Field, level: Level) -> dict[CounterKey, Ints]:
         """Counts that tables inside this one depend on, and that stand outside it."""
-        outside = {inner.depending_on for inner in item.walk() if inner is not item and inner.depending_on}
+        outside = (inner for inner in item.walk() if inner is not item and inner.depending_on)
         return {
-            path: level.counts[path] if path in level.counts else counts_in(self.counters[path], level, self.rules)
-            for path in outside
-            if path[: len(item.path)] != item.path
+            counter_key(inner): self._counted(inner, level)
+            for inner in outside
+            if inner.depending_on and inner.depending_on[: len(item.path)] != item.path
         }
+
+    def _counted(self, item: Field, level: Level) -> Ints:
+        known = level.counts.get(counter_key(item))
+        assert item.depending_on is not None
+        assert item.occurs is not None
+        return counts_in(self.counters[item.depending_on], level, self.rules, item.occurs) if known is None else known
 
     def _sizes(self, item: Field, level: Level) -> Ints | None:
         """How many occurrences each row has; None when always the maximum."""
         if item.depending_on is None:
             return None
-        counts = level.counts.get(item.depending_on)
-        if counts is None:
-            counts = counts_in(self.counters[item.depending_on], level, self.rules)
-        return np.clip(counts, 0, item.count)
+        return np.clip(self._counted(item, level), 0, item.count)
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
@@ -359,9 +363,7 @@ class Pass:
         return pa.array(texts, pa.string())
 
 
-def _occurrences(
-    level: Level, item: Field, data: Bytes, keep: Mask | None, carried: dict[tuple[str, ...], Ints]
-) -> Level:
+def _occurrences(level: Level, item: Field, data: Bytes, keep: Mask | None, carried: dict[CounterKey, Ints]) -> Level:
     """The level of a table's occurrences; only those to keep."""
     size, rows = item.count, level.rows
     index = np.tile(np.arange(size), rows)
@@ -490,25 +492,33 @@ def _floats(column: Bytes, form: str) -> npt.NDArray[np.float64]:
     return signed
 
 
-def counts_in(counter: Field, level: Level, rules: Rules) -> Ints:
-    """The value of a DEPENDING ON field in each row; 0 where it is none."""
-    have = level.available(counter)
-    counts = np.zeros(level.rows, np.int64)
-    if counter.is_numeric and counter.scale == 0:
+def counter_key(item: Field) -> CounterKey:
+    """Tables with the same field and the same meaning of it have the same counts."""
+    assert item.occurs is not None
+    return item.depending_on or (), item.occurs.counts
+
+
+def counts_in(counter: Field, level: Level, rules: Rules, occurs: Occurs) -> Ints:
+    """How many occurrences a DEPENDING ON field says in each row; 0 where it is no number."""
+    counts, easy = np.zeros(level.rows, np.int64), np.zeros(level.rows, np.bool_)
+    if counter.is_numeric and counter.scale == 0 and not occurs.counts:
         numbers = _fast(counter, level.cut(counter), rules)
         easy = numbers.good if numbers.high is None else numbers.good & (numbers.high == 0)
         counts[easy] = numbers.low[easy]
-    else:
-        easy = np.zeros(level.rows, np.bool_)
-    column = level.cut(counter).bytes() if not easy.all() else np.zeros((0, 0), np.uint8)
-    for row in np.flatnonzero(~easy):
-        try:
-            value = decode_value(counter, column[row].tobytes(), rules)
-        except BadValue:
-            continue
-        if isinstance(value, str):
-            value = int(value) if value.strip().isascii() and value.strip().isdigit() and len(value.strip()) <= 9 else 0
-        counts[row] = min(max(int(value), -1), 1 << 24) if isinstance(value, int | Decimal) else 0
+    odd = np.flatnonzero(~easy)
+    if len(odd):
+        cut = level.cut(counter)
+        column = Cut(cut.data[odd], cut.at, cut.width).bytes()
+        unique, inverse = np.unique(column.view(np.dtype((np.void, counter.length)))[:, 0], return_inverse=True)
+        counts[odd] = np.array([_said(counter, pattern.tobytes(), rules, occurs) for pattern in unique])[inverse]
+    have = level.available(counter)
     if have is not None:
-        counts[have < counter.length] = 0
+        counts[have < counter.length] = occurs.count(None)
     return counts
+
+
+def _said(counter: Field, data: bytes, rules: Rules, occurs: Occurs) -> int:
+    try:
+        return occurs.count(decode_value(counter, data, rules))
+    except BadValue:
+        return occurs.count(None)

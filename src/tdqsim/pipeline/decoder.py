@@ -172,7 +172,7 @@ class RecordDecoder:
         assert table.occurs is not None
         counter = layout.field(".".join(table.depending_on))
         level = here.level(self.layout, counter.offset + counter.length)
-        counts = np.clip(counts_in(counter, level, self.layout.rules), 0, table.occurs.maximum)
+        counts = np.clip(counts_in(counter, level, self.layout.rules, table.occurs), 0, table.occurs.maximum)
         for count in np.unique(counts):
             fixed = _with_count(layout, table, int(count))
             self._split(fixed, members[counts == count], rows, [*done, table.path], order, parts, found)

@@ -313,7 +313,8 @@ def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
     else:
         nibbles[:, halves - 1 - item.digits : halves - 1] = digits
         nibbles[:, -1] = np.where(negative, 0xD, 0xC) if item.signed else 0xF
-    return np.bitwise_or(nibbles[:, ::2] << np.uint8(4), nibbles[:, 1::2])
+    packed: Bytes = np.bitwise_or(nibbles[:, ::2] << np.uint8(4), nibbles[:, 1::2])
+    return packed
 
 
 def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) -> Bytes:

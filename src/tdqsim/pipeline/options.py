@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError, LayoutError
 from tdqsim.facts import table
@@ -20,13 +24,24 @@ from tdqsim.pipeline.shape import Shape
 
 __all__ = ["QsamOptions", "known_options", "options_page", "read_options"]
 
+Ints = npt.NDArray[np.int64]
 FORMATS = {
     "F": RecordFormat.F, "FB": RecordFormat.FB, "V": RecordFormat.RDW, "RDW": RecordFormat.RDW, "VB": RecordFormat.VB,
     "VS": RecordFormat.VS, "VBS": RecordFormat.VBS, "U": RecordFormat.U, "D": RecordFormat.LF, "D2": RecordFormat.LF,
 }  # fmt: skip
 SEPARATORS = {"lf": RecordFormat.LF, "crlf": RecordFormat.CRLF, "nl": RecordFormat.NL}
+VARIABLE_SIZE = {
+    "max_size": "max_size", "shift_record": "shift_record", "pad_record": "shift_record",
+    "false": "max_size", "true": "shift_record",
+}  # fmt: skip
 MODES = ("permissive", "dropmalformed", "failfast")
-NUMBERED = ("redefine_segment_id_map", "redefine-segment-id-map", "segment-children", "segment_id_level")
+NUMBERED = (
+    "redefine_segment_id_map",
+    "redefine-segment-id-map",
+    "segment-children",
+    "segment_children",
+    "segment_id_level",
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +74,13 @@ class QsamOptions:
     segment_field: str = ""
     segment_filter: tuple[str, ...] = ()
     segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    segment_levels: tuple[tuple[str, ...], ...] = ()
+    segment_prefix: str = ""
     mode: str = "permissive"
     ignore_file_size: bool = False
     refuse_blocks: bool = False
     split_bytes: int = 32 * 1024 * 1024
+    split_records: int = 0
     splittable: bool = True
     push_filters: bool = False
     output: str = "file"
@@ -75,6 +93,12 @@ class QsamOptions:
         """Bytes of a fixed record in the file, prefix and suffix included."""
         inner = self.layout.length if self.layout else 0
         return self.record_length or inner + self.record_start_offset + self.record_end_offset
+
+    def wanted_lengths(self, lengths: Ints) -> npt.NDArray[np.bool_]:
+        """Which records are neither shorter nor longer than what is wanted."""
+        most = self.maximum_record_length or np.iinfo(np.int64).max
+        wanted: npt.NDArray[np.bool_] = (lengths >= self.minimum_record_length) & (lengths <= most)
+        return wanted
 
 
 def known_options() -> list[dict[str, str]]:
@@ -138,10 +162,13 @@ class _Options:
             segment_field=self.text("segment_field").replace("_", "-"),
             segment_filter=self.words("segment_filter"),
             segment_map=self._segments(),
+            segment_levels=self._segment_levels(),
+            segment_prefix=self.text("segment_id_prefix") or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
             mode=self.choice("mode", MODES),
             ignore_file_size=self.flag("debug_ignore_file_size"),
             refuse_blocks=recfm is RecordFormat.RDW and self.text("record_format").upper() != "RDW" and plain,
             split_bytes=max(self.number("input_split_size_mb"), 1) << 20,
+            split_records=self.number("input_split_records"),
             splittable=self.flag("enable_indexes"),
             push_filters=self.flag("push_filters"),
             output=self.choice("output", ("file", "directory")),
@@ -259,9 +286,7 @@ class _Options:
             raise DatasetError(f"options {' and '.join(sources)} exclude each other")
         if not sources:
             return None, 0, 0
-        occurs: Any = self.choice("variable_size_occurs", ("max_size", "shift_record", "pad_record")).replace(
-            "pad_", "shift_"
-        )
+        occurs: Any = VARIABLE_SIZE[self.choice("variable_size_occurs", tuple(VARIABLE_SIZE))]
         header = trailer = 0
         if sources == ["layout"]:
             layout = load_layout_yaml(_local(self.given["layout"]))
@@ -269,7 +294,29 @@ class _Options:
         else:
             layout, header, trailer = self._copybook()
             layout = layout.with_rules(variable_size_occurs=occurs)
-        return self._field_pages(layout), header, trailer
+        return self._field_pages(self._changed(layout)), header, trailer
+
+    def _changed(self, layout: Layout) -> Layout:
+        """The layout with what occurs_mapping and non_terminals say."""
+        mapping = next((name for name in ("occurs_mapping", "occurs_mappings") if name in self.given), "")
+        try:
+            if mapping:
+                layout = layout.with_occurs_counts(self._occurs(mapping))
+            names = [name.replace("_", "-") for name in self.words("non_terminals")]
+            return layout.with_groups_as_text(names) if names else layout
+        except LookupError as error:
+            raise DatasetError(f"option {mapping or 'non_terminals'}: {error.args[0]}") from None
+
+    def _occurs(self, name: str) -> dict[str, dict[str, int]]:
+        try:
+            tables = json.loads(self.given[name])
+            counts = {str(table).replace("_", "-"): dict(items) for table, items in tables.items()}
+            if all(type(number) is int for items in counts.values() for number in items.values()):
+                return counts
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            pass  # told of below
+        said = self.given[name][:60]
+        raise DatasetError(f'option {name} is {said!r}; must be JSON such as {{"TABLE": {{"A": 1, "B": 2}}}}')
 
     def _copybook(self) -> tuple[Layout, int, int]:
         options: dict[str, Any] = {
@@ -321,6 +368,22 @@ class _Options:
         if found and not self.text("segment_field"):
             raise DatasetError("redefine_segment_id_map needs segment_field")
         return found
+
+    def _segment_levels(self) -> tuple[tuple[str, ...], ...]:
+        """Values of the segment field for each level; segment_id_root is another name of level 0."""
+        found: dict[int, tuple[str, ...]] = {}
+        for name in self.given:
+            number = "0" if name == "segment_id_root" else name.partition("segment_id_level")[2]
+            if name != "segment_id_root" and not name.startswith("segment_id_level"):
+                continue
+            if not (number.isascii() and number.isdigit() and len(number) <= 2) or int(number) in found:
+                raise DatasetError(f"option {name}: must be segment_id_root, or segment_id_level0 and so on, each once")
+            found[int(number)] = self.words(name)
+        if found and not self.text("segment_field"):
+            raise DatasetError("segment_id_level needs segment_field")
+        if sorted(found) != list(range(len(found))):
+            raise DatasetError(f"segment_id_level{max(found)} is given, but not all levels above it")
+        return tuple(found[level] for level in sorted(found))
 
 
 def _local(path: str) -> Path:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.layouts import Layout
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.shape import Shape
+from tdqsim.pipeline.segments import SegmentIds, SegmentState, segment_decoder
 from tdqsim.pipeline.splits import Split, open_file, walk_part
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
@@ -42,11 +41,13 @@ class _Batch:
         self._places, self._base = frames.places[rows], base
         self._first = first + rows.start
         self._kept: Ints | None = None
+        self.ids: list[pa.Array] = []
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Leave the other records out."""
         self.starts, self.lengths, self._places = self.starts[mask], self.lengths[mask], self._places[mask]
         self._kept = np.flatnonzero(mask) if self._kept is None else self._kept[mask]
+        self.ids = [array.filter(pa.array(mask)) for array in self.ids]
 
     @property
     def places(self) -> Ints:
@@ -108,6 +109,7 @@ class SplitReader:
             fields.append(pa.field(options.file_name_col, pa.string()))
         if options.offset_col:
             fields.append(pa.field(options.offset_col, pa.int64()))
+        fields += [pa.field(f"Seg_Id{level}", pa.string()) for level in range(len(options.segment_levels))]
         self._generated = {field.name for field in fields}
         if options.layout is not None:
             fields += list(RecordDecoder(options.layout, options.shape).schema)
@@ -128,11 +130,11 @@ class SplitReader:
         self._parts: list[tuple[RecordDecoder, tuple[str, ...] | None]] = []
         self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
         if layout is None:
-            if options.segment_filter or options.segment_map:
+            if options.segment_filter or options.segment_map or options.segment_levels:
                 raise DatasetError("segment options need a copybook")
             return
         if options.segment_field:
-            self._segment = _field_decoder(layout, options.segment_field)
+            self._segment = segment_decoder(layout, options.segment_field)
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
         mapped = dict(options.segment_map)
         for name in mapped:
@@ -171,11 +173,12 @@ class SplitReader:
         """
         opened = open_file(split.path)
         first = max(split.first_record, 0)
+        ids = SegmentIds(self.options, split.segments or SegmentState()) if self.options.segment_levels else None
         try:
             for base, frames in walk_part(opened, split.start, split.end, self.options):
                 for rows in self._slices(frames):
                     batch = _Batch(frames, base, first, rows, self.options)
-                    made = self._batch(batch, split)
+                    made = self._batch(batch, split, ids)
                     if made is not None:
                         yield made
                 first += len(frames.starts)
@@ -192,7 +195,7 @@ class SplitReader:
         for low in range(0, len(frames.starts), rows):
             yield slice(low, low + rows)
 
-    def _batch(self, batch: _Batch, split: Split) -> pa.RecordBatch | None:
+    def _batch(self, batch: _Batch, split: Split, ids: SegmentIds | None) -> pa.RecordBatch | None:
         options = self.options
         if (batch.lengths < 0).any():
             index = int((batch.lengths < 0).argmax())
@@ -200,11 +203,12 @@ class SplitReader:
                 f"{split.path}: at offset {batch.places[index]}: the record is shorter than what is to be skipped"
             )
         if options.minimum_record_length or options.maximum_record_length:
-            most = options.maximum_record_length or np.iinfo(np.int64).max
-            batch.keep((batch.lengths >= options.minimum_record_length) & (batch.lengths <= most))
+            batch.keep(options.wanted_lengths(batch.lengths))
         segments = None
-        if self._segment is not None and (options.segment_filter or options.segment_map):
+        if self._segment is not None and (options.segment_filter or options.segment_map or ids is not None):
             segments = self._segments(batch)
+            if ids is not None:
+                batch.ids = ids.arrays(segments.tolist(), batch.numbers.tolist(), split.file_id)
             if options.segment_filter:
                 mask = np.isin(segments, list(options.segment_filter))
                 batch.keep(mask)
@@ -292,6 +296,7 @@ class SplitReader:
             arrays[options.file_name_col] = pa.array([split.path], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
         if options.offset_col:
             arrays[options.offset_col] = pa.array(batch.places)
+        arrays |= {f"Seg_Id{level}": array for level, array in enumerate(batch.ids)}
 
 
 def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
@@ -300,17 +305,6 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
     ends = batch.starts + batch.lengths + options.record_end_offset
     low, high = int(starts[0]), int(ends[-1])
     return pieces(batch.data[low:high], starts - low, ends - low, pa.binary())
-
-
-def _field_decoder(layout: Layout, name: str) -> RecordDecoder:
-    """A decoder of one field, wherever it is in its groups."""
-    try:
-        item = layout.field(name)
-    except LookupError:
-        item = None
-    if item is None or item.is_group or item.occurs:
-        raise DatasetError(f"segment_field: the copybook has no single elementary field {name!r}")
-    return RecordDecoder(Layout(layout.name, (item,), layout.rules), Shape(drop_value_fillers=False))
 
 
 def _merged(corrupt: list[pa.Array], rows: int) -> pa.Array:

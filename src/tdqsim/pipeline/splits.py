@@ -12,9 +12,9 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -23,6 +23,7 @@ from pyarrow import fs
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse_blocks, walk_for
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
 
@@ -42,6 +43,7 @@ class Split:
     start: int
     end: int
     first_record: int
+    segments: SegmentState | None = None
 
 
 class Opened(Protocol):
@@ -161,7 +163,8 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
     try:
         if options.refuse_blocks:
             refuse_blocks(opened.read_at(min(HEAD, end - start), start), start)
-        cuts, counts = _cuts(opened, start, end, options, wanted)
+        cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
+        states = _states(opened, cuts, end, options)
     except FramingError as error:
         raise DatasetError(f"{path}: at offset {error.offset}: {error.problem}") from None
     except OSError as error:
@@ -169,7 +172,15 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
     finally:
         opened.close()
     bounds = list(zip(cuts, [*cuts[1:], end], strict=True))
-    return [Split(file_id, path, low, high, counts[i]) for i, (low, high) in enumerate(bounds)]
+    return [Split(file_id, path, low, high, counts[i], states[i]) for i, (low, high) in enumerate(bounds)]
+
+
+def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[SegmentState | None]:
+    """What segment ids go on from in each part."""
+    if not options.segment_levels or len(cuts) == 1:
+        return [None] * len(cuts)
+    bounds = zip(cuts, [*cuts[1:], end], strict=True)
+    return list(segment_states((walk_part(opened, low, high, options) for low, high in bounds), options))
 
 
 def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
@@ -183,9 +194,12 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
         else 0
     )
     if unit:
-        step = max(options.split_bytes // unit, 1) * unit if options.splittable else max(end - start, 1)
+        records = options.split_records or max(options.split_bytes // unit, 1)
+        step = records * unit if options.splittable else max(end - start, 1)
         cuts = list(range(start, end, step)) or [start]
         return cuts, [(cut - start) // unit for cut in cuts]
+    if options.splittable and options.split_records:
+        return _record_cuts(opened, start, end, options)
     if not options.splittable or end - start <= options.split_bytes:
         return [start], [0]
     if recfm.variable and not options.record_length_field:
@@ -215,6 +229,34 @@ def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> l
             target = position + options.split_bytes
         position += size
     return cuts
+
+
+def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
+    """Cuts after so many records; of blocked ones, at the next block that begins with a record. One pass."""
+    every = replace(options, split_bytes=1)
+    blocked = options.recfm.variable and not options.record_length_field
+    starts: Any = np.array(_block_cuts(opened, start, end, every) if blocked else [], np.int64)
+    cuts, counts, seen = [start], [0], 0
+    for base, frames in walk_part(opened, start, end, options):
+        places = frames.places + base
+        while counts[-1] + options.split_records < seen + len(places):
+            wanted = max(counts[-1] + options.split_records - seen, 0)
+            at = _start_of(int(places[wanted]), options)
+            if blocked:  # a record that heads its block begins four bytes after it
+                at = int(starts[min(np.searchsorted(starts, at - 4), len(starts) - 1)])
+            index = int(np.searchsorted(places, at))
+            if at <= cuts[-1] or index >= len(places):
+                break
+            cuts.append(at)
+            counts.append(seen + index)
+        seen += len(places)
+    return cuts, counts
+
+
+def _start_of(place: int, options: QsamOptions) -> int:
+    """Where a record begins, its descriptor word included."""
+    headed = not options.record_length_field and not options.recfm.fixed and not options.recfm.separator
+    return place - 4 if headed and options.recfm.value != "U" else place
 
 
 def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separator: bytes) -> list[int]:
