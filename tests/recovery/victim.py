@@ -239,6 +239,7 @@ def commit_in_two_transactions() -> None:
         self._durable.commit()
 
     LogicalWork.apply = apply_and_commit  # type: ignore[method-assign]
+    UnitOfWork.commit_shortly = lambda _self: False  # type: ignore[method-assign]
 
 
 def forget_the_last_read() -> None:
@@ -249,6 +250,7 @@ def acknowledge_before_the_commit() -> None:
     from tdqsim.cics.hardening import Hardening
 
     Hardening.wait = lambda _self: None  # type: ignore[method-assign]
+    UnitOfWork.commit_shortly = lambda _self: False  # type: ignore[method-assign]
 
 
 def keep_what_was_rolled_back() -> None:
