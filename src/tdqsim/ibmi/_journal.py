@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tdqsim.ibmi._queue import DataQueue
     from tdqsim.ibmi._system import System
 
-__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "replayed"]
+__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "replayed", "sent_key"]
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """Entry types and what they tell."""
@@ -173,6 +173,11 @@ def replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes
     if queue.sender_id:
         _check_profile(job, sender)
     return data, sender if queue.sender_id else b""
+
+
+def sent_key(block: bytes, key_length: int) -> bytes:
+    """The key in the entry-specific data of a QK journal entry, which is to be passed beside it; empty when it has none."""
+    return bytes(block[_SENT.length : _SENT.length + key_length])
 
 
 def _check_profile(job: JobCore, sender: bytes) -> None:

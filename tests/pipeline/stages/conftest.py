@@ -19,16 +19,25 @@ tdqueue:
   - {name: LOOP, type: INTRA, atifacility: FILE, transid: LOOT, triggerlevel: 1}
   - {name: SPIN, type: INTRA, atifacility: FILE, transid: SPIT, triggerlevel: 1}
   - {name: KILL, type: INTRA, atifacility: FILE, transid: KILT, triggerlevel: 1}
+  - {name: OUTQ, type: EXTRA, ddname: OUTDD, typefile: OUTPUT, recordformat: FIXED, recordsize: 8, blockformat: BLOCKED}
+  - {name: VINQ, type: EXTRA, ddname: VINDD, typefile: INPUT, recordformat: VARIABLE, recordsize: 40, blockformat: BLOCKED}
 transaction:
   - {name: PAYT, program: PAYP, handler: "stage_programs:pay"}
   - {name: CRST, program: CRSP, handler: "stage_programs:crash"}
   - {name: LOOT, program: LOOP, handler: "stage_programs:loop"}
   - {name: SPIT, program: SPIP, handler: "stage_programs:spin"}
+  - {name: BUST, program: BUSP, handler: "stage_programs:busy"}
+  - {name: FILT, program: FILP, handler: "stage_programs:fill"}
+  - {name: DEAF, program: DEAP, handler: "stage_programs:deaf"}
+  - {name: DUMB, program: DUMP, handler: "stage_programs:dumb"}
+  - {name: SLEP, program: SLEP, handler: "stage_programs:sleep"}
+  - {name: COPY, program: COPP, handler: "stage_programs:copy"}
   - {name: KILT, program: KILP, handler: "stage_programs:kill"}
 """
 
 PROGRAMS = """
 import os
+import time
 from tdqsim.cics import Condition
 
 def pay(task):
@@ -53,6 +62,37 @@ def spin(task):
             pass
         except Exception:
             pass
+
+def busy(task):
+    while True:
+        task.writeq_td("KEEP", b"x" * 500)
+        task.readq_td("KEEP")
+
+def fill(task):
+    while True:
+        task.writeq_td("OUTQ", b"12345678")
+
+def deaf(task):
+    while True:
+        try:
+            task.suspend()
+        except:
+            pass
+
+def dumb(task):
+    while True:
+        try:
+            while True:
+                pass
+        except:
+            pass
+
+def sleep(task):
+    time.sleep(1000)
+
+def copy(task):
+    for record in task.readq_td_all("VINQ"):
+        task.writeq_td("KEEP", record)
 
 def kill(task):
     if os.environ.get("STAGE_KILL") == "never":

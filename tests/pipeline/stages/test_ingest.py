@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, TdqError
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.replay import ReplaySpec
@@ -21,6 +23,7 @@ WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 
 
 def ingested(tmp_path: Path, name: str, content: bytes, **more: object) -> Path:
+    tmp_path.mkdir(exist_ok=True)
     source = tmp_path / name
     source.write_bytes(content)
     run = tmp_path / "run"
@@ -146,3 +149,197 @@ def test_a_history_is_replayed_to_the_same_contents(tmp_path: Path, region_direc
 def test_input_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there are no events"):
         ingested(tmp_path, "t.csv", b"seq,data_hex\n", columns=WRITE)
+
+
+# journals, seeds, data queues, variable data sets ---------------------------------------------------------------------
+
+QUEUES = "dtaq:\n  - {dtaq: SHOP/ORDERS, maxlen: 80}\n  - {dtaq: SHOP/KEYED, maxlen: 80, seq: '*KEYED', keylen: 2}\n"
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> tuple[Path, list[bytes]]:
+    """An export of what was done to two data queues, and what was left on them."""
+    from tdqsim.definitions import load_definitions
+    from tdqsim.ibmi import System, export_journal
+
+    (tmp_path / "queues.yaml").write_text(QUEUES)
+    with System() as system, system.job("OFFICER", user="QSECOFR") as job:
+        system.install(load_definitions(tmp_path / "queues.yaml"), create_libraries=True)
+        job.crtjrn("SHOP/JRN")
+        for name in ("ORDERS", "KEYED"):
+            job.strjrnobj(f"SHOP/{name}", "SHOP/JRN")
+        for number in range(4):
+            job.qsnddtaq("ORDERS", "SHOP", b"order %d" % number)
+            job.qsnddtaq("KEYED", "SHOP", b"keyed %d" % number, b"K%d" % (number % 2))
+        job.qrcvdtaq("ORDERS", "SHOP")
+        job.qrcvdtaq("KEYED", "SHOP", 0, "EQ", b"K1")
+        job.qclrdtaq("KEYED", "SHOP", "EQ", b"K0")
+        export_journal(job.dspjrn("SHOP/JRN"), tmp_path / "journal.jsonl")
+    return tmp_path / "journal.jsonl", [b"keyed 3", b"order 1", b"order 2", b"order 3"]
+
+
+def test_a_journal_is_replayed_to_the_same_data_queues_and_loaded(
+    tmp_path: Path, journal: tuple[Path, list[bytes]]
+) -> None:
+    path, left = journal
+    run = tmp_path / "run"
+    run_ingest(IngestRequest(run, (str(path),), "journal", {"region": "SYSTEM1"}, engine="local"))
+    outcome = run_replay(run, ReplaySpec(definitions=(tmp_path / "queues.yaml",)), "local")
+    assert outcome["ok"], outcome
+    assert [row["data"] for row in read_table(run, "replay", "records").to_pylist()] == left
+    run_load(LoadRequest(run, "dtaq", tmp_path / "out"))
+    entries = [json.loads(line) for line in (tmp_path / "out" / "SYSTEM1.SHOP.KEYED.jsonl").read_text().splitlines()]
+    assert entries == [{"data": b"keyed 3".hex().upper(), "key": b"K1".hex().upper()}]
+
+
+def test_a_journal_as_sql_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "queues.yaml").write_text(QUEUES)
+    text = (
+        "SEQUENCE_NUMBER,JOURNAL_CODE,JOURNAL_ENTRY_TYPE,OBJECT,ENTRY_TIMESTAMP,ENTRY_DATA\n"
+        "7,Q,QS,ORDERS    SHOP      *N        ,2026-01-02-03.04.05.000006,C1C2\n8,R,PT,FILE LIB,,00\n"
+    )
+    (tmp_path / "journal.csv").write_text(text)
+    run = tmp_path / "run"
+    run_ingest(IngestRequest(run, (str(tmp_path / "journal.csv"),), "journal", {"region": "S"}, engine="local"))
+    (event,) = events(run)
+    assert (event["seq"], event["queue"], event["data"]) == (7, "SHOP/ORDERS", b"\xc1\xc2")
+    assert event["time_us"] == 1_767_323_045_000_006
+
+
+def test_seeds_are_there_before_anything_happens(tmp_path: Path, region_directory: Path) -> None:
+    content = b"seq,command,queue,data_hex,resp\n1,SEED,KEEP,C1,\n2,SEED,KEEP,C2,\n3,READQ TD,KEEP,,NORMAL\n"
+    run = ingested(tmp_path, "t.csv", content, columns={"region": "A"})
+    assert run_replay(run, ReplaySpec(directory=region_directory), "local")["ok"]
+    assert [row["data"] for row in read_table(run, "replay", "results").to_pylist()] == [b"\xc1"]
+    assert [row["data"] for row in read_table(run, "replay", "records").to_pylist()] == [b"\xc2"]
+
+
+def test_a_seed_that_its_queue_does_not_take_is_the_cause(tmp_path: Path, region_directory: Path) -> None:
+    run = ingested(tmp_path, "t.csv", b"command,queue,data_hex\nSEED,NONE,C1\n", columns={"region": "A"})
+    causes = run_replay(run, ReplaySpec(directory=region_directory), "local")["causes"]
+    assert "event 1: SEED of queue NONE" in causes["A"]
+
+
+def test_variable_data_sets_go_in_and_come_out(tmp_path: Path, region_directory: Path) -> None:
+    from tdqsim.datasets import Dcb, RecordFormat, read_records
+
+    records = [b"a", b"bb" * 9, b"ccc"]
+    content = b"".join(b"%d,DD,VINDD,%s\n" % (n, data.hex().encode()) for n, data in enumerate(records))
+    content = b"seq,command,queue,data_hex\n" + content + b"9,START,,\n"
+    run = ingested(tmp_path, "t.csv", content, columns={"region": "A", "tran": "COPY"})
+    assert run_replay(run, ReplaySpec(directory=region_directory), "local")["ok"]
+    run_load(LoadRequest(run, "dataset", tmp_path / "out", queues=("KEEP",), recfm="VB", lrecl=40))
+    assert list(read_records(tmp_path / "out" / "KEEP.PS", Dcb(RecordFormat.VB, lrecl=40))) == records
+
+
+def test_a_record_of_another_length_than_the_definition_says(tmp_path: Path, region_directory: Path) -> None:
+    content = b"seq,command,queue,data_hex\n1,DD,VINDD," + b"40" * 60 + b"\n"
+    run = ingested(tmp_path, "t.csv", content, columns={"region": "A"})
+    assert "VINDD" in run_replay(run, ReplaySpec(directory=region_directory), "local")["causes"]["A"]
+
+
+# parts of large files, and fields ---------------------------------------------------------------------------------------
+
+
+def test_lines_are_cut_into_tasks_and_give_the_same_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"".join(b'{"data": "%d"}\n' % number for number in range(300))
+    whole = events(ingested(tmp_path / "a", "t.jsonl", content, columns=WRITE))
+    monkeypatch.setitem(BOUNDS, "piece_bytes", 500)
+    parts = ingested(tmp_path / "b", "t.jsonl", content, columns=WRITE)
+    assert len(list((parts / "ingest/events").glob("*.parquet"))) > 5
+    found = sorted(events(parts), key=lambda row: row["seq"])  # type: ignore[arg-type,return-value]
+    assert [row["data"] for row in found] == [row["data"] for row in whole]
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> tuple[Path, Path, int]:
+    """A blocked variable capture of two megabytes and its copybook."""
+    from tdqsim.datasets import Dcb, RecordFormat, open_writer
+
+    path, copybook = tmp_path / "capture.vb", tmp_path / "capture.cpy"
+    copybook.write_text(
+        "       01 C.\n          05 WHERE PIC X(4).\n          05 OP PIC X.\n          05 WHAT PIC X(200).\n"
+    )
+    with open_writer(path, Dcb(RecordFormat.VB, lrecl=300, blksize=27998)) as writer:
+        writer.put_all([f"{n % 5:04}{'WR'[n // 5 % 2]}{'x' * (n % 150)}y".encode("cp037") for n in range(24_000)])
+    return path, copybook, 24_000
+
+
+def test_a_capture_is_cut_at_blocks_and_its_fields_are_columns(
+    tmp_path: Path, capture: tuple[Path, Path, int], region_directory: Path
+) -> None:
+    path, copybook, records = capture
+    columns = {
+        "region": "REG{WHERE}", "command": "{OP:W=WRITEQ TD,R=READQ TD}", "queue": "KEEP", "data": "{WHAT}",
+    }  # fmt: skip
+    digests = set()
+    for size in ("1", "100"):
+        run = tmp_path / f"run{size}"
+        options = {"record_format": "VB", "copybook": str(copybook), "input_split_size_mb": size}
+        found = run_ingest(IngestRequest(run, (str(path),), "qsam", columns, options, "local"))
+        assert (found["events"], found["regions"]) == (records, 5)
+        outcome = run_replay(run, ReplaySpec(directory=region_directory), "local")
+        assert outcome["ok"], outcome
+        digests.add(outcome["digest"])
+    assert len(list((tmp_path / "run1/ingest/events").glob("*.parquet"))) > 1
+    assert len(digests) == 1
+    first = read_table(tmp_path / "run1", "ingest", "events").sort_by("seq").to_pylist()[0]
+    assert (first["region"], first["command"], first["data"]) == ("REG0000", "WRITEQ TD", "y".encode("cp037"))
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ({"region": "{NOWHERE}"}, "the copybook has no such elementary field; it has WHERE, OP, WHAT"),
+        ({"data": "A{WHAT}"}, "allowed are one field in braces alone"),
+        ({"command": "{OP:W}"}, "after the colon stand VALUE=TEXT"),
+    ],
+)
+def test_fields_that_cannot_be(
+    tmp_path: Path, capture: tuple[Path, Path, int], column: dict[str, str], text: str
+) -> None:
+    options = {"record_format": "VB", "copybook": str(capture[1])}
+    columns = {"region": "A", "command": "WRITEQ TD", **column}
+    with pytest.raises(TdqError, match=text):
+        run_ingest(IngestRequest(tmp_path / "run", (str(capture[0]),), "qsam", columns, options, "local"))
+
+
+# files that cannot be used -----------------------------------------------------------------------------------------------
+
+
+def test_an_unreadable_file_among_many_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(40):
+        pq.write_table(
+            pa.table({"region": ["A"], "seq": [number], "command": ["READQ TD"]}), folder / f"{number}.parquet"
+        )
+    (folder / "23.parquet").write_bytes(b"PAR1 and then rubbish")
+    assert main(["pipeline", "ingest", str(folder), "--run", str(tmp_path / "run"), "--json"]) == 2
+    assert "23.parquet: not to be read as Parquet" in capsys.readouterr().err
+
+
+def test_a_file_without_access_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Path.open
+
+    def refusing(path: Path, *args: Any, **more: Any) -> Any:
+        if path.name == "secret.csv":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    (tmp_path / "secret.csv").touch()
+    with pytest.raises(DatasetError, match=r"secret.csv: cannot be read: Permission denied; give access"):
+        run_ingest(IngestRequest(tmp_path / "run", (str(tmp_path),), engine="local"))
+
+
+def test_a_lying_block_is_refused_by_file_and_offset(tmp_path: Path, capture: tuple[Path, Path, int]) -> None:
+    content = bytearray(capture[0].read_bytes())
+    second = int.from_bytes(content[:2], "big")
+    content[second : second + 2] = b"\xff\xff"
+    bad = tmp_path / "bad.vb"
+    bad.write_bytes(content)
+    options = {"record_format": "VB", "input_split_size_mb": "1"}
+    columns = {"region": "A", "command": "WRITEQ TD"}
+    with pytest.raises(DatasetError, match=r"bad.vb: .*offset \d+: X'FFFF"):
+        run_ingest(IngestRequest(tmp_path / "run", (str(bad),), "qsam", columns, options, "local"))

@@ -8,34 +8,16 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.engine import Engine
-from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.exchange import assign
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_replay
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.tables import TABLES, read_table
-
-
-def write_events(path: Path, rows: list[dict[str, object]], group: int = 1000) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows, schema=EVENTS), path, row_group_size=group)
-    return path
-
-
-def write(region: str, seq: int, queue: str, data: bytes, **more: object) -> dict[str, object]:
-    return {"region": region, "seq": seq, "command": "WRITEQ TD", "queue": queue, "data": data, **more}
-
-
-def replayed(tmp_path: Path, directory: Path, rows: list[dict[str, object]], buckets: int = 4, **spec: object) -> Path:
-    run = tmp_path / f"run{buckets}"
-    source = write_events(tmp_path / "events.parquet", rows, group=100)
-    spread_events(Engine("local"), run, parquet_pieces([source], most_rows=1), "base", buckets, "exchange")
-    run_replay(run, ReplaySpec(directory=directory, **spec), "local")  # type: ignore[arg-type]
-    return run
+from tests.pipeline.stages.helpers import replayed, write, write_events
 
 
 def test_every_response_ati_start_and_final_record(tmp_path: Path, region_directory: Path) -> None:
@@ -84,6 +66,11 @@ def test_an_abend_is_a_row_and_other_regions_go_on(tmp_path: Path, region_direct
     ("tran", "spec", "cause"),
     [
         ("LOOT", {"dispatches": 50}, "stopped: more than 50 dispatches and commands"),
+        ("BUST", {"dispatches": 5000}, "stopped: more than 5,000 dispatches and commands"),
+        ("FILT", {"dispatches": 5000, "stuck_seconds": 0.05}, "stopped: more than 5,000 dispatches and commands"),
+        ("DEAF", {"dispatches": 50, "stuck_seconds": 0.05}, "stopped: more than 50 dispatches and commands"),
+        ("DUMB", {"stuck_seconds": 0.05}, "stopped: nothing happened for 0.05 s"),
+        ("SLEP", {"stuck_seconds": 0.05}, "stopped: nothing happened for 0.05 s"),
         ("SPIT", {"stuck_seconds": 0.05}, "stopped: nothing happened for 0.05 s"),
     ],
 )

@@ -14,6 +14,7 @@ from tdqsim.cics.queues import IntraQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
+from tdqsim.ibmi._journal import sent_key
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
@@ -285,7 +286,9 @@ class IbmiFeed(_Feed):
             return self._short[command](queue, key, data)
         library, name = self._name(queue)
         if command == "QSNDDTAQ JE":
-            self.job.qsnddtaq(name, library, data or b"", from_journal_entry=True)
+            found, block = self._queues.get(queue), data or b""
+            key = sent_key(block, found.key_length) if found is not None and found.key_length else None
+            self.job.qsnddtaq(name, library, block, key, from_journal_entry=True)
             return None
         if command == "QCLRDTAQ":
             self.job.qclrdtaq(name, library, "EQ", key)

@@ -15,6 +15,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -293,23 +294,48 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
 
 
 def _journal(task: IngestTask) -> Iterator[_Row]:
-    """An export of an IBM i journal by tdqsim: entries of data queues, one JSON object a line."""
-    for number, offset, found in _jsonl(task):
-        if isinstance(found, Exception):
-            yield number, offset, found
-            continue
-        command = _JOURNAL_COMMANDS.get(str(found.get("type")))
-        values = {
-            "command": command,
-            "queue": f"{found.get('library')}/{found.get('object')}",
-            "seq": found.get("sequence_number"),
-        }
-        specific = found.get("entry_specific_data") or None
-        if command == "QSNDDTAQ JE":
-            values["data_hex"] = specific
-        elif found.get("type") in ("QL", "QJ"):
-            values["key_hex"] = specific
-        yield number, offset, values if command else {"skip": True}
+    """Journal entries of data queues: an export by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives, as JSON lines or CSV."""
+    rows = _csv(task) if Path(task.path).suffix.lower() == ".csv" else _jsonl(task)
+    for number, offset, found in rows:
+        yield number, offset, found if isinstance(found, Exception) else _journal_event(found)
+
+
+def _journal_event(entry: Mapping[str, Any]) -> Mapping[str, Any] | Exception:
+    """The columns of an event."""
+    found = {str(name).lower(): value for name, value in entry.items()}
+    kind = str(found.get("type") or found.get("journal_entry_type"))
+    command = _JOURNAL_COMMANDS.get(kind)
+    if command is None:
+        return {"skip": True}
+    names = str(found.get("object") or "").split()  # DISPLAY_JOURNAL has object, library and member in one
+    library = found.get("library") or (names[1] if len(names) > 1 else "")
+    values: dict[str, Any] = {
+        "command": command,
+        "queue": f"{library}/{names[0] if names else ''}",
+        "seq": found.get("sequence_number"),
+    }
+    try:
+        values["time_us"] = _moment(found.get("time") or found.get("entry_timestamp"))
+    except ValueError as error:
+        return error
+    specific = found.get("entry_specific_data") or found.get("entry_data") or None
+    if command == "QSNDDTAQ JE":
+        values["data_hex"] = specific
+    elif kind in ("QL", "QJ"):
+        values["key_hex"] = specific
+    return values
+
+
+def _moment(text: object) -> int | None:
+    """Microseconds since 1970 of an ISO time, or of one as SQL writes it (2026-01-02-03.04.05.000006)."""
+    if not text:
+        return None
+    value = str(text)
+    if value[10:11] == "-":
+        value = f"{value[:10]} {value[11:].replace('.', ':', 2)}"
+    moment = datetime.fromisoformat(value)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 # columns -------------------------------------------------------------------------------------------------------------

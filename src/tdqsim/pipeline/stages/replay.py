@@ -306,7 +306,7 @@ def _commands_of(region: Region) -> int:
 
 def _close(region: Region, made: _Made, outcome: _Outcome) -> None:
     """Close a region; tasks that will not end even then are left to the process's end."""
-    budget = made.budget(lambda: 0)
+    budget = Budget(BOUNDS["commands"], min(made.spec.stuck_seconds, BOUNDS["close_seconds"]), lambda: 0)
     try:
         with budget.watching():
             region.close(clean=not outcome.cause)

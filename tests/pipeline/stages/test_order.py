@@ -1,0 +1,88 @@
+"""Events of a region from several pieces, in order and in bounded memory; and digests of rows however they are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline import bounds
+from tdqsim.pipeline.stages.events import EVENTS, Slice, rows_at_once
+from tdqsim.pipeline.stages.order import in_order
+from tdqsim.pipeline.stages.rows_digest import RowsDigest
+
+
+def piece(numbers: list[int]) -> Slice:
+    rows = [{"region": "A", "seq": number, "command": "READQ TD", "data": b"%d" % number} for number in numbers]
+    return Slice(pa.Table.from_pylist(rows, schema=EVENTS), 0, len(rows))
+
+
+@given(st.sets(st.integers(0, 400), min_size=1), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_as_sorting_all_of_them_would(numbers: set[int], pieces: int, random: object) -> None:
+    parts: list[list[int]] = [[] for _ in range(pieces)]
+    for number in sorted(numbers):
+        parts[random.randrange(pieces)].append(number)  # type: ignore[attr-defined]
+    slices = sorted((piece(part) for part in parts if part), key=lambda each: each.first)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(bounds.BOUNDS, "batch_rows", 7)
+        batches = list(in_order(slices))
+    assert [number for batch in batches for number in batch.column("seq").to_pylist()] == sorted(numbers)
+    assert max(batch.num_rows for batch in batches) <= 7 + pieces
+
+
+def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bounds.BOUNDS, "batch_rows", 2)
+    for slices in ([piece([1, 2, 3, 3])], [piece([1, 4]), piece([2, 4])], [piece([1, 2]), piece([2, 3])]):
+        with pytest.raises(DatasetError, match="region A: two events have the number"):
+            list(in_order(slices))
+
+
+def test_long_records_are_taken_a_few_at_a_time() -> None:
+    rows = [{"region": "A", "seq": n, "command": "WRITEQ TD", "data": bytes(1 << 20)} for n in range(40)]
+    assert rows_at_once(pa.Table.from_pylist(rows, schema=EVENTS)) in range(20, 33)
+
+
+values = st.lists(
+    st.tuples(st.none() | st.integers(-5, 5), st.none() | st.binary(max_size=3), st.none() | st.booleans())
+)
+
+
+@given(values, st.integers(1, 7))
+def test_a_digest_does_not_see_how_rows_were_cut(rows: list[tuple[object, ...]], size: int) -> None:
+    schema = pa.schema([("n", pa.int64()), ("b", pa.binary()), ("t", pa.bool_())])
+    table = pa.table(
+        [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(schema)], schema=schema
+    )
+    whole, cut = RowsDigest(), RowsDigest()
+    for batch in table.combine_chunks().to_batches():
+        whole.update("t", batch)
+    for batch in table.to_batches(max_chunksize=size):
+        cut.update("t", batch)
+    assert whole.hexdigest() == cut.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [([b"ab", b"c"], [b"a", b"bc"]), ([b"", None], [None, b""]), ([None], []), ([b"a"], [b"a", None])]
+)
+def test_a_digest_sees_where_records_end_and_which_are_there(one: list[object], other: list[object]) -> None:
+    found = []
+    for rows in (one, other):
+        digest = RowsDigest()
+        digest.update("t", pa.record_batch([pa.array(rows, pa.binary())], ["b"]))
+        found.append(digest.hexdigest())
+    assert found[0] != found[1]
+
+
+def test_no_file_of_an_earlier_run_is_taken_for_one_of_this(tmp_path: Path) -> None:
+    from tests.pipeline.stages.helpers import spread, write, write_events
+
+    many = write_events(tmp_path / "many.parquet", [write(f"R{n}", n, "Q", b"x") for n in range(50)], group=5)
+    few = write_events(tmp_path / "few.parquet", [write("R1", 1, "Q", b"x")])
+    spread(tmp_path / "run", [many], 8, most_rows=1)
+    assert len(list((tmp_path / "run/exchange").rglob("*.arrow"))) > 8
+    spread(tmp_path / "run", [few], 8, base="other")
+    assert len(list((tmp_path / "run/exchange").rglob("*.arrow"))) == 1
