@@ -99,6 +99,11 @@ class StartedJob:
         """Whether it has come to its end."""
         return self._strand.done
 
+    @property
+    def exception(self) -> BaseException | None:
+        """What left its program, or None."""
+        return self._strand.exception
+
     def result(self) -> Any:
         """Run what is needed for it to end, then give what its program returned, or raise what left it."""
         return self._strand.result()

@@ -15,6 +15,7 @@ from tdqsim.cics.queues import IntraQueue
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.core.dispatch import Strand, WaitQueue
+    from tdqsim.ibmi import System
 
 __all__ = ["Deadlock", "find_deadlock", "lost_triggers", "stuck"]
 
@@ -31,28 +32,42 @@ class Deadlock(NamedTuple):
     text: str
 
 
-def find_deadlock(regions: Iterable[Region]) -> Deadlock | None:
-    """A ring of tasks that wait for each other's locks or ENQs, or None.
+def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> Deadlock | None:
+    """A ring of tasks and jobs that wait for each other's locks, ENQs or object locks, or None.
 
-    Units of work that are shunted hold locks without a task; waiting for them is no ring.
+    Units of work that are shunted hold locks without a task; waiting for them is no ring. A job may wait for several
+    others; it goes on when all of them have let go, so one that is in a ring is enough.
     """
-    waits = {}
-    for region in regions:
-        for waiter, holder, what in _edges(region):
-            waits[waiter] = (holder, what)
+    waits: dict[Strand, dict[Strand, str]] = {}
+    for edges in (*map(_edges, regions), *map(_job_edges, systems)):
+        for waiter, holder, what in edges:
+            waits.setdefault(waiter, {})[holder] = what
     for start in waits:
-        ring = [start]
-        while ring[-1] in waits:
-            following = waits[ring[-1]][0]
-            if following in ring:
-                return _ring(ring[ring.index(following) :], waits)
-            ring.append(following)
+        ring = _way(start, waits)
+        if ring:
+            parts = (
+                f"{one.name} waits for {waits[one][next_one]}, held by {next_one.name}"
+                for one, next_one in zip(ring, (*ring[1:], ring[0]), strict=True)
+            )
+            return Deadlock(tuple(strand.name for strand in ring), "; ".join(parts))
     return None
 
 
-def _ring(ring: list[Strand], waits: dict[Strand, tuple[Strand, str]]) -> Deadlock:
-    parts = [f"{strand.name} waits for {waits[strand][1]}, held by {waits[strand][0].name}" for strand in ring]
-    return Deadlock(tuple(strand.name for strand in ring), "; ".join(parts))
+def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
+    """A way from a strand back to itself; empty when there is none."""
+    way, open_ends, seen = [start], [iter(waits[start])], {start}
+    while open_ends:
+        following = next(open_ends[-1], None)
+        if following is None:
+            open_ends.pop()
+            way.pop()
+        elif following is start:
+            return way
+        elif following in waits and following not in seen:
+            seen.add(following)
+            way.append(following)
+            open_ends.append(iter(waits[following]))
+    return []
 
 
 def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
@@ -67,6 +82,16 @@ def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
         owner = enqueue.owner.strand if enqueue.owner is not None else None
         if owner is not None:
             yield from _waiters(enqueue.waiting, owner, f"ENQ {enqueue.resource!r}")
+
+
+def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
+    outside = system.dispatcher.outside
+    for job, request, blockers in system.locks.waits():
+        waiter = job.strand or outside
+        for held in blockers:
+            holder = held.job.strand or outside
+            if holder is not waiter:
+                yield waiter, holder, f"{request.state} of {request.target.qualified}"
 
 
 def _waiters(queue: WaitQueue, owner: Strand, what: str) -> Iterator[tuple[Strand, Strand, str]]:

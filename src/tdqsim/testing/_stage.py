@@ -1,0 +1,267 @@
+"""What a scenario of schedule exploration works with: regions and systems on a dispatcher that asks who goes on.
+
+Tasks that are ready are one kind of choice, timers that have become due are the other: a START with an interval and a
+task whose DELAY ends at the same moment may come in either order. With some *slack* the machine may be slow: then what
+becomes due within so many seconds may come before a task that is ready now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop
+from typing import Any, Final
+
+from tdqsim.cics import Region, Task, UnitOfWork
+from tdqsim.core.dispatch import Dispatcher, Strand, Timer
+from tdqsim.ibmi import StartedJob, System
+from tdqsim.testing._orders import Broken, Choice, Controller, Policy
+from tdqsim.testing.clock import StillClock
+from tdqsim.testing.deadlock import find_deadlock, lost_triggers, stuck
+from tdqsim.testing.hooks import add_hook
+from tdqsim.testing.stores import RecycledStores
+from tdqsim.testing.text import show_record
+
+__all__ = ["Stage"]
+
+_NS: Final = 1_000_000_000
+
+
+class _Due:
+    """Something that is due, or nearly: a timer, or (nearly) the end of a wait.
+
+    Attributes:
+        number: below 0, the same in every run with the same beginning.
+        entry: the dispatcher's: moment, number, who.
+    """
+
+    __slots__ = ("entry", "number")
+
+    def __init__(self, entry: tuple[int, int, Strand | Timer]) -> None:
+        self.entry = entry
+        self.number = -1 - entry[1]
+
+
+class _StagedDispatcher(Dispatcher):
+    """Asks who goes on, also where something is due: see the module's text."""
+
+    def __init__(self, choose: Callable[[Sequence[Choice]], int], slack: float) -> None:
+        super().__init__(StillClock())
+        self.chooser = choose
+        self._choose = choose
+        self._slack_ns = round(slack * _NS)
+        self._due: list[_Due] = []
+
+    @property
+    def pending(self) -> bool:
+        """See the dispatcher."""
+        return bool(self._due) or super().pending
+
+    def _fire_due(self) -> None:
+        """Whose wait is over is ready; timers that are due wait to be chosen."""
+        self._drop_stale_deadlines()
+        now = self.clock.time_ns()
+        while self._deadlines and self._deadlines[0][0] <= now:
+            entry = self._deadlines[0]
+            who = entry[2]
+            if isinstance(who, Timer):
+                self._due.append(_Due(entry))
+            else:
+                self._make_ready(who)
+            self._forget_first()
+
+    def _forget_first(self) -> None:
+        heappop(self._deadlines)
+        self._drop_stale_deadlines()
+
+    def _settle_one(self) -> bool:
+        """Dispatch one ready strand or fire one timer, as is chosen."""
+        if self._deadlines:
+            self._fire_due()
+        due: list[_Due] = [each for each in self._due if not _is_over(each)]
+        if due or (self._slack_ns and self._ready):
+            return self._one_of(due)
+        return super()._settle_one()
+
+    def _one_of(self, due: list[_Due]) -> bool:
+        ready = list(self._ready)
+        soon = self._soon()
+        choices: list[Choice] = [*due, *ready, *soon]
+        index = self._choose(choices)
+        chosen = choices[index]
+        if not isinstance(chosen, _Due):
+            self._ready.remove(ready[index - len(due)])
+            self._dispatch(ready[index - len(due)])
+            return True
+        if chosen not in due:
+            self.clock.reach(chosen.entry[0])
+            self._fire_due()
+        self._fire(chosen)
+        return True
+
+    def _soon(self) -> list[_Due]:
+        """What the slack allows to come first."""
+        if not self._slack_ns:
+            return []
+        latest = self.clock.time_ns() + self._slack_ns
+        return [_Due(entry) for entry in sorted(self._deadlines, key=_moment) if _stands(entry) and entry[0] <= latest]
+
+    def _fire(self, chosen: _Due) -> None:
+        timer = chosen.entry[2]
+        self._due = [each for each in self._due if each.number != chosen.number and not _is_over(each)]
+        if isinstance(timer, Timer) and timer.callback is not None:
+            callback, timer.callback = timer.callback, None
+            callback()
+
+
+def _moment(entry: tuple[int, int, Strand | Timer]) -> tuple[int, int]:
+    return entry[:2]
+
+
+def _stands(entry: tuple[int, int, Strand | Timer]) -> bool:
+    deadline, _, who = entry
+    if isinstance(who, Timer):
+        return who.callback is not None
+    return not who.done and who.deadline_ns == deadline
+
+
+def _is_over(due: _Due) -> bool:
+    return not _stands(due.entry)
+
+
+class _StagedRegion(Region):
+    """A region in which others may get their turn before every syncpoint, and each commit is made at once."""
+
+    def commit(self, uow: UnitOfWork) -> bool:
+        """See the region. A task that is about to commit may be overtaken."""
+        dispatcher = self.dispatcher
+        if dispatcher.current is not dispatcher.outside:
+            dispatcher.yield_now()
+        return super().commit(uow)
+
+    def harden(self, _uow: UnitOfWork) -> None:
+        """Commit alone: to wait for others would hide the orders in which this one comes first."""
+        self.hardening.force()
+
+
+class _StagedSystem(System):
+    """A system that remembers the jobs it has started."""
+
+    def start(self, *args: Any, **options: Any) -> StartedJob:
+        """See the system."""
+        started = super().start(*args, **options)
+        self.started.append(started)
+        return started
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.started: list[StartedJob] = []
+
+
+def _check_jobs(system: System, allowed: frozenset[str]) -> None:
+    """A job that its program leaves by an exception has ended abnormally."""
+    for started in system.started if isinstance(system, _StagedSystem) else ():
+        error = started.exception
+        known = getattr(error, "message_id", type(error).__name__)
+        if error is not None and known not in allowed and "*" not in allowed:
+            raise Broken("abnormal end", f"job {started.job.qualified_name} ended with {known}: {error}")
+
+
+class Stage:
+    """What a scenario has to work with. It is new for each schedule.
+
+    Attributes:
+        dispatcher: what decides who goes on.
+        regions, systems: those made so far.
+    """
+
+    def __init__(
+        self, policy: Policy, stores: RecycledStores, longest: int, *, slack: float = 0.0, log: bool = False
+    ) -> None:
+        self.controller = Controller(policy, longest)
+        self.dispatcher: Dispatcher = _StagedDispatcher(self.controller.choose, slack)
+        self.dispatcher.on_idle.append(self._look)
+        self.regions: list[Region] = []
+        self.deadlock = ""
+        self.log: list[str] | None = [] if log else None
+        self._stores = stores
+        self.systems: list[System] = []
+
+    def region(self, definitions: Any = (), **options: Any) -> Region:
+        """A region on the stage; arguments as :class:`~tdqsim.cics.Region`'s. Supplied queues only when asked for."""
+        options.setdefault("supplied_queues", False)
+        if "store" not in options:
+            options["store"] = self._stores.take()
+        region = _StagedRegion(definitions, dispatcher=self.dispatcher, **options)
+        add_hook(region, self)
+        self.regions.append(region)
+        return region
+
+    def system(self, **options: Any) -> System:
+        """An IBM i system on the stage; its started jobs may be overtaken before every API and command."""
+        if "path" not in options:
+            options["path"] = self._stores.take()
+        system = _StagedSystem(dispatcher=self.dispatcher, **options)
+        system.faults = self._before_api
+        self.systems.append(system)
+        return system
+
+    def _before_api(self, job: Any, operation: str, name: str, library: str) -> None:
+        dispatcher = self.dispatcher
+        if dispatcher.current is not dispatcher.outside:
+            dispatcher.yield_now()
+        if self.log is not None:
+            self.log.append(f"job {job.qualified_name} {operation} {library}/{name}")
+
+    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+        """The point before each command at which another task may go on."""
+        dispatcher = self.dispatcher
+        if dispatcher.current is not dispatcher.outside:
+            dispatcher.yield_now()
+        if self.log is not None:
+            self.log.append(_described(task, command, arguments))
+
+    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Nothing happens after a command."""
+
+    def _look(self) -> None:
+        """Nothing is ready: is that a deadlock?"""
+        if not self.deadlock and any(strand.waiting_for is not None for strand in self.dispatcher.strands):
+            found = find_deadlock(self.regions, self.systems)
+            if found is not None:
+                self.deadlock = found.text
+
+    def verdict(self, allowed: frozenset[str], *, may_wait: bool) -> None:
+        """Raise what is wrong beyond what the scenario asserts."""
+        if self.deadlock:
+            raise Broken("deadlock", self.deadlock)
+        for region in self.regions:
+            abends = [code for code in region.abends if code not in allowed and "*" not in allowed]
+            if abends:
+                raise Broken("abend", f"a task ended with abend {', '.join(abends)}")
+        for system in self.systems:
+            _check_jobs(system, allowed)
+        self._look()
+        if self.deadlock:
+            raise Broken("deadlock", self.deadlock)
+        waits = [] if may_wait else stuck(self.dispatcher.strands)
+        if waits:
+            raise Broken("endless wait", "; ".join(waits))
+        lost = [text for region in self.regions if not region.closed for text in lost_triggers(region)]
+        if lost:
+            raise Broken("lost trigger", "; ".join(lost))
+
+    def close(self) -> None:
+        """End the regions and systems."""
+        for system in self.systems:
+            system.close()
+        for region in self.regions:
+            region.close()
+        self.dispatcher.release_workers()
+
+
+def _described(task: Task, command: str, arguments: Mapping[str, Any]) -> str:
+    data = arguments.get("from_")
+    words = [f"task {task.number} {task.transid:<4}", command, str(arguments.get("queue") or "")]
+    if isinstance(data, bytes):
+        words.append(show_record(data))
+    return " ".join(word for word in words if word)
