@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim import Region, System, TdqError, define_tdqueue
+from tdqsim.cics.sysplex import Sysplex
 from tdqsim.core.codepage import codepage
 from tdqsim.testing import (
     RecycledStores,
@@ -80,6 +81,28 @@ def test_a_system_has_snapshots_too() -> None:
         after = snapshot(system)
         assert after.queues["QGPL/ORDERS"] == ((b"", b"order", b""),)
         assert diff(before, after) == ["QGPL/ORDERS: + 1: 'order'"]
+
+
+def test_remote_queues_are_followed_to_where_they_are() -> None:
+    here = [
+        define_tdqueue(name=name, remotesystem="CICB", remotename=to)
+        for name, to in (("REMA", "ALIA"), ("RING", "RING"), ("GONE", "GONE"))
+    ]
+    there = [*DEFINITIONS, define_tdqueue(name="RING", remotesystem="CICA", remotename="RING")]
+    with Sysplex() as sysplex:
+        one = sysplex.region(here, applid="CICA", sysid="CICA", supplied_queues=False)
+        two = sysplex.region(there, applid="CICB", sysid="CICB", supplied_queues=False)
+        assert snapshot(one)["REMA"].region == ""
+        link = sysplex.connect(one, two)
+        before = snapshot(one)
+        one.writeq_td("REMA", b"x")
+        after = snapshot(one)
+        assert (after["REMA"].records, after["REMA"].region, after["REMA"].target) == ((b"x",), "CICB", "ALIA")
+        assert after["RING"].region == after["GONE"].region == ""
+        assert diff(before, after) == ["REMA: + 1: 'x'"]
+        assert snapshot(one, records=False)["REMA"].records == ()
+        link.cut()
+        assert snapshot(one)["REMA"].records == ()
 
 
 @given(st.lists(st.binary(max_size=2), max_size=8), st.lists(st.binary(max_size=2), max_size=8))

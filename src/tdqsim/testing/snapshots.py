@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
 
-from tdqsim.cics import Region
-from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.checks import final_target
+from tdqsim.cics.queues import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.remote import RemoteSystem
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import System
@@ -51,6 +53,8 @@ class QueueState:
         uncommitted: by the units of work that hold an end of it, in the order of their ends.
         cycle: whether a trigger cycle is on.
         target: of an alias or a remote queue.
+        region: APPLID of the region where a remote queue was followed to: ``records``, ``uncommitted`` and ``cycle``
+            are those there; empty for other queues, and when the link is down.
     """
 
     name: str
@@ -61,6 +65,7 @@ class QueueState:
     uncommitted: tuple[Uncommitted, ...] = ()
     cycle: bool = False
     target: str = ""
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +105,15 @@ class SystemState:
 def snapshot(owner: Region | System, *, records: bool = True) -> RegionState | SystemState:
     """Everything there is, as a value that never changes and can be compared.
 
+    Remote queues are followed to the region that has them, as long as it is connected.
+
     Args:
         owner: a region or a system.
         records: False leaves the records out.
     """
     if isinstance(owner, System):
         return SystemState(owner.name, dict(_data_queues(owner, records=records)))
-    queues = {name: _queue(queue, records=records) for name, queue in owner.tdqueues.items()}
+    queues = {name: _queue(owner, queue, records=records) for name, queue in owner.tdqueues.items()}
     tasks = tuple((task.number, task.transid) for task in owner.tasks.values())
     return RegionState(owner.applid, queues, tasks, dict(owner.abends))
 
@@ -117,7 +124,7 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
         yield f"{queue.library}/{queue.name}", tuple((entry.key, entry.data, entry.sender) for entry in entries)
 
 
-def _queue(queue: TdQueue, *, records: bool) -> QueueState:
+def _queue(region: Region, queue: TdQueue, *, records: bool) -> QueueState:
     status = queue.enablestatus.name
     if isinstance(queue, IntraQueue):
         data = tuple(entry.data for entry in queue.stored.entries()) if records else ()
@@ -127,8 +134,38 @@ def _queue(queue: TdQueue, *, records: bool) -> QueueState:
     if isinstance(queue, ExtraQueue):
         data = tuple(queue.file.peek()) if records and queue.file is not None else ()
         return QueueState(queue.name, "EXTRA", status, queue.openstatus.name, data)
-    target = getattr(queue, "indirectname", "") or getattr(queue, "remotename", "")
-    return QueueState(queue.name, queue.type, status, target=target)
+    if isinstance(queue, RemoteQueue):
+        return _remote(region, queue, records=records)
+    return QueueState(queue.name, queue.type, status, target=getattr(queue, "indirectname", ""))
+
+
+def _remote(region: Region, queue: RemoteQueue, *, records: bool) -> QueueState:
+    state = QueueState(queue.name, queue.type, queue.enablestatus.name, target=queue.remotename)
+    found = followed(region, queue)
+    if found is None:
+        return state
+    there, target = found
+    seen = _queue(there, target, records=records)
+    return replace(
+        state, openstatus=seen.openstatus, records=seen.records, uncommitted=seen.uncommitted, cycle=seen.cycle,
+        region=there.applid,
+    )  # fmt: skip
+
+
+def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
+    """The region and the queue that a remote queue is in the end; None when nobody can say: no link, or no queue."""
+    seen = set()
+    while isinstance(queue, RemoteQueue) and (region.applid, queue.name) not in seen:
+        seen.add((region.applid, queue.name))
+        link = region.links.get(queue.remotesystem)
+        if not isinstance(link, RemoteSystem) or not link.link.acquired or link.far.region.closed:
+            return None
+        region = link.far.region
+        try:
+            queue = final_target(region, queue.remotename)
+        except Condition:
+            return None
+    return None if isinstance(queue, RemoteQueue) else (region, queue)
 
 
 def _uncommitted(queue: IntraQueue, records: tuple[bytes, ...]) -> Iterator[Uncommitted]:
@@ -180,7 +217,7 @@ def _queue_changes(one: QueueState, other: QueueState, page: CodePage | None) ->
 
 
 def _shown(work: Uncommitted, page: CodePage | None) -> str:
-    parts = [f"task {work.task} {work.transid} {work.state}"]
+    parts = [f"task {work.task} {work.transid} {work.state}" if work.task else f"unit of work {work.uow} {work.state}"]
     for word, records in (("read", work.read), ("written", work.written)):
         if records:
             parts.append(f"{word} {', '.join(show_record(record, page) for record in records)}")
