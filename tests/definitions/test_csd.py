@@ -353,3 +353,9 @@ def test_a_listing_shows_nothing_as_zero():
     found = parse_csd_listing("  TDQUEUE(Q1)  GROUP(G)  TYPE(INTRA)  BLOCKSIZE(00000) RECORDSIZE(00000)\n")
     assert [queue.title for queue in found.definitions.tdqueues] == ["TDQUEUE(Q1)"]
     assert found.reports == ()
+
+
+def test_what_csd_text_takes_for_the_group_is_no_attribute_of_a_resource_without_effect():
+    found = parse_csd_listing("  PROGRAM(P)  GROUP(G)  G(H)  LANGUAGE(COBOL)\n")
+    assert [entry.resource.without_effect for entry in found.definitions.entries] == [{"language": "COBOL"}]
+    assert [(report.subject, report.action) for report in found.reports] == [("PROGRAM(P) g", "skipped")]

@@ -6,7 +6,8 @@
 
 The first byte chooses the format, the rest is the file. Each input is read three ways (stop, skip, accept) and held
 against the slow model; names, DCB texts, labels, detection and the internal reader get it too. New inputs that reach
-new code land in CORPUS_DIR; ``-merge=1 tests/datasets/corpus CORPUS_DIR`` keeps the few that matter.
+new code land in CORPUS_DIR; ``-set_cover_merge=1 NEW_DIR tests/datasets/corpus CORPUS_DIR`` (the environment's python
+first in PATH) puts the few that matter into NEW_DIR, which then takes the place of the corpus.
 """
 
 from __future__ import annotations

@@ -133,8 +133,12 @@ def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource
     values: dict[str, Any] = {"group": group, "resource_type": kind}
     named = {name: given.pop(name) for name in list(given) if name in OtherResource.model_fields}
     values.update((name, value) for name, value in named.items() if name not in values)
-    values["without_effect"] = {name: str(value) for name, value in given.items()}
+    groups = [name for name in given if "group".startswith(name)]  # CSD text would take it for GROUP
+    values["without_effect"] = {name: str(value) for name, value in given.items() if name not in groups}
     resource, faults = _validate(OtherResource, values)
+    if groups:
+        message = "is written once for all resources of the group"
+        return None, [*(Fault(name, _shown(given[name]), message) for name in groups), *faults]
     longest = resource_types().get(kind, 0)
     if isinstance(resource, OtherResource) and len(resource.name) > longest:
         return None, [Fault("name", resource.name, f"must be 1 to {longest} characters")]
