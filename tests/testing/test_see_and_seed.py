@@ -126,6 +126,28 @@ def test_a_failed_assertion_shows_text_and_bytes(region: Region) -> None:
         assert_records(region, "NOQ", ["ABC"])
 
 
+def test_records_of_remote_queues_and_data_queues_are_asserted_too() -> None:
+    with Sysplex() as sysplex:
+        remote = define_tdqueue(name="REMQ", remotesystem="CICB", remotename="NOQ")
+        one = sysplex.region([remote], applid="CICA", sysid="CICA", supplied_queues=False)
+        with pytest.raises(TdqError, match="another region"):
+            assert_records(one, "REMQ", [])
+        two = sysplex.region(DEFINITIONS, applid="CICB", sysid="CICB", supplied_queues=False)
+        sysplex.connect(one, two)
+        one.writeq_td("REMQ", b"x")
+        assert_records(one, "REMQ", [b"x"])
+    with System() as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+        assert seed(job, "QGPL/ORDERS", ["ABC", b"x"]) == 2
+        assert_records(system, "QGPL/ORDERS", ["ABC", b"x"])
+        with pytest.raises(AssertionError, match="!   1 'ABC'   expected 'ABD'"):
+            assert_records(system, "qgpl/orders", ["ABD", b"x"])
+        with pytest.raises(TdqError, match="has no data queue QGPL/NONE; there are QGPL/ORDERS"):
+            assert_records(system, "QGPL/NONE", [])
+        with pytest.raises(TdqError, match="QGPL/ORDERS"):
+            seed(job, "ORDERS", [b"x"])
+
+
 def test_conditions_are_compared_with_their_resp2(region: Region) -> None:
     with raises_condition("QZERO") as caught:
         region.readq_td("NOQ")

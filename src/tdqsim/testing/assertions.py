@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.checks import final_target
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
+from tdqsim.ibmi import System
+from tdqsim.testing.snapshots import followed
 from tdqsim.testing.text import hex_lines, show_record
 
 __all__ = ["Caught", "assert_records", "assert_resp", "raises_condition"]
@@ -18,24 +22,41 @@ _SHOWN = 20
 
 
 def assert_records(
-    region: Region, queue: str, expected: Sequence[bytes | str], *, codepage: str | int | None = None
+    owner: Region | System, queue: str, expected: Sequence[bytes | str], *, codepage: str | int | None = None
 ) -> None:
-    """Assert that a queue holds these committed records, in this order; nothing is consumed.
+    """Assert that a queue holds these records, in this order; nothing is consumed.
+
+    Of a logically recoverable queue the committed records count; a remote queue is followed to where it is.
 
     Args:
-        region: where.
-        queue: its name, or an alias.
+        owner: the region, or the IBM i system.
+        queue: its name, or an alias; of a data queue ``LIBRARY/NAME``.
         expected: bytes, or text in the code page.
-        codepage: for text, and for showing records; the region's when not given.
+        codepage: for text, and for showing records; the region's or system's when not given.
 
     Raises:
         AssertionError: it does not; the text shows both, and the first record that differs as a dump.
+        Condition, TdqError: there is no such queue, or nobody can say what is on it.
     """
-    page = region.codepage if codepage is None else find_codepage(codepage)
+    own = owner.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
+    page = own if codepage is None else find_codepage(codepage)
     wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
-    found = region.peek(queue)
+    found = _records(owner, queue)
     if found != wanted:
         raise AssertionError(_difference(queue, found, wanted, page))
+
+
+def _records(owner: Region | System, name: str) -> list[bytes]:
+    if isinstance(owner, Region):
+        there = followed(owner, final_target(owner, name.rstrip(" ")))
+        if there is None:
+            raise TdqError(f"queue {name} is in another region, which is not connected or does not have it")
+        return there[0].peek(there[1].name)
+    found = next((queue for queue in owner.queues() if queue.qualified == name.upper()), None)
+    if found is None:
+        names = ", ".join(queue.qualified for queue in owner.queues()) or "none"
+        raise TdqError(f"system {owner.name} has no data queue {name}; there are {names}")
+    return [entry.data for entry in found.stored.entries()]
 
 
 def _difference(queue: str, found: list[bytes], wanted: list[bytes], page: CodePage) -> str:

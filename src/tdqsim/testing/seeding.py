@@ -21,6 +21,7 @@ import yaml
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, TdqError
+from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
 __all__ = ["load_records", "seed"]
 
@@ -32,13 +33,13 @@ _JSON: Final = (".jsonl", ".ndjson", ".json")
 Source = Path | str | Iterable[bytes | str]
 
 
-def seed(region: Region, queue: str, source: Source, *, dcb: str = "") -> int:
-    """Put records on a queue outside any task, from wherever they are.
+def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> int:
+    """Put records on a queue outside any task, from wherever they are; or entries on a data queue, by a job.
 
     Args:
-        region: where.
-        queue: its name, or an alias.
-        source: records (bytes, or text in the region's code page), or the path of a file as a ``Path``.
+        owner: the region, or a job of an IBM i system.
+        queue: its name, or an alias; of a data queue without keys ``LIBRARY/NAME``.
+        source: records (bytes, or text in the region's or job's code page), or the path of a file as a ``Path``.
         dcb: for a data set: its DCB as on a DD card, such as ``RECFM=FB,LRECL=80``.
 
     Returns:
@@ -46,11 +47,19 @@ def seed(region: Region, queue: str, source: Source, *, dcb: str = "") -> int:
 
     Raises:
         TdqError: the file is not what it should be; the message names the place. Condition: see ``Region.seed``.
+        EscapeMessage: the job may not send to the data queue.
     """
-    records = load_records(source, region.codepage, dcb=dcb) if isinstance(source, Path) else source
+    page = owner.codepage if isinstance(owner, Region) else owner.page
+    records = load_records(source, page, dcb=dcb) if isinstance(source, Path) else source
     if isinstance(records, str):
         raise TdqError(f"records {records!r}: a list of records is needed, or a Path")
-    return region.seed(queue, records)
+    if isinstance(owner, Region):
+        return owner.seed(queue, records)
+    library, slash, name = queue.partition("/")
+    if not slash:
+        raise TdqError(f"data queue {queue!r}: LIBRARY/NAME is needed, such as QGPL/ORDERS")
+    sent = [SeedEntry(page.encode(each) if isinstance(each, str) else bytes(each), None) for each in records]
+    return seed_entries(owner, name, library, sent)
 
 
 def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
