@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -78,7 +79,7 @@ class Watch:
     cpu: float = 0.0
     peak: int = 0
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         self._stop = threading.Event()
         self._begun, self._cpu = time.perf_counter(), cpu_seconds(self.root)
         self._thread = threading.Thread(target=self._look, daemon=True)

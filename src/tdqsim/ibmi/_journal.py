@@ -176,7 +176,7 @@ def replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes
 
 
 def sent_key(block: bytes, key_length: int) -> bytes:
-    """The key in the entry-specific data of a QK journal entry, which is to be passed beside it; empty when it has none."""
+    """The key in the entry-specific data of a QK journal entry, which is to be passed beside it."""
     return bytes(block[_SENT.length : _SENT.length + key_length])
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, manifest_path, write_manifest
 
@@ -23,6 +23,7 @@ EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
 """How often what is left of a stage is tried again when a worker process died."""
 
+_OURS = "tdqsim.errors.DatasetError: "
 _ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
 
 
@@ -179,5 +180,7 @@ def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
         return error
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if line.startswith(("tdqsim.", "OSError", "FileNotFound", "PermissionError"))]
+    if said and said[-1].startswith(_OURS):
+        return DatasetError(said[-1].removeprefix(_OURS))
     text = (said or lines or [type(error).__name__])[-1 if said else 0]
     return StageFailed(f"{stage}: {len(left)} buckets are left; run it again to go on with them. {text}")

@@ -294,7 +294,7 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
 
 
 def _journal(task: IngestTask) -> Iterator[_Row]:
-    """Journal entries of data queues: an export by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives, as JSON lines or CSV."""
+    """Entries of data queues: an export of a journal by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives."""
     rows = _csv(task) if Path(task.path).suffix.lower() == ".csv" else _jsonl(task)
     for number, offset, found in rows:
         yield number, offset, found if isinstance(found, Exception) else _journal_event(found)

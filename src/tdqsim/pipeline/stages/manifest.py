@@ -9,6 +9,7 @@ read, and the same as JSON.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
+from tdqsim.errors import DatasetError
 
 __all__ = [
     "Receipt",
@@ -135,12 +137,21 @@ class Receipts:
 
 @contextmanager
 def published(path: Path) -> Iterator[Path]:
-    """A name to write to; at the end of the block the file takes its real name, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """A name to write to; at the end of the block the file takes its real name, whole or not at all.
+
+    Raises:
+        DatasetError: there is no room for it.
+    """
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield fresh
         fresh.replace(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        text = "there is no room for it; make some and run it again: what is finished is kept"
+        raise DatasetError(f"{path}: {text}") from error
     finally:
         fresh.unlink(missing_ok=True)
 

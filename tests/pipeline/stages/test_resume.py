@@ -1,0 +1,256 @@
+"""Tasks that are retried or run twice, runs that are killed, disks that are full: what is finished stays, and is right."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tdqsim.cli import main
+from tdqsim.errors import DatasetError, DefinitionError
+from tdqsim.pipeline.stages.engine import Engine, run_stage
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
+from tdqsim.pipeline.stages.marks import Marks
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replaying import run_replay
+from tdqsim.pipeline.stages.tables import read_table, table_files
+from tests.pipeline.stages.helpers import replayed, spread, write, write_events
+
+REPLAY = (
+    "import sys; from pathlib import Path; from tdqsim.pipeline.stages.replay import ReplaySpec;"
+    "from tdqsim.pipeline.stages.replaying import run_replay;"
+    "run_replay(Path(sys.argv[1]), ReplaySpec(directory=Path(sys.argv[2])), 'local')"
+)
+
+
+def tree(run: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(run)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((run / "replay").rglob("*.parquet"))
+    }
+
+
+# the same bytes ---------------------------------------------------------------------------------------------------------
+
+event = st.fixed_dictionaries(
+    {
+        "region": st.sampled_from(["A", "B", "C"]),
+        "command": st.sampled_from(
+            ["WRITEQ TD", "WRITEQ TD", "READQ TD", "DELETEQ TD", "SYNCPOINT", "RETURN", "WRONG"]
+        ),
+        "queue": st.sampled_from(["KEEP", "PAYQ", "CRSH", "NONE"]),
+        "data": st.none() | st.binary(max_size=6),
+        "task": st.sampled_from([None, None, 0, 1, 2]),
+        "time_us": st.none() | st.integers(10**12, 10**12 + 100),
+        "resp": st.sampled_from([None, "NORMAL", "QZERO"]),
+    }
+)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(event, min_size=1, max_size=40), st.integers(1, 5), st.integers(1, 3))
+def test_nothing_is_seen_of_buckets_pieces_and_batches(
+    tmp_path: Path, region_directory: Path, rows: list[dict[str, Any]], buckets: int, group: int
+) -> None:
+    numbered = [{**row, "seq": number} for number, row in enumerate(rows)]
+    outcomes = []
+    for many, size in ((1, 1000), (buckets, group)):
+        run = replayed(tmp_path, region_directory, numbered, many, size)
+        found = read_table(run, "replay", "regions").to_pylist()
+        outcomes.append(
+            [(row["region"], row["digest"], row["events"], row["unexpected"], row["cause"]) for row in found]
+        )
+        shutil.rmtree(run)
+    assert outcomes[0] == outcomes[1]
+    assert sum(row[2] for row in outcomes[0]) == len(rows)
+
+
+def test_a_seed_permutes_tasks_and_each_gives_the_same_again(tmp_path: Path, region_directory: Path) -> None:
+    rows = [{"region": "A", "seq": n, "command": "START", "tran": "COPY"} for n in range(8)]
+    found = {}
+    for seed in (0, 1, 1):
+        run = replayed(tmp_path, region_directory, rows, seed=seed, commands=True)
+        digest = read_table(run, "replay", "regions").to_pylist()[0]["digest"]
+        assert found.setdefault(seed, digest) == digest
+        shutil.rmtree(run)
+
+
+# twice, and again -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ready(tmp_path: Path) -> Path:
+    rows = [write(f"R{n % 9}", n, "PAYQ", b"%d" % n) for n in range(900)]
+    spread(tmp_path / "run", [write_events(tmp_path / "events.parquet", rows)], 3)
+    return tmp_path / "run"
+
+
+def test_a_bucket_that_is_done_twice_at_once_is_right(tmp_path: Path, ready: Path, region_directory: Path) -> None:
+    alone = tmp_path / "alone"
+    shutil.copytree(ready, alone)
+    run_replay(alone, ReplaySpec(directory=region_directory), "local")
+    command = [sys.executable, "-c", REPLAY, str(ready), str(region_directory)]
+    both = [subprocess.Popen(command) for _ in range(2)]
+    assert [each.wait() for each in both] == [0, 0]
+    assert tree(ready) == tree(alone)
+    assert not list((ready / "manifest/replay").glob("*.working"))
+
+
+def test_fewer_buckets_leave_nothing_of_more(tmp_path: Path, region_directory: Path) -> None:
+    source = write_events(tmp_path / "e.parquet", [write(f"R{n}", n, "KEEP", b"x") for n in range(12)])
+    for buckets in (12, 2):
+        spread(tmp_path / "run", [source], buckets)
+        outcome = run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), "local")
+        assert (outcome["regions"], outcome["events"]) == (12, 12)
+    assert len(table_files(tmp_path / "run", "replay", "results")) == 2
+
+
+def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
+    """A run with other arguments is killed between a file and its receipt; then the first arguments come again."""
+
+    class Work:
+        run, bucket, weight = tmp_path, 0, 1
+
+        def __init__(self, inputs: str) -> None:
+            self.inputs = inputs
+
+    def done(task: Any, *, killed: bool = False) -> Receipt:
+        with published(tmp_path / "stage/0.txt") as fresh:
+            fresh.write_text(task.inputs)
+        if killed:
+            raise KeyboardInterrupt
+        receipt = Receipt("stage", 0, task.inputs, ("stage/0.txt",))
+        Receipts(tmp_path, "stage").put(receipt)
+        return receipt
+
+    run_stage(Engine("local"), "stage", tmp_path, [Work("first")], done)
+    with pytest.raises(KeyboardInterrupt):
+        run_stage(Engine("local"), "stage", tmp_path, [Work("other")], lambda task: done(task, killed=True))
+    assert not (tmp_path / "stage.manifest.parquet").exists()
+    run_stage(Engine("local"), "stage", tmp_path, [Work("first")], done)
+    assert (tmp_path / "stage/0.txt").read_text() == "first"
+
+
+def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
+    with Marks(tmp_path, 0, "x") as first, first.working_on("A"):
+        (path,) = tmp_path.glob("*.working")
+        mark = json.loads(path.read_text())
+        path.with_name("00000.other.working").write_text(json.dumps(mark | {"pid": os.getppid()}))
+        assert Marks(tmp_path, 0, "x").deaths("A") == 1  # that of this very process, which has nothing else under way
+    for name, more in (("dead", {}), ("older", {"inputs": "y"}), ("else", {"region": ""})):
+        (tmp_path / f"00000.{name}.working").write_text(json.dumps(mark | {"pid": 2**22 + 1} | more))
+    with Marks(tmp_path, 0, "x") as again:
+        assert (again.deaths("A"), again.deaths("B")) == (1, 0)
+    assert sorted(path.name for path in tmp_path.glob("*other*")) == ["00000.other.working"]
+
+
+def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
+    class Work:
+        run, bucket, weight, inputs = tmp_path, 0, 1, "x"
+
+    class Dying(Engine):
+        tries = 0
+
+        def map(self, tasks: Any, function: Any) -> list[Receipt]:
+            self.tries += 1
+            if self.tries < 3:
+                raise RuntimeError("Python worker exited unexpectedly (crashed)")
+            return [function(task) for task in tasks]
+
+    said: list[str] = []
+    engine = Dying("spark", say=said.append)
+    (receipt,) = run_stage(engine, "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
+    assert (receipt.inputs, engine.tries) == ("x", 3)
+    assert said == ["stage: a worker died; what is left is tried again"] * 2
+
+
+def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) -> None:
+    class Work:
+        run, bucket, weight, inputs = tmp_path, 0, 1, "x"
+
+    class Failing(Engine):
+        def map(self, tasks: Any, function: Any) -> list[Receipt]:
+            raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
+
+    with pytest.raises(DatasetError, match="^f.vb: at offset 7: no block$"):
+        run_stage(Failing("spark"), "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
+
+
+# what cannot be used ----------------------------------------------------------------------------------------------------
+
+
+def test_handlers_that_cannot_be_imported_are_named_once(
+    ready: Path, region_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--run", str(ready), "--region", str(region_directory), "--handlers", "no_such_module", "--json"]
+    assert main(["pipeline", "replay", *arguments]) == 2
+    assert "module no_such_module cannot be imported" in capsys.readouterr().err
+    (region_directory / "broken.py").write_text("def register(region):\n    raise RuntimeError('no luck')\n")
+    assert main(["pipeline", "replay", *arguments[:4], "--handlers", "broken"]) == 1
+    assert "register of handlers stage_programs, broken failed: RuntimeError: no luck" in capsys.readouterr().err
+    (region_directory / "broken.py").write_text("this is no Python\n")
+    with pytest.raises(DefinitionError, match="module broken cannot be imported: SyntaxError"):
+        run_replay(ready, ReplaySpec(directory=region_directory, handlers=("broken",)), "local")
+    assert not (ready / "replay").exists()
+
+
+def test_a_damaged_piece_of_the_exchange_is_named(ready: Path, region_directory: Path) -> None:
+    path = next((ready / "exchange").rglob("*.arrow"))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(
+        DatasetError, match=rf"{path.name}: this piece of the exchange cannot be read.*run ingest again"
+    ):
+        run_replay(ready, ReplaySpec(directory=region_directory), "local")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of three megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], check=False, capture_output=True
+    )
+    if done.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_for_results_is_told_and_the_run_goes_on_later(
+    tmp_path: Path, small_disk: Path, region_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [write("A", n, "KEEP", os.urandom(3000)) for n in range(600)]
+    source = write_events(tmp_path / "e.parquet", rows)
+    run = small_disk / "run"
+    arguments = ["--run", str(run), "--engine", "local", "--json"]
+    assert main(["pipeline", "ingest", str(source), *arguments]) == 2
+    said = capsys.readouterr().err
+    assert ".arrow: there is no room for it; make some and run it again" in said
+    assert not list(run.rglob(".*.parquet*"))
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    assert main(["pipeline", "ingest", str(source), *arguments]) == 0
+    assert main(["pipeline", "replay", "--region", str(region_directory), *arguments]) == 0
+
+
+def test_a_full_disk_for_regions_is_no_outcome_of_theirs(
+    tmp_path: Path, small_disk: Path, region_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [write("A", n, "KEEP", os.urandom(3000)) for n in range(2000)]
+    spread(tmp_path / "run", [write_events(tmp_path / "e.parquet", rows)])
+    monkeypatch.setattr("tempfile.tempdir", str(small_disk))
+    with pytest.raises(DatasetError, match="the disk is full; make room there or set TMPDIR"):
+        run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), "local")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    outcome = run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), "local")
+    assert (outcome["ok"], outcome["events"]) == (True, 2000)
