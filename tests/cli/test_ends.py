@@ -84,6 +84,11 @@ def test_help_and_version_are_for_the_asking(tdq: Tdq) -> None:
     assert tdq("inquire", "--help").code == 0
 
 
+def heed_interrupts() -> None:
+    """A shell starts what runs in the background with SIGINT ignored, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
@@ -124,7 +129,7 @@ def test_output_that_nobody_reads_any_more_is_no_error_message() -> None:
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)  # reading the definition waits for a writer until the interrupt comes
-    with start(["check", str(fifo)]) as process:
+    with start(["check", str(fifo)], preexec_fn=heed_interrupts) as process:
         with fifo.open("wb"):  # the reader is there now
             process.send_signal(signal.SIGINT)
             _, err = process.communicate()
