@@ -18,6 +18,8 @@ from tdqsim.core.store import Order, SearchOrder, Store, StoredQueue
 from tdqsim.errors import StoreDamaged, StoreError
 
 KEYS = (b"a", b"b", b"c")
+HEAD = 64
+"""Bytes of the journal in front of its first frame; its end says how far the frames go."""
 
 
 @pytest.fixture
@@ -352,12 +354,76 @@ def test_a_frame_cut_short_was_never_committed(place, tmp_path):
     queue.put(b"the last")
     store.durable.commit()
     after = journal(place).read_bytes()
-    changed = [at for at in range(len(after)) if after[at] != before[at]]
+    changed = [at for at in range(HEAD, len(after)) if after[at] != before[at]]
     for end in range(changed[0], changed[-1] + 1, 7):
         copy = killed(store, place, tmp_path / "copy")
-        journal(copy).write_bytes(after[:end] + before[end:])
+        journal(copy).write_bytes(before[:HEAD] + after[HEAD:end] + before[end:])
         old = [b"record %d" % number for number in range(5)]
         assert outcome(copy) in ((old,) if end < changed[-1] - 20 else (old, [*old, b"the last"])), end
+    store.close(clean=False)
+
+
+@pytest.mark.parametrize("size", [8, 90, 1000])
+def test_a_process_killed_before_it_says_how_far_the_frames_go(place, tmp_path, size):
+    """The frame is written first, so it was committed; where it is told may be torn."""
+    store, queue = started(place, 4)
+    before = journal(place).read_bytes()
+    queue.put(b"x" * size)
+    store.durable.commit()
+    after = journal(place).read_bytes()
+    old = [b"record %d" % number for number in range(4)]
+    for end in range(HEAD + 1):
+        copy = killed(store, place, tmp_path / "copy")
+        journal(copy).write_bytes(after[:end] + before[end:HEAD] + after[HEAD:])
+        assert outcome(copy) == [*old, b"x" * size], end
+    store.close(clean=False)
+
+
+@pytest.mark.parametrize("size", [20, 55, 4096])
+def test_commits_that_are_gone_from_the_end_are_missed(place, tmp_path, size):
+    """Zeros, other bytes, or an earlier part of the file in their place: refused, unless they lie behind the frames."""
+    store, _ = started(place, 150)
+    raw = journal(place).read_bytes()
+    end = len(raw.rstrip(b"\0"))
+    refused = 0
+    for at in range(HEAD, end + size, max(size // 2, end // 40)):
+        for other in (bytes(size), random.Random(at).randbytes(size), raw[at - size : at] if at > size else b""):
+            copy = killed(store, place, tmp_path / "copy")
+            journal(copy).write_bytes((raw[:at] + other + raw[at + len(other) :])[: len(raw)])
+            found = outcome(copy)
+            assert found in (None, data(store)), at
+            refused += found is None
+    assert refused > 20
+    store.close(clean=False)
+
+
+@pytest.mark.parametrize("zeros", [0, HEAD, 4096])
+def test_a_journal_of_zeros_is_refused(place, zeros):
+    store, _ = started(place)
+    store.close(clean=False)
+    raw = journal(place).read_bytes()
+    journal(place).write_bytes(bytes(zeros or len(raw)) + raw[zeros or len(raw) :])
+    with pytest.raises(StoreDamaged, match="journal"):
+        Store(place)
+
+
+def test_commits_of_one_length_do_not_change_places(place, tmp_path):
+    """A page of the journal in the place of another: the frames in it are whole, but not where they belong."""
+    store, queue = started(place, 0)
+    ends = [len(journal(place).read_bytes().rstrip(b"\0"))]
+    for number in range(2):
+        queue.put(b"%03d" % number)
+        store.durable.commit()
+        ends.append(len(journal(place).read_bytes().rstrip(b"\0")))
+    padding = b"x" * (256 - (ends[2] - ends[1]))
+    for number in range(100):
+        queue.put(b"%03d" % number + padding)
+        store.durable.commit()
+    raw = journal(place).read_bytes()
+    for one, other in ((1, 2), (2, 1), (2, 4), (4, 3)):
+        copy = killed(store, place, tmp_path / "copy")
+        journal(copy).write_bytes(raw[: one * 4096] + raw[other * 4096 : (other + 1) * 4096] + raw[(one + 1) * 4096 :])
+        assert outcome(copy) is None
     store.close(clean=False)
 
 

@@ -228,7 +228,18 @@ def with_a_key_of_another_length(data: bytearray, at: int, _other: int) -> None:
     data[node + 6 : node + 8] = (4000).to_bytes(2, "little")
 
 
-SHAPES = [without_some_records, with_anothers_records, with_two_records_changed_over, with_a_key_of_another_length]
+def with_a_longer_value(data: bytearray, at: int, _other: int) -> None:
+    """LMDB would move what lies behind it by that length when the record is taken."""
+    data[at + int.from_bytes(data[at + 20 : at + 22], "little")] ^= 8
+
+
+SHAPES = [
+    without_some_records,
+    with_a_longer_value,
+    with_anothers_records,
+    with_two_records_changed_over,
+    with_a_key_of_another_length,
+]
 
 
 @pytest.mark.parametrize("reshape", SHAPES)

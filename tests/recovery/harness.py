@@ -19,6 +19,8 @@ from tests.recovery.model import Ledger
 __all__ = ["Harness"]
 
 POINTS = [(half, point) for half in ("durable", "volatile") for point in ("before_commit", "after_commit", "grow")]
+JOURNAL = ("before_frame", "torn_frame", "torn_slot", "after_frame", "begin", "replay")
+POINTS += [("journal", point) for point in JOURNAL]
 
 
 class Harness:

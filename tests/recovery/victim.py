@@ -18,7 +18,7 @@ from typing import Any
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.cics.logical import LogicalWork
 from tdqsim.cics.uow import UnitOfWork
-from tdqsim.core import _space, _writer
+from tdqsim.core import _journal, _space, _writer
 from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 
@@ -209,8 +209,57 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def die_in_the_journal(point: str, nth: int) -> None:
+    """Be killed at the nth frame: before it, in its midst, before or in the midst of telling its end, or behind it.
+
+    Or when the journal begins anew, or while it is carried into the tree at a start.
+    """
+    left = [nth]
+
+    def now() -> bool:
+        left[0] -= 1
+        return not left[0]
+
+    write, tell = _journal.pwrite, _journal._tell
+    begin, carry = _journal.Journal.begin, _writer.Writer._carry_in
+
+    def pwrite(fd: int, frame: bytes, at: int) -> int:
+        if point == "before_frame" and now():
+            die()
+        if point == "torn_frame" and now():
+            write(fd, frame[: random.Random(nth).randrange(len(frame))], at)
+            die()
+        return write(fd, frame, at)
+
+    def told(page: Any, slot: int, *values: int) -> None:
+        if point == "torn_slot" and now():
+            whole = _journal._SLOT.pack(*values)
+            cut = random.Random(nth).randrange(len(whole) + 1)
+            page[slot : slot + cut] = whole[:cut]
+            die()
+        tell(page, slot, *values)
+        if point == "after_frame" and now():
+            die()
+
+    def begun(self: Any, base: int) -> None:
+        if point == "begin" and now():
+            die()
+        begin(self, base)
+
+    def carried(self: Any, txn: Any, frame: Any) -> None:
+        carry(self, txn, frame)
+        if point == "replay" and now():
+            die()
+
+    _journal.pwrite, _journal._tell = pwrite, told  # type: ignore[assignment]
+    _journal.Journal.begin, _writer.Writer._carry_in = begun, carried  # type: ignore[method-assign]
+
+
 def die_at(half: str, point: str, nth: int) -> None:
     """Be killed at the nth such point of one half of the store, in a start too."""
+    if half == "journal":
+        die_in_the_journal(point, nth)
+        return
     made = _writer.Writer.__init__
     left = [nth]
 

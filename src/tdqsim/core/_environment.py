@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import lmdb
+
 from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
 from tdqsim.core._moves import Move, commit_moves
 from tdqsim.core._queue import StoredQueue
@@ -203,12 +205,18 @@ class Environment:
         pen = self._pen
         pen.room_for(len(key) + len(value), REMOVAL if instead else 0)
         pen.large_pages += len(value) // pen.space.page_size + 2
-        pen.put(META + key, seal(META + key, value))
+        try:
+            pen.put(META + key, seal(META + key, value))
+        except lmdb.Error as error:
+            raise pen.broken(error) from error
 
     def delete_meta(self, key: bytes) -> None:
         """Forget a key; nothing happens when there is none."""
         self._pen.room_for(margin=REMOVAL)
-        self._pen.pop(META + key)
+        try:
+            self._pen.pop(META + key)
+        except lmdb.Error as error:
+            raise self._pen.broken(error) from error
 
     def meta_items(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""

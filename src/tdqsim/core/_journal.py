@@ -9,7 +9,7 @@ A frame holds the changes of one commit::
 
     base       8  number of the LMDB commit on which the frames build; a frame with an older one is done with
     length     4  of the changes
-    checksum   4  of base and changes
+    checksum   4  of base, place in the file, and changes
     changes       how many keys and values, four bytes; their lengths, a byte each, or four bytes each when one is over
                   255 and the number has its highest bit set; keys and values in turn, an empty value for a key that is
                   gone
@@ -17,10 +17,15 @@ A frame holds the changes of one commit::
 
 The mark is written last. So a frame that is not whole was being written when the process was killed if its mark, and
 that of every later frame, is missing; otherwise it is damaged, and nothing behind it is used.
+
+How far the frames go is told a second time, in the head of the file, so that frames lost from the end are missed: two
+slots in turn, base, end and a check of both, each written after its frame through a mapping of the first page. The one
+that was being written when the process was killed may be torn; then the other one tells of the frame before.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +36,7 @@ from zlib import crc32
 from tdqsim.core._meta import damaged
 from tdqsim.errors import StoreError
 
-__all__ = ["JOURNAL_SIZE", "Changes", "Journal", "JournalView", "look_at_journal", "read_journal"]
+__all__ = ["JOURNAL_SIZE", "Changes", "Journal", "JournalView", "forget_ends", "look_at_journal", "read_journal"]
 
 JOURNAL_SIZE: Final = 256 * 1024
 """Bytes of the file: what is replayed when a store is opened after a kill is never more."""
@@ -49,12 +54,15 @@ _TELL: Final = b"TDQ;"
 _COUNT: Final = Struct(">I")
 _WIDE: Final = 1 << 31
 _OVERHEAD: Final = _FRAME.size + _MARK.size
+_SLOT: Final = Struct("<QII")
+_SLOTS: Final = (32, 48)
 
 Changes = dict[bytes, bytes | None]
 """What is in the journal and not yet in the tree: the last value of each key, None for one that is gone."""
 
 _size = _SIZE.pack
 _count = _COUNT.pack
+_tell = _SLOT.pack_into
 pwrite = os.pwrite
 
 
@@ -65,7 +73,7 @@ class Journal:
         base: the LMDB commit on which the next frame builds.
     """
 
-    __slots__ = ("_at", "_fd", "_front", "_mark", "_start", "base")
+    __slots__ = ("_at", "_check", "_fd", "_first_page", "_front", "_mark", "_slot", "_start", "base")
 
     def __init__(self, place: Path, store_id: bytes, *, brief: bool = False) -> None:
         """Begin the journal of an environment anew.
@@ -79,10 +87,12 @@ class Journal:
             elif os.fstat(fd).st_size < JOURNAL_SIZE:
                 os.ftruncate(fd, JOURNAL_SIZE)
             os.pwrite(fd, _head(store_id), 0)
+            self._first_page = mmap.mmap(fd, mmap.PAGESIZE)
         except BaseException:
             os.close(fd)
             raise
         self._fd = fd
+        self._slot = _SLOTS[0]
         self.begin(0)
 
     def begin(self, base: int) -> None:
@@ -91,6 +101,7 @@ class Journal:
         self._at = _FIRST
         self._front = _BASE.pack(base)
         self._start = crc32(self._front)
+        self._check = _slot_check(base)
         self._mark = _mark_of(base)
 
     @property
@@ -115,23 +126,40 @@ class Journal:
             count = len(changes)
             body = pack(f">I{count}I", count | _WIDE, *map(len, changes)) + b"".join(changes)
         size = len(body)
-        end = self._at + size + _OVERHEAD
+        at = self._at
+        end = at + size + _OVERHEAD
         if end > JOURNAL_SIZE:
             return False
-        frame = self._front + _size(size, crc32(body, self._start)) + body + self._mark
+        frame = self._front + _size(size, crc32(body, self._start ^ at)) + body + self._mark
         try:
-            if pwrite(self._fd, frame, self._at) != len(frame):
+            if pwrite(self._fd, frame, at) != len(frame):
                 return False
         except OSError:  # LMDB's commit takes its place, and says what is wrong if that fails too
             return False
+        _tell(self._first_page, self._slot, self.base, end, end ^ self._check)
+        self._slot ^= 16
         self._at = end
         return True
 
     def close(self) -> None:
         """Let the file go."""
         if self._fd >= 0:
+            self._first_page.close()
             os.close(self._fd)
             self._fd = -1
+
+
+def forget_ends(place: Path) -> None:
+    """Forget how far the frames should go: after a loss of power the head may be on the disk, and the last frames not."""
+    if (place / _NAME).exists():
+        with (place / _NAME).open("r+b") as file:
+            file.seek(_SLOTS[0])
+            file.write(bytes(_FIRST - _SLOTS[0]))
+
+
+def _slot_check(base: int) -> int:
+    """What the end in a slot is combined with; never zero, so that a slot of zeros is one that was never written."""
+    return crc32(_BASE.pack(base)) | 1
 
 
 def _head(store_id: bytes) -> bytes:
@@ -164,7 +192,7 @@ def look_at_journal(
     except OSError as error:
         raise StoreError(f"{place / _NAME}: it cannot be read: {error.strerror}") from error
     if not raw.strip(b"\0"):
-        return [], ""  # killed before it had a head, so before its first frame
+        return None, ""  # killed before it had a head, so before its first frame; or as good as missing
     if len(raw) != JOURNAL_SIZE:
         return [], f"the journal has {len(raw)} bytes instead of {JOURNAL_SIZE}"
     owner = raw[len(_MAGIC) : len(_MAGIC) + 16]
@@ -172,8 +200,16 @@ def look_at_journal(
         return [], "the head of the journal is damaged"
     if store_id not in (None, owner):
         return [], "the journal belongs to another store"
+    if not _slots(raw):
+        return [], "the head of the journal is damaged"
     frames, problem = _frames(raw, base)
     return [list(_changes(body)) for body in frames], problem
+
+
+def _slots(raw: bytes) -> list[tuple[int, int]]:
+    """Base and end of the slots in the head that are whole; one of zeros was never written."""
+    slots = [_SLOT.unpack_from(raw, at) for at in _SLOTS]
+    return [(its, end) for its, end, check in slots if end ^ _slot_check(its) == check or not (its or end or check)]
 
 
 def _mark_of(base: int) -> bytes:
@@ -182,19 +218,23 @@ def _mark_of(base: int) -> bytes:
 
 
 def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
-    """The whole frames in front; a mark of the same base or a later one behind them tells of damage."""
+    """The whole frames in front; a mark of the same base or a later one behind them, or a slot, tells of damage."""
     found: list[bytes] = []
     at = _FIRST
     while (body := _frame_at(raw, at, base)) is not None:
         found.append(body)
         at += len(body) + _OVERHEAD
-    later = _mark_behind(raw, at, base)
+    told = _slots(raw)
+    later = max(_mark_behind(raw, at, base), *(its for its, _ in told))
     if later > base:
         return [], f"the journal builds on commit {later}, but the last commit in data.mdb is {base}"
-    return found, f"commit {len(found) + 1} in the journal is damaged" if later == base else ""
+    if later == base and (_mark_behind(raw, at, base) == base or (base, at) < max(told)):
+        return found, f"commit {len(found) + 1} in the journal is damaged"
+    return found, ""
 
 
-def _frame_at(raw: bytes, at: int, base: int) -> bytes | None:
+def _frame_at(raw: bytes, at: int, base: int, offset: int = 0) -> bytes | None:
+    """The changes of the frame at a place of ``raw``, the file from ``offset`` on; None when it is not whole."""
     if at + _OVERHEAD > len(raw):
         return None
     its_base, size, checksum = _FRAME.unpack_from(raw, at)
@@ -202,7 +242,7 @@ def _frame_at(raw: bytes, at: int, base: int) -> bytes | None:
     if its_base != base or start + size + _MARK.size > len(raw):
         return None
     body = raw[start : start + size]
-    return body if crc32(body, crc32(raw[at : at + _BASE.size])) == checksum else None
+    return body if crc32(body, crc32(raw[at : at + _BASE.size]) ^ (at + offset)) == checksum else None
 
 
 def _mark_behind(raw: bytes, at: int, base: int) -> int:
@@ -272,7 +312,7 @@ class JournalView:
 
     def _take(self, raw: bytes) -> None:
         at = 0
-        while (body := _frame_at(raw, at, self._base)) is not None:
+        while (body := _frame_at(raw, at, self._base, self._at)) is not None:
             self.changes.update(_changes(body))
             self._sorted = None
             at += len(body) + _OVERHEAD

@@ -98,7 +98,24 @@ class PageFile:
         self.reached.add(page)
         count = (lower - _HEAD.size) // 2
         offsets = unpack_from(f"<{count}H", self._data, base + _HEAD.size)
-        return [self._node(page, base, offset, upper) for offset in offsets]
+        nodes = [self._node(page, base, offset, upper) for offset in offsets]
+        if not self._tiled(base, offsets, upper, leaf=wanted == _LEAF):
+            self.problems.append(f"page {page} has nodes of the wrong length")
+        return nodes
+
+    def _tiled(self, base: int, offsets: tuple[int, ...], upper: int, *, leaf: bool) -> bool:
+        """Whether the nodes of a page lie one behind the other up to its end: LMDB moves them by their lengths."""
+        data, unpack = self._data, _NODE.unpack_from
+        at = upper
+        for offset in sorted(offsets):
+            if offset != at:
+                return False
+            low, high, flags, length = unpack(data, base + offset)
+            size = _NODE.size + length
+            if leaf:
+                size += 8 if flags & _BIG_DATA else low | high << 16
+            at = offset + size + size % 2
+        return at == self._size
 
     def _node(self, page: int, base: int, offset: int, upper: int) -> tuple[int, int]:
         if not upper <= offset <= self._size - _NODE.size:

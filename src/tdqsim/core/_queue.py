@@ -201,7 +201,10 @@ class StoredQueue:
         if pen.txn is None or get_ident() != pen.thread:
             return None
         lmdb_key = _entry_key(self._number, self._head)
-        value: bytes | None = pen.txn.get(lmdb_key)
+        try:
+            value: bytes | None = pen.txn.get(lmdb_key)
+        except lmdb.Error:  # the long way says what is wrong
+            return None
         if value is None or value[0] != PLAIN:
             return None
         _, time_ns, checksum = _read_plain(value)

@@ -427,7 +427,10 @@ class Writer(Room):
         with self.txn.cursor() as cursor:
             here = limit > 0 and cursor.set_range(start)
             while here and removed < limit and cursor.key() < stop:
-                here = cursor.delete()
+                try:
+                    here = cursor.delete()
+                except SystemError as error:  # how the binding says that LMDB has found damage behind what it deleted
+                    raise lmdb.CorruptedError(str(error.__cause__ or error)) from error
                 removed += 1
         return removed
 
