@@ -1,8 +1,9 @@
 """CECI: commands typed by hand, one after another, inside one task and its unit of work.
 
-``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. Values need no quotes, names that begin
-with ``&`` are variables of the session, receivers may be left without a variable, and no condition is raised: every
-command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
+``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. Words may be cut to a beginning that only
+one has, values need no quotes, names that begin with ``&`` are variables of the session, receivers may be left without a
+variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen
+shows them. Source: CECI (IBM Docs).
 """
 
 from __future__ import annotations
@@ -145,11 +146,14 @@ class CeciSession:
 
 
 def _with_receivers(resolved: Resolved, command: str) -> str:
-    """A command that reads a record and says not where: the record is shown all the same, as on the screen's body."""
+    """A command that says not where things go: they are shown all the same, as on the screen's body."""
     given = {option.word for _declared, option in (*resolved.sends, *resolved.receives)}
-    if "INTO" not in resolved.command.receives or given & {"INTO", "SET"}:
+    if resolved.command.name == "INQUIRE TDQUEUE" and not resolved.receives:
+        words = list(resolved.command.receives)
+    elif "INTO" not in resolved.command.receives or given & {"INTO", "SET"}:
         return command
-    words = ["INTO"] if "LENGTH" in given else ["INTO", "LENGTH"]
+    else:
+        words = ["INTO"] if "LENGTH" in given else ["INTO", "LENGTH"]
     text = command.rstrip().rstrip(".")
     ended = text.upper().endswith(_END)
     return f"{text[: -len(_END)] if ended else text} {' '.join(words)}"

@@ -11,7 +11,7 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -140,7 +140,30 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
         TranslationError: it is no command; an option is unknown, doubled, missing, or lacks or has an argument.
     """
     source = parse_exec(text, bare=bare)
+    if bare:
+        source = _in_full(source)
     return _Resolver(source, _command(source), bare=bare).resolved()
+
+
+def _in_full(source: ExecText) -> ExecText:
+    """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
+    verb, *rest = source.options
+    verb = _expanded(verb, _by_verb(len(COMMANDS)).keys())
+    rows = _by_verb(len(COMMANDS)).get(verb.word, ())
+    names = frozenset[str]().union(*(words for words, _command_of_them in rows))
+    rest[:1] = [_expanded(option, names) for option in rest[:1]]
+    named = replace(source, options=(verb, *rest))
+    if not rows:
+        return named
+    command = _command(named)
+    name = command.name
+    known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
+    return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
+
+
+def _expanded(option: Option, words: Collection[str]) -> Option:
+    found = [] if option.word in words else [word for word in words if word.startswith(option.word)]
+    return replace(option, word=found[0]) if len(found) == 1 else option
 
 
 class _Resolver:

@@ -282,3 +282,35 @@ def test_ceci_shows_a_record_though_it_is_not_said_where(reg, command, shown, re
     with ceci.session(reg) as session:
         result = session.execute(command)
     assert (result.received, result.response) == (shown, response)
+
+
+@pytest.mark.rule("CECI-ABBREVIATION")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("WRITEQ TD Q(MYQ1) F(HELLO)", "WRITEQ TD"),
+        ("writeq td que('MYQ1') from(it) len(2)", "WRITEQ TD"),
+        ("INQ TDQ(MYQ1) NUM", "INQUIRE TDQUEUE"),
+        ("SET TDQ(MYQ1) TRIG(7)", "SET TDQUEUE"),
+        ("DELE TD Q(MYQ1)", "DELETEQ TD"),
+    ],
+)
+def test_ceci_takes_beginnings_of_words(reg, command, name):
+    with ceci.session(reg) as session:
+        result = session.execute(command)
+    assert (result.name, result.response) == (name, Resp.NORMAL)
+
+
+@pytest.mark.parametrize("command", ["INQ T(MYQ1)", "WRITEQ TD Q(MYQ1) FR(X) X(1)", "S TDQ(MYQ1)", "Q"])
+def test_ceci_does_not_guess(reg, command):
+    with ceci.session(reg) as session, pytest.raises(TranslationError):
+        session.execute(command)
+    assert len(reg.peek("MYQ1")) == 2
+
+
+@pytest.mark.rule("CECI-RECORD-SHOWN")
+def test_ceci_shows_all_options_of_an_inquiry_that_names_none(reg):
+    with ceci.session(reg) as session:
+        received = session.execute("INQUIRE TDQUEUE(MYQ1)").received
+        assert received == session.region.inquire_tdqueue("MYQ1").as_dict()
+        assert session.execute("INQUIRE TDQUEUE(MYQ1) NUMITEMS").received == {"NUMITEMS": 2}
