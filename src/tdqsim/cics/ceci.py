@@ -1,8 +1,8 @@
 """CECI: commands typed by hand, one after another, inside one task and its unit of work.
 
 ``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. Words may be cut to a beginning that only
-one has, values need no quotes, names that begin with ``&`` are variables of the session, receivers may be left without a
-variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen
+one has, values need no quotes, names that begin with ``&`` are variables of the session, receivers may be left without
+a variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen
 shows them. Source: CECI (IBM Docs).
 """
 
