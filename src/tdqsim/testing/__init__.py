@@ -41,7 +41,9 @@ if TYPE_CHECKING:
         Target,
         Transcript,
         compare_transcript,
+        load_transcript,
     )
+    from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
 
 _MODULES: Final = {
     "active": ("ActivePlan",),
@@ -66,7 +68,17 @@ _MODULES: Final = {
     "seeding": ("load_records", "seed"),
     "snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
     "stores": ("RecycledStores",),
-    "verified": ("Answer", "Call", "Difference", "SimulatedTarget", "Target", "Transcript", "compare_transcript"),
+    "verified": (
+        "Answer",
+        "Call",
+        "Difference",
+        "SimulatedTarget",
+        "Target",
+        "Transcript",
+        "compare_transcript",
+        "load_transcript",
+    ),
+    "verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
 }
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -90,7 +102,9 @@ __all__ = [
     "FrozenClock",
     "History",
     "HookChain",
+    "JobAnswer",
     "JobEvent",
+    "JobTarget",
     "LinkCut",
     "MessageFault",
     "QueueState",
@@ -98,6 +112,7 @@ __all__ = [
     "RegionState",
     "Schedule",
     "ScheduleFailure",
+    "SimulatedJobTarget",
     "SimulatedTarget",
     "Stage",
     "StillClock",
@@ -124,6 +139,7 @@ __all__ = [
     "jump_to_next_deadline",
     "load_history",
     "load_records",
+    "load_transcript",
     "lost_triggers",
     "raises_condition",
     "remove_hook",

@@ -5,16 +5,13 @@ Fixtures
     ``tdq_make_region``  makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
     ``tdq_sysplex``      connected regions: ``tdq_sysplex.add(tdq_make_region(applid="CICA", sysid="CICA"))``
     ``tdq_regions``      the connected regions of the test's marker, by APPLID
-    ``tdq_regions``      the connected regions of the test's marker, by APPLID
     ``tdq_system``       a new IBM i system; ``tdq_job`` a job on it
     ``tdq_clock``        Python's time frozen, and the regions' clock with it
     ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
-    ``tdq_target``       what a test marked ``verified`` runs against
+    ``tdq_target``       what a test marked ``verified`` runs against; ``tdq_job_target`` the same for data queues
 
 Markers
     ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources
-    ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
-                                directories; ``common="GROUP"`` names a group for all of them
     ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
                                 directories; ``common="GROUP"`` names a group for all of them
     ``tdq_start(type)``         the start type of regions that are given a store
@@ -42,12 +39,12 @@ if TYPE_CHECKING:
     from tdqsim.testing.schedules import Exploration
     from tdqsim.testing.stores import RecycledStores
     from tdqsim.testing.verified import Target
+    from tdqsim.testing.verified_jobs import JobTarget
 
 __all__: list[str] = []
 
 _MARKERS = (
     "tdq_definitions(*what): definition files (relative to the test), a region directory, or resources",
-    "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_start(type): start type of regions that are given a store",
     "tdq_seed(number): the seed of the order of ready tasks",
@@ -62,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tdq-seed", type=int, default=None, help="seed of the order of ready tasks, for every test")
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
+    group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
@@ -148,17 +146,6 @@ def tdq_regions(request: pytest.FixtureRequest, _tdq_kit: Kit) -> dict[str, Regi
 
 
 @pytest.fixture
-def tdq_regions(request: pytest.FixtureRequest, _tdq_kit: Kit) -> dict[str, Region]:
-    """The regions of the marker ``tdq_regions`` by APPLID, each linked with all others."""
-    markers = list(request.node.iter_markers("tdq_regions"))
-    if not markers:
-        pytest.fail("the fixture tdq_regions needs the marker tdq_regions(files or directories ...)", pytrace=False)
-    common = [group for marker in markers for group in str(marker.kwargs.get("common", "")).split()]
-    given = [each for marker in markers for each in marker.args]
-    return _tdq_kit.connected(given, Path(request.node.path).parent, common)
-
-
-@pytest.fixture
 def tdq_system(_tdq_kit: Kit) -> System:
     """A new IBM i system with the data queues of the marker's definitions."""
     return _tdq_kit.system()
@@ -210,9 +197,28 @@ def tdq_crashes() -> Crashes:
 @pytest.fixture
 def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """What a test marked ``verified`` runs against: the simulator, or what ``--tdq-target`` names."""
-    from tdqsim.testing.verified import target_for  # noqa: PLC0415
+    from tdqsim.testing.verified import SimulatedTarget, target_for  # noqa: PLC0415
 
     name, file = request.config.getoption("--tdq-target"), request.config.getoption("--tdq-transcript")
-    make = (lambda: request.getfixturevalue("tdq_region")) if not name else None
-    with target_for(name, make, request.node.nodeid, file) as target:
+
+    def simulated() -> Target:
+        return SimulatedTarget(request.getfixturevalue("tdq_region"))
+
+    with target_for(name, simulated, request.node.nodeid, file, "cics") as target:
+        yield target
+
+
+@pytest.fixture
+def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
+    """What a test marked ``verified`` runs against: a simulated IBM i, or what ``--tdq-job-target`` names."""
+    from tdqsim.testing.verified import target_for  # noqa: PLC0415
+    from tdqsim.testing.verified_jobs import SimulatedJobTarget  # noqa: PLC0415
+
+    name, file = request.config.getoption("--tdq-job-target"), request.config.getoption("--tdq-transcript")
+
+    def simulated() -> JobTarget:
+        return SimulatedJobTarget(request.getfixturevalue("tdq_system"))
+
+    with target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
+        target.setup()
         yield target

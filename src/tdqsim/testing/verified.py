@@ -7,7 +7,7 @@ web service, a 3270 session with CECI, a bridge - and runs the same bodies::
     pytest -m verified --tdq-target mysite:make_target --tdq-transcript real.jsonl
 
 The transcript holds every call and its answer. :func:`compare_transcript` runs it against the simulator and says where
-the two differ; it is what to send back.
+the two differ; it is what to send back. For IBM i see :mod:`~tdqsim.testing.verified_jobs`; one transcript takes both.
 """
 
 from __future__ import annotations
@@ -21,11 +21,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
+from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, SimulatedJobTarget
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
+    from tdqsim.ibmi import System
 
-__all__ = ["Answer", "Call", "Difference", "SimulatedTarget", "Target", "Transcript", "compare_transcript"]
+__all__ = [
+    "Answer",
+    "Call",
+    "Difference",
+    "SimulatedTarget",
+    "Target",
+    "Transcript",
+    "compare_transcript",
+    "load_transcript",
+    "target_for",
+]
 
 _OPERATIONS = ("writeq_td", "readq_td", "deleteq_td", "inquire_tdqueue", "syncpoint", "rollback", "begin", "end")
 
@@ -142,56 +154,79 @@ class Call(NamedTuple):
 
     Attributes:
         test: the test it belongs to.
-        operation: a method of :class:`Target`.
-        arguments: those given by position; records as hexadecimal in ``{"hex": ...}``.
+        operation: a method of :class:`Target`, or of :class:`~tdqsim.testing.verified_jobs.JobTarget`.
+        arguments: those given by position; in the file bytes are ``{"hex": ...}``.
         options: those given by name.
         answer: what came back.
+        target: ``cics`` or ``ibmi``.
     """
 
     test: str
     operation: str
     arguments: tuple[Any, ...]
     options: dict[str, Any]
-    answer: Answer
+    answer: Answer | JobAnswer
+    target: str = "cics"
 
     def as_json(self) -> str:
         """The line."""
-        arguments = [{"hex": each.hex()} if isinstance(each, bytes) else each for each in self.arguments]
-        answer = {**self.answer._asdict(), "data": self.answer.data.hex()}
-        record = {"test": self.test, "operation": self.operation, "arguments": arguments, "options": self.options}
-        return json.dumps({**record, "answer": answer})
+        return json.dumps(
+            {
+                "test": self.test,
+                "target": self.target,
+                "operation": self.operation,
+                "arguments": [_shown(each) for each in self.arguments],
+                "options": {name: _shown(each) for name, each in self.options.items()},
+                "answer": {name: _shown(each) for name, each in self.answer._asdict().items()},
+            }
+        )
+
+
+def _shown(value: Any) -> Any:
+    return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray) else value
+
+
+def _meant(value: Any) -> Any:
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) and value.keys() == {"hex"} else value
 
 
 class Transcript:
-    """A target that writes down what another one answers.
+    """A target that writes down what another one answers; what it does not know it leaves to that.
 
     Attributes:
         calls: the calls so far.
     """
 
-    def __init__(self, target: Target, test: str) -> None:
+    def __init__(self, target: Target | JobTarget, test: str, kind: str = "cics") -> None:
         self.calls: list[Call] = []
         self._target = target
         self._test = test
+        self._kind = kind
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _OPERATIONS:
-            raise AttributeError(name)
-        method = getattr(self._target, name)
+        found = getattr(self._target, name)
+        if name not in _KINDS[self._kind][0]:
+            return found
 
-        def call(*arguments: Any, **options: Any) -> Answer:
-            answer: Answer = method(*arguments, **options)
-            self.calls.append(Call(self._test, name, arguments, options, answer))
+        def call(*arguments: Any, **options: Any) -> Any:
+            answer = found(*arguments, **options)
+            self.calls.append(Call(self._test, name, arguments, options, answer, self._kind))
             return answer
 
         return call
+
+
+_KINDS: dict[str, tuple[tuple[str, ...], type[Answer | JobAnswer]]] = {
+    "cics": (_OPERATIONS, Answer),
+    "ibmi": (JOB_OPERATIONS, JobAnswer),
+}
 
 
 class Difference(NamedTuple):
     """Where the simulator answers otherwise than the transcript."""
 
     call: Call
-    simulated: Answer
+    simulated: Answer | JobAnswer
 
     def __str__(self) -> str:
         """A line for people."""
@@ -208,53 +243,119 @@ def load_transcript(path: Path | str) -> list[Call]:
     found = []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         try:
-            record = json.loads(line)
-            arguments = tuple(
-                bytes.fromhex(each["hex"]) if isinstance(each, dict) else each for each in record["arguments"]
-            )
-            answer = Answer(**{**record["answer"], "data": bytes.fromhex(record["answer"]["data"])})
-            operation = _OPERATIONS[_OPERATIONS.index(record["operation"])]
-            found.append(Call(record["test"], operation, arguments, record["options"], answer))
-        except (ValueError, KeyError, TypeError) as error:
+            found.append(_parsed(json.loads(line)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TdqError(f"{path}:{number}: this is no line of a transcript: {error}") from error
     return found
 
 
-def compare_transcript(calls: Iterable[Call] | Path | str, make_region: Callable[[], Region]) -> list[Difference]:
+def _parsed(record: dict[str, Any]) -> Call:
+    kind = str(record.get("target", "cics"))
+    operations, answer_type = _KINDS[kind]
+    operation = operations[operations.index(record["operation"])]
+    values = {name: _meant(value) for name, value in record["answer"].items()}
+    answer = answer_type(**{name: _bytes(name, value) for name, value in values.items()})
+    options = {str(name): _meant(value) for name, value in record["options"].items()}
+    return Call(str(record["test"]), operation, tuple(map(_meant, record["arguments"])), options, answer, kind)
+
+
+def _bytes(name: str, value: Any) -> Any:
+    """What must be bytes in an answer; plain hexadecimal is taken too."""
+    if name in ("data", "key") and not isinstance(value, bytes):
+        return bytes.fromhex(value)
+    return value
+
+
+def compare_transcript(
+    calls: Iterable[Call] | Path | str,
+    make_region: Callable[[], Region] | None = None,
+    *,
+    make_system: Callable[[], System] | None = None,
+) -> list[Difference]:
     """Make the calls of a transcript on the simulator and say where it answers otherwise.
 
     Args:
         calls: the calls, or the file.
         make_region: gives a new region for each test of the transcript, with the queues that the real one had.
+        make_system: gives a new system for each test of data queues; a fresh one by default.
+
+    Raises:
+        TdqError: a line of the file is none, a call is not one that the target can make, or there is a test of a region
+            and no ``make_region``.
     """
     found = []
     test, target = None, None
     for call in load_transcript(calls) if isinstance(calls, Path | str) else calls:
-        if call.test != test or target is None:
-            test, target = call.test, SimulatedTarget(make_region())
-        answer = getattr(target, call.operation)(*call.arguments, **call.options)
-        if answer != call.answer:
+        if (call.test, call.target) != test or target is None:
+            _let_go(target)
+            test, target = (call.test, call.target), _simulated(call, make_region, make_system)
+        try:
+            answer = getattr(target, call.operation)(*call.arguments, **call.options)
+        except (TypeError, KeyError, ValueError) as error:
+            raise TdqError(f"{call.test}: {call.operation}{call.arguments} cannot be called: {error!r}") from error
+        if not _alike(call, answer):
             found.append(Difference(call, answer))
+    _let_go(target)
     return found
 
 
+def _simulated(
+    call: Call, make_region: Callable[[], Region] | None, make_system: Callable[[], System] | None
+) -> SimulatedTarget | SimulatedJobTarget:
+    if call.target == "ibmi":
+        from tdqsim.ibmi import System  # noqa: PLC0415  (loaded when used)
+
+        library = str(call.answer.values.get("library", "")) if call.operation == "setup" else ""
+        system = make_system() if make_system is not None else System()
+        return SimulatedJobTarget(system, library) if library else SimulatedJobTarget(system)
+    if make_region is None:
+        raise TdqError(f"{call.test}: the transcript has tests of a region: give make_region")
+    return SimulatedTarget(make_region())
+
+
+def _let_go(target: SimulatedTarget | SimulatedJobTarget | None) -> None:
+    if isinstance(target, SimulatedJobTarget):
+        target.system.close()
+
+
+def _alike(call: Call, simulated: Answer | JobAnswer) -> bool:
+    """Whether the answers agree; what tells the machine need not, nor what the simulator does not answer."""
+    if call.operation == "setup":
+        return True
+    if call.operation == "qmhqrdqd" and isinstance(simulated, JobAnswer):
+        told = {name: value for name, value in call.answer.values.items() if name in simulated.values}
+        return call.answer._replace(values=told) == simulated._replace(
+            values={name: value for name, value in simulated.values.items() if name in told}
+        )
+    return call.answer == simulated
+
+
 @contextmanager
-def target_for(name: str, make: Callable[[], Region] | None, test: str, file: str) -> Iterator[Any]:
+def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, file: str, kind: str) -> Iterator[Any]:
     """The target of one test, written down in a transcript.
+
+    Args:
+        name: ``module:factory``; empty for the simulator.
+        make: gives the simulator's target.
+        test: whose target it is.
+        file: the transcript; empty for none.
+        kind: ``cics`` or ``ibmi``.
 
     Raises:
         TdqError: ``name`` is no ``module:factory``.
     """
-    if make is not None:
-        target: Target = SimulatedTarget(make())
+    if not name:
+        target = make()
     else:
         module, _, factory = name.partition(":")
         try:
             target = getattr(import_module(module), factory)()
         except (ImportError, AttributeError, ValueError) as error:
-            raise TdqError(f"--tdq-target {name}: it must be MODULE:FACTORY: {error}") from error
-    transcript = Transcript(target, test)
-    yield transcript
-    if file:
-        with Path(file).open("a", encoding="utf-8") as lines:
-            lines.writelines(f"{call.as_json()}\n" for call in transcript.calls)
+            raise TdqError(f"target {name}: it must be MODULE:FACTORY: {error}") from error
+    transcript = Transcript(target, test, kind)
+    try:
+        yield transcript
+    finally:
+        if file:
+            with Path(file).open("a", encoding="utf-8") as lines:
+                lines.writelines(f"{call.as_json()}\n" for call in transcript.calls)

@@ -1,0 +1,119 @@
+"""A transcript of data queues holds what was called and answered; compared with the simulator it shows what differs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tdqsim import Region, System, TdqError, define_tdqueue
+from tdqsim.testing import (
+    JobAnswer,
+    SimulatedJobTarget,
+    SimulatedTarget,
+    Transcript,
+    compare_transcript,
+    load_transcript,
+)
+
+
+@pytest.fixture
+def transcript():
+    with System() as system:
+        yield Transcript(SimulatedJobTarget(system, "MYLIB"), "test_orders", "ibmi")
+
+
+def orders(target) -> None:
+    target.setup()
+    target.command("CRTDTAQ DTAQ(MYLIB/ORDERS) MAXLEN(10) SEQ(*KEYED) KEYLEN(1)")
+    for data in (b"\x00\xff", b"two"):
+        target.qsnddtaq("ORDERS", target.library, data, b"K")
+    target.qsnddtaq("ORDERS", "MYLIB", b"wrong", b"KEY")
+    target.qmhqrdqd("ORDERS", "MYLIB")
+    target.qmhrdqm("ORDERS", "MYLIB", "K", "GE", b"A")
+    target.begin(1)
+    target.qrcvdtaq("ORDERS", "MYLIB", 0, "EQ", b"K", job=1)
+    target.end(1)
+    target.qrcvdtaq("ORDERS", "MYLIB", 0, "EQ", key=b"K", remove=False)
+    target.call("QCLRDTAQ", "ORDERS".ljust(10).encode("cp037"), "MYLIB".ljust(10).encode("cp037"))
+    target.command("DLTDTAQ DTAQ(MYLIB/ORDERS)")
+
+
+def written(transcript: Transcript, path: Path) -> Path:
+    path.write_text("".join(f"{call.as_json()}\n" for call in transcript.calls), "utf-8")
+    return path
+
+
+def test_a_transcript_agrees_with_the_simulator_that_made_it(transcript: Transcript, tmp_path: Path) -> None:
+    orders(transcript)
+    file = written(transcript, tmp_path / "t.jsonl")
+    assert load_transcript(file) == transcript.calls
+    assert [call.answer.message for call in transcript.calls if call.operation == "qsnddtaq"] == ["", "", "CPF9506"]
+    assert compare_transcript(file) == []
+    assert compare_transcript(transcript.calls, make_system=lambda: System("OTHER")) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "change"),
+    [
+        ("qrcvdtaq", {"data": b"another"}),
+        ("qsnddtaq", {"message": "CPF9999"}),
+        ("qmhqrdqd", {"values": {"message_length": 11}}),
+        ("qmhrdqm", {"values": {"messages": []}}),
+    ],
+)
+def test_where_a_machine_answers_otherwise_is_said(transcript: Transcript, operation: str, change) -> None:
+    orders(transcript)
+    at = next(n for n, call in enumerate(transcript.calls) if call.operation == operation)
+    call = transcript.calls[at]
+    transcript.calls[at] = call._replace(answer=call.answer._replace(**change))
+    (difference,) = compare_transcript(transcript.calls)
+    assert difference.call.operation == operation
+    assert str(difference).startswith(f"test_orders: {operation}(")
+
+
+def test_what_a_machine_tells_more_or_less_of_a_queue_is_no_difference(transcript: Transcript) -> None:
+    orders(transcript)
+    at = next(n for n, call in enumerate(transcript.calls) if call.operation == "qmhqrdqd")
+    call = transcript.calls[at]
+    assert isinstance(call.answer, JobAnswer)
+    told = {"message_length": 10, "maximum_number_of_entries_allowed": 123}
+    transcript.calls[at] = call._replace(answer=call.answer._replace(values=told))
+    assert compare_transcript(transcript.calls) == []
+
+
+def test_one_file_may_hold_a_region_and_a_system(transcript: Transcript, tmp_path: Path) -> None:
+    def make() -> Region:
+        return Region([define_tdqueue(name="PAYQ", type="INTRA")], supplied_queues=False)
+
+    orders(transcript)
+    with make() as region:
+        other = Transcript(SimulatedTarget(region), "test_region")
+        other.writeq_td("PAYQ", b"x")
+        other.readq_td("PAYQ", nosuspend=True)
+    transcript.calls += other.calls
+    file = written(transcript, tmp_path / "t.jsonl")
+    assert compare_transcript(file, make) == []
+    with pytest.raises(TdqError, match="tests of a region: give make_region"):
+        compare_transcript(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"operation": "system"}, {"target": "as400"}, {"answer": 7}, {"arguments": [{"hex": "zz"}]}, {"options": 1}, "["],
+)
+def test_a_line_that_is_none_is_named(transcript: Transcript, tmp_path: Path, change) -> None:
+    transcript.setup()
+    line = transcript.calls[0].as_json()
+    wrong = change if isinstance(change, str) else json.dumps({**json.loads(line), **change})
+    (tmp_path / "t.jsonl").write_text(f"{line}\n{wrong}\n", "utf-8")
+    with pytest.raises(TdqError, match=r"t\.jsonl:2: this is no line of a transcript"):
+        load_transcript(tmp_path / "t.jsonl")
+
+
+def test_a_call_that_cannot_be_made_is_named(transcript: Transcript) -> None:
+    transcript.setup()
+    call = transcript.calls[0]._replace(operation="qsnddtaq", arguments=("ORDERS",))
+    with pytest.raises(TdqError, match="test_orders: qsnddtaq"):
+        compare_transcript([transcript.calls[0], call])
