@@ -85,14 +85,23 @@ DAMAGES: list[Callable[[bytearray, random.Random, int], None]] = [
 ]  # fmt: skip
 
 
+def used(data: bytearray, name: str) -> int:
+    """How many bytes of a file were ever used."""
+    if name == "journal":
+        return len(data.rstrip(b"\0"))
+    last = max(int.from_bytes(data[at + 16 + 120 : at + 16 + 128], "little") for at in (0, PAGE))
+    return min((last + 1) * PAGE, len(data))
+
+
 def damage(path: Path, seed: int) -> str:
     """Damage one file; return how."""
     rng = random.Random(seed)
-    file = path / rng.choice(["volatile", "durable"]) / "data.mdb"
+    file = path / rng.choice(["volatile/data.mdb", "durable/data.mdb", "durable/journal"])
+    if not file.exists():
+        file = path / "durable" / "data.mdb"
     data = bytearray(file.read_bytes())
-    last = max(int.from_bytes(data[at + 16 + 120 : at + 16 + 128], "little") for at in (0, PAGE))
     kind = rng.choice(DAMAGES)
-    kind(data, rng, min((last + 1) * PAGE, len(data)))
+    kind(data, rng, max(used(data, file.name), 4 * PAGE))
     file.write_bytes(data)
     return kind.__name__
 
