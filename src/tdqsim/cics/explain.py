@@ -259,7 +259,9 @@ def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
         yield _set_by(queue.latched)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
     if task is not None:
-        state = f", which waits for {task.suspended[0]} {task.suspended[1]}" if task.suspended is not None else ""
+        parked = task.strand.waiting_for if task.strand is not None else None
+        until = _until(task.strand.deadline_ns) if task.strand is not None else ""
+        state = f", which waits for {parked.name}{until}" if parked is not None else ", which is ready to run"
         after = AFTER_TASK[queue.atifacility, True]
         yield f"Its task is {task.number}{state}; when that ends normally without QZERO, {_ENDS[after]}."
         return
