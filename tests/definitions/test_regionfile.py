@@ -125,3 +125,22 @@ def test_problems_with_their_lines(tmp_path, text, expected):
 def test_a_missing_file(tmp_path):
     with pytest.raises(DefinitionError, match="cannot be read"):
         load_region_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("gdg: {PAY.DAILY: 5}\n", 1, "needs datasets"),
+        ("datasets: d\ngdg:\n  PAY.DAILY: 300\n", 3, "from 1 to 255"),
+        ("datasets: d\ngdg:\n  PAY.LIB(M): 3\n", 3, "without parentheses"),
+        ("dd:\n  IN:\n    path: a\n    concatenation:\n    - {lrecl: 80}\n", 5, "needs one of path"),
+        ("dd:\n  IN:\n    path: a\n    concatenation:\n    - {sysout: A}\n", 5, "only data sets can be concatenated"),
+        ("dd:\n  IN:\n    path: a\n    concatenation: b\n", 4, "must be a list"),
+        ("dd:\n  IN: {path: a, free: MAYBE}\n", 2, "must be NO or CLOSE"),
+    ],
+)
+def test_generation_groups_and_concatenations_that_are_none(tmp_path, text, line, words):
+    (tmp_path / "region.yaml").write_text(text)
+    with pytest.raises(DefinitionError) as raised:
+        load_region_file(tmp_path)
+    assert any(problem.line == line and words in problem.message for problem in raised.value.problems), raised.value

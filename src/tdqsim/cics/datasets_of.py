@@ -38,7 +38,10 @@ def _plain(card: Any) -> dict[str, Any]:
     """What a card of region.yaml says, without what it leaves out."""
     if not hasattr(card, "model_dump"):
         raise TdqError(f"DD card {card!r}: allowed are a path, a DDCard and a mapping as in region.yaml")
-    return {name: str(value) for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0)}
+    said = {name: value for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0, ())}
+    found: dict[str, Any] = {name: str(value) for name, value in said.items() if name != "concatenation"}
+    rest = [_plain(each) for each in card.concatenation]
+    return found | ({"concatenation": rest} if rest else {})
 
 
 class DataSets:

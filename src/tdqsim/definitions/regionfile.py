@@ -21,7 +21,7 @@ Every key may be left out. Paths are relative to the directory of the file. As i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -117,6 +117,8 @@ class DdCard(_Strict):
         rdwpos: where the length stands in the descriptor of a file of RECFM RDW or RDWLE.
         rdwincl: whether that length includes the descriptor.
         space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
+        free: CLOSE makes the DD go away when the data set is closed.
+        concatenation: data sets that are read after this one, each as a card without a name.
     """
 
     path: Annotated[str, _PATH] = ""
@@ -131,6 +133,8 @@ class DdCard(_Strict):
     rdwpos: Annotated[Literal["", "0", "2"], Keyword()] = ""
     rdwincl: Annotated[Literal["", "YES", "NO"], Keyword()] = ""
     space: Annotated[str, Text(64)] = ""
+    free: Annotated[Literal["NO", "CLOSE"], Keyword()] = "NO"
+    concatenation: tuple[DdCard, ...] = ()
 
     @property
     def dcb(self) -> str:
@@ -248,7 +252,11 @@ def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
     def absolute(path: str) -> str:
         return str(directory / path) if path else ""
 
-    cards = {name: card.model_copy(update={"path": absolute(card.path)}) for name, card in found.dd.items()}
+    def placed(card: DdCard) -> DdCard:
+        update = {"path": absolute(card.path), "concatenation": tuple(map(placed, card.concatenation))}
+        return card.model_copy(update=update)
+
+    cards = {name: placed(card) for name, card in found.dd.items()}
     update = {"directory": directory, "dd": cards, "datasets": absolute(found.datasets)}
     return found.model_copy(update=update)
 
@@ -275,14 +283,25 @@ def _dd_problems(file: str, root: MapNode) -> list[Problem]:
             Name(8, "ddname").check(name)
         except ValueError as error:
             problems.append(Problem(file, line, f"DD {name[:40]}", "", "", str(error)))
-        given = [key for key in ("path", "dsname", "sysout") if isinstance(card, MapNode) and key in card.items]
-        dummy = card.items.get("dummy") if isinstance(card, MapNode) else None
-        is_dummy = isinstance(dummy, ScalarNode) and dummy.value.upper() == "YES"
-        if isinstance(card, MapNode) and len(given) + is_dummy != 1:
-            problems.append(
-                Problem(file, line, f"DD {name[:40]}", "", "", "needs one of path, dsname, sysout or dummy: YES")
-            )
+        if isinstance(card, MapNode):
+            problems += _card_problems(file, f"DD {name[:40]}", card, line)
     return problems
+
+
+def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[Problem]:
+    given = [key for key in ("path", "dsname", "sysout") if key in card.items]
+    dummy = card.items.get("dummy")
+    is_dummy = isinstance(dummy, ScalarNode) and dummy.value.upper() == "YES"
+    if len(given) + is_dummy != 1:
+        yield Problem(file, line, title, "", "", "needs one of path, dsname, sysout or dummy: YES")
+    rest = card.items.get("concatenation")
+    for each in rest.items if isinstance(rest, ListNode) else ():
+        if isinstance(each, MapNode):
+            yield from _card_problems(file, f"{title} concatenation", each, each.line)
+            if "concatenation" in each.items or "sysout" in each.items:
+                yield Problem(
+                    file, each.line, f"{title} concatenation", "", "", "only data sets can be concatenated, in one list"
+                )
 
 
 def _not_a_key(file: str, root: MapNode) -> Problem:

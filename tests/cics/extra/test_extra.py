@@ -526,3 +526,19 @@ def test_a_variable_recordsize_of_one_is_none(make, tmp_path):
     path.write_bytes(bytes.fromhex("00090000 00050000 C1"))
     queue = "{name: INQ, type: EXTRA, ddname: IN, recordsize: 1, recordformat: VARIABLE}"
     assert make(queue, dd={"IN": path}).readq_td("INQ") == b"\xc1"
+
+
+@pytest.mark.rule("DS-CONCATENATION")
+def test_concatenated_data_sets_of_a_region_directory(tmp_path):
+    (tmp_path / "q.yaml").write_text(f"group: G\ntdqueue:\n- {IN}\n")
+    (tmp_path / "data").mkdir()
+    for name, text in (("data/one", "one"), ("data/PAY.TWO", "two"), ("three", "three")):
+        (tmp_path / name).write_bytes(records(text)[0])
+    (tmp_path / "region.yaml").write_text(
+        "definitions: [q.yaml]\ndatasets: data\ndd:\n  IN:\n    path: data/one\n    free: CLOSE\n    concatenation:\n"
+        "    - {dsname: PAY.TWO}\n    - {dummy: YES}\n    - {path: three, disp: SHR}\n"
+    )
+    with Region.from_directory(tmp_path) as region:
+        assert list(region.readq_td_all("INQ")) == records("one", "two", "three")
+        put_state(region, "INQ", "CLOSED")
+        expect_rule("EX-FREE-CLOSE", put_state, region, "INQ", "OPEN")
