@@ -1,0 +1,223 @@
+"""Where Spark may run: a machine without Java, a standalone master with two workers, a Connect server, spark-submit.
+
+On each a process of its own reads, writes and streams through the data sources and runs the stages from the command
+line, as a user would: what it says is the proof.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.cics import Region
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.definitions import IntraQueue
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.proof,
+    pytest.mark.filterwarnings("ignore"),
+]
+
+SOURCES = """
+import sys
+from pathlib import Path
+from tdqsim.pipeline.session import session
+spark = session()
+folder = Path(sys.argv[1])
+options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
+frame = spark.read.format("qsam").options(**options).load(str(folder / "data"))
+print("qsam", frame.filter("KIND = 'C'").count(), frame.count())
+frame.write.format("qsam").options(**{**options, "record_format": "FB"}).mode("overwrite").save(str(folder / "fb"))
+print("written", (folder / "fb").stat().st_size)
+queues = spark.read.format("tdqueue").load(str(folder / "store"))
+print("tdqueue", queues.count())
+queues.filter("queue = 'ONE'").write.format("tdqueue").option("queue", "TWO").mode("append").save(str(folder / "store"))
+stream = spark.readStream.format("tdqueue").options(queue="TWO", maxRowsPerTrigger=20, consume="true")
+writer = stream.load(str(folder / "store")).writeStream.format("tdqueue").option("queue", "OUT")
+query = writer.option("checkpointLocation", str(folder / "check")).trigger(availableNow=True).start(str(folder / "store"))
+query.awaitTermination(240)
+after = spark.read.format("tdqueue").load(str(folder / "store"))
+print("streamed", {row.queue: row["count"] for row in after.groupBy("queue").count().collect()})
+"""
+
+SOURCES_SAID = ["qsam 50 100", "written 600", "tdqueue 30", "streamed {'ONE': 30, 'OUT': 30}"]
+
+STAGES = """
+import json, sys
+from pathlib import Path
+import pyarrow as pa, pyarrow.parquet as pq
+from tdqsim.cli import main
+folder = Path(sys.argv[1])
+run = ["--run", str(folder / "run")]
+spark = ["--engine", "spark"]
+(folder / "day.jsonl").write_text("".join(
+    json.dumps({"region": f"R{n % 3}", "seq": n, "command": "WRITEQ TD", "queue": "PAYQ", "data": f"pay{n:03d}"}) + "\\n"
+    for n in range(30)))
+(folder / "queues.yaml").write_text("group: G\\ntdqueue:\\n  - {name: PAYQ, type: INTRA}\\n")
+expected = [
+    {"region": f"R{n % 3}", "seq": n, "command": "EXPECT", "queue": "PAYQ", "data": f"pay{n:03d}".encode("cp037")}
+    for n in range(30)]
+pq.write_table(pa.Table.from_pylist(expected), folder / "expected.parquet")
+codes = [
+    main(["pipeline", "ingest", str(folder / "day.jsonl"), *run, *spark]),
+    main(["pipeline", "replay", "--definitions", str(folder / "queues.yaml"), *run, *spark]),
+    main(["pipeline", "reconcile", "--expected", str(folder / "expected.parquet"), *run, *spark]),
+    main(["pipeline", "load", "seed", "--out", str(folder / "seeds"), *run]),
+    main(["pipeline", "report", *run]),
+    main(["pipeline", "run", sys.argv[2], "--records", "200", "--regions", "3", "--out", str(folder / "job"), *spark]),
+]
+print("stages", codes, sorted(path.name for path in (folder / "seeds").iterdir()))
+"""
+
+STAGES_SAID = "stages [0, 0, 0, 0, 0, 0] ['R0.PAYQ.hex', 'R1.PAYQ.hex', 'R2.PAYQ.hex']"
+
+CARD_POSTING = Path(__file__).resolve().parents[2] / "examples" / "card_posting"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    records = (f"{'CP'[number % 2]}{number:05d}".encode("cp037") for number in range(100))
+    write_records(tmp_path / "data", records, Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    queues = [IntraQueue(name=name, recovstatus="LOGICAL") for name in ("ONE", "TWO", "OUT")]
+    with Region(queues, store=tmp_path / "store", supplied_queues=False) as region:
+        region.seed("ONE", [b"%d" % number for number in range(30)])
+    return tmp_path
+
+
+def clean_environment(**environ: str) -> dict[str, str]:
+    named = ("JAVA_HOME", "TDQ_JAVA_HOME", "SPARK_", "PYSPARK_", "MASTER")
+    return {name: value for name, value in os.environ.items() if not name.startswith(named)} | environ
+
+
+def said(command: list[str], **environ: str) -> list[str]:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=clean_environment(**environ), timeout=900
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip().splitlines()
+
+
+def prove(folder: Path, **environ: str) -> None:
+    """The sources and the stages, each in a process of its own."""
+    assert said([sys.executable, "-c", SOURCES, str(folder)], **environ) == SOURCES_SAID
+    assert said([sys.executable, "-c", STAGES, str(folder), str(CARD_POSTING)], **environ)[-1] == STAGES_SAID
+
+
+def test_without_java_on_the_machine(folder: Path) -> None:
+    tools = folder / "bin"
+    tools.mkdir()
+    for name in ("bash", "rm", "chmod", "ps", "dirname", "env", "sh", "uname"):
+        for place in ("/bin", "/usr/bin"):
+            if (Path(place) / name).exists() and not (tools / name).exists():
+                (tools / name).symlink_to(Path(place) / name)
+    prove(folder, PATH=str(tools), TDQ_CACHE=str(folder / "cache dir"))
+
+
+@contextmanager
+def processes() -> Iterator[Callable[..., None]]:
+    """Starts processes of Spark's own, and ends just these."""
+    import pyspark
+
+    from tdqsim.pipeline.java import find_java
+
+    home = Path(pyspark.__file__).parent
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str) -> None:
+        environ = clean_environment(
+            JAVA_HOME=str(find_java().spark_home()),
+            SPARK_HOME=str(home),
+            SPARK_LOCAL_IP="127.0.0.1",
+            PYSPARK_PYTHON=sys.executable,
+        )
+        started.append(
+            subprocess.Popen(
+                [home / "bin" / "spark-class", *arguments],
+                env=environ,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        )
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(port: int) -> None:
+    for _ in range(1500):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        threading.Event().wait(0.2)
+    raise AssertionError(f"nothing listens on port {port}")
+
+
+def test_on_a_connect_server(folder: Path) -> None:
+    port = free_port()
+    with processes() as start:
+        start("org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}",
+              "--conf", "spark.ui.enabled=false", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal")  # fmt: skip
+        wait_for(port)
+        prove(folder, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """A standalone master and two workers; its address."""
+    port, page = free_port(), free_port()
+    place = ("--host", "127.0.0.1")
+    with processes() as start:
+        start("org.apache.spark.deploy.master.Master", *place, "--port", str(port), "--webui-port", str(page))
+        wait_for(port)
+        for _ in range(2):
+            start(
+                "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *place,
+                f"spark://127.0.0.1:{port}",
+            )  # fmt: skip
+        yield f"spark://127.0.0.1:{port}"
+
+
+def test_on_a_standalone_master_with_two_workers(folder: Path) -> None:
+    with cluster() as master:
+        prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
+
+
+def test_by_spark_submit(folder: Path) -> None:
+    import pyspark
+
+    from tdqsim.pipeline.java import find_java
+
+    (folder / "sources.py").write_text(SOURCES)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(submit), "--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false"]
+    home = str(find_java().spark_home())
+    environ = {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    assert said([*command, str(folder / "sources.py"), str(folder)], **environ) == SOURCES_SAID
+
+
+def test_on_a_connect_server_in_this_process(folder: Path) -> None:
+    assert said([sys.executable, "-c", SOURCES, str(folder)], SPARK_REMOTE="local[2]") == SOURCES_SAID
