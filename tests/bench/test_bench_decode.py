@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -17,7 +18,6 @@ pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not insta
 np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records  # noqa: E402 - after asking for the extra
-from tdqsim.layouts import parse_copybook  # noqa: E402
 from tdqsim.pipeline.options import read_options  # noqa: E402
 from tdqsim.pipeline.parquet import write_parquet  # noqa: E402
 from tdqsim.pipeline.source import SplitReader  # noqa: E402
@@ -32,21 +32,36 @@ LOOP_RECORDS = 40_000
 ROUNDS = 5
 
 
+def digits(numbers, width):
+    """Numbers as EBCDIC digits, a row each."""
+    powers = 10 ** np.arange(width - 1, -1, -1)
+    return (numbers[:, None] // powers % 10).astype(np.uint8) | 0xF0
+
+
+def fixed_records(first, count):
+    """Records of 80 bytes, no two alike: zoned, packed, binary and text fields."""
+    numbers, random = np.arange(first, first + count), np.random.default_rng(first)
+    rows = np.full((count, 80), 0x40, np.uint8)
+    rows[:, 0:10] = digits(numbers, 10)
+    rows[:, 10:26] = np.frombuffer("CUSTOMER NUMBER ".encode("cp037"), np.uint8)
+    rows[:, 26:34] = digits(numbers, 8)
+    halves = np.concatenate(
+        (digits(random.integers(0, 10**11, count), 11) & 15, random.integers(12, 14, (count, 1))), 1
+    )
+    rows[:, 40:46] = halves[:, ::2] << 4 | halves[:, 1::2]
+    rows[:, 46:50] = random.integers(-(10**9) + 1, 10**9, count).astype(">i4").view(np.uint8).reshape(count, 4)
+    rows[:, 50:58] = digits(20260101 + numbers % 28, 8)
+    rows[:, 58:60] = np.frombuffer("OK".encode("cp037"), np.uint8)
+    return rows.tobytes()
+
+
 @pytest.fixture(scope="module")
 def fb(tmp_path_factory):
     """A file of FB 80 records with zoned, packed, binary and text fields."""
     path = tmp_path_factory.mktemp("bench") / "fb80"
-    layout = parse_copybook(COPYBOOK).record()
-    some = [
-        layout.encode({
-            "ID": number, "NAME": f"CUSTOMER NUMBER {number}", "AMOUNT": number * (-1) ** number, "QUANTITY": number - 500,
-            "DAY": 20260101 + number % 28, "STATE": "OK",
-        })
-        for number in range(1000)
-    ]  # fmt: skip
     with path.open("wb") as out:
-        for _ in range(MEGABYTES * 1_000_000 // 80_000):
-            out.write(b"".join(some))
+        for number in range(MEGABYTES):
+            out.write(fixed_records(12_500 * number, 12_500))
     return path
 
 
@@ -73,7 +88,7 @@ def plain_fb(path: Path) -> float:
         record[10:40].decode("cp037").strip()
         packed = record[40:46].hex()
         number = int(packed[:-1])
-        number = -number if packed[-1] == "d" else number
+        Decimal(-number if packed[-1] == "d" else number).scaleb(-2)
         int.from_bytes(record[46:50], "big", signed=True)
         int(record[50:58].decode("cp037"))
         record[58:60].decode("cp037").strip()
@@ -106,12 +121,19 @@ def rate(path: Path, work) -> float:
     return path.stat().st_size / (perf_counter() - start)
 
 
-def compare(name, path, plain, work):
-    """Median of the ratios, each beside a plain loop of its own."""
-    work()
-    ratios = [rate(path, work) / plain(path) for _ in range(ROUNDS)]
-    print(f"\n{name:<56} {median(ratios):8.1f} x the plain loop")
-    return median(ratios)
+def compare(name, path, plain, work, against=None):
+    """Median of the ratios, each beside a plain loop of its own, and to another way of doing it in the same round."""
+    for warm in (work, work, *([against] if against else [])):
+        warm()
+    ratios, others = [], []
+    for _ in range(ROUNDS):
+        mine = rate(path, work)
+        ratios.append(mine / plain(path))
+        if against:
+            others.append(mine / rate(path, against))
+    more = f"{median(others):8.1f} x the other way" if others else ""
+    print(f"\n{name:<56} {median(ratios):8.1f} x the plain loop{more}")
+    return median(others or ratios)
 
 
 def batches(options) -> Iterator[pa.RecordBatch]:
@@ -192,21 +214,42 @@ def test_spark(fb, vb, tmp_path):
         )
         sink = {"format": "noop", "mode": "overwrite"}
         own = compare(
-            "FB 80 to Parquet, written by the tasks",
+            "FB 80 to Parquet, written by the tasks, against Spark's writer",
             fb,
             plain_fb,
             lambda: run_tasks(spark, plan(fixed), parquet, schema),
-        )
-        theirs = compare(
-            "FB 80 to Parquet, Spark's own writer",
-            fb,
-            plain_fb,
             lambda: frame.write.mode("overwrite").parquet(str(tmp_path / "spark")),
         )
+        spark.dataSource.register(tuple_source())
+        few = tmp_path / "few"
+        few.write_bytes(fixed_records(0, 100_000))
+        pairs = spark.read.format("qsam_tuples").options(copybook_contents=COPYBOOK).load(str(few))
         compare("format qsam, FB 80", fb, plain_fb, lambda: frame.write.save(**sink))
+        tuples = compare("format qsam as tuples, FB 80, 8 MB", few, plain_fb, lambda: pairs.write.save(**sink))
         compare("format qsam, VB", vb, plain_vb, lambda: wide.write.save(**sink))
         compare("VB decoded inside tasks", vb, plain_vb, lambda: run_tasks(spark, plan(variable), count, schema))
-    assert own > theirs
+    assert own > 1
+    assert tuples > 0
+
+
+def tuple_source():
+    """``format("qsam")`` as a source would be that gives rows one by one."""
+    from tdqsim.pipeline.qsam import QsamDataSource, QsamReader
+
+    class TupleReader(QsamReader):
+        def read(self, partition):
+            for batch in super().read(partition):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+    class TupleSource(QsamDataSource):
+        @classmethod
+        def name(cls):
+            return "qsam_tuples"
+
+        def reader(self, schema):
+            return TupleReader(self._checked(), schema)
+
+    return TupleSource
 
 
 def test_a_warm_start_against_a_cold_one(tmp_path):
