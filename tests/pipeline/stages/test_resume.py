@@ -179,10 +179,10 @@ def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) ->
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
     class Failing(Engine):
-        def map(self, tasks: Any, function: Any) -> list[Receipt]:
+        def map(self, tasks: Any, function: Any) -> list[Receipt]:  # noqa: ARG002
             raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
 
-    with pytest.raises(DatasetError, match="^f.vb: at offset 7: no block$"):
+    with pytest.raises(DatasetError, match=r"^f\.vb: at offset 7: no block$"):
         run_stage(Failing("spark"), "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
 
 

@@ -293,7 +293,9 @@ def _unequal(left: _Side, right: _Side, pairs: Any) -> Any:
 
 def _fields(layout: Layout | None, before: bytes, after: bytes, match: Match) -> Iterator[tuple[str, str, str]]:
     if layout is None:
-        yield "", _shown(before), _shown(after)
+        both = zip(before, after, strict=False)
+        place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
+        yield f"from byte {place}", _shown(before), _shown(after)
         return
     named = False
     for item in layout.walk():

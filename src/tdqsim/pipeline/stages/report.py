@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.pipeline.stages.manifest import publish_json, published
 from tdqsim.pipeline.stages.plots import bars, lines
-from tdqsim.pipeline.stages.run import RunResult
+from tdqsim.pipeline.stages.run import RunResult, abends_of, few
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["write_report"]
@@ -32,6 +33,7 @@ ROWS: Final = 50
 _STYLE: Final = """
 :root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem;margin-bottom:.2rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}table{border-collapse:collapse}
+td span[title]{cursor:help}
 td,th{padding:.2rem .7rem;border-bottom:1px solid #8884;text-align:left;vertical-align:top}td.n,th.n{text-align:right;
 font-variant-numeric:tabular-nums}.ok{color:#287a38}.wrong{color:#c22;font-weight:600}.verdict{font-size:1.1rem}
 .wide{overflow-x:auto}svg{width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:currentColor}
@@ -77,12 +79,21 @@ def _summary_of_stages(run: Path) -> dict[str, Any]:
         "no task waits": not any(row["waiting"] for row in regions),
         "every response as expected": not any(row["unexpected"] for row in regions),
     }
+    seen = {
+        "every region ended well": few(causes),
+        "no task abended": few(abends_of(regions)),
+        "no task waits": few({row["region"]: row["waiting"] for row in regions if row["waiting"]}),
+        "every response as expected": few(
+            {row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions if row["unexpected"]}
+        ),
+    }
     if differences is not None:
         checks["every record as expected, in its order"] = not differences
+        seen["every record as expected, in its order"] = few({name: f"{n:,}" for name, n in differences.items()})
     return {
         "ok": all(checks.values()),
         "checks": checks,
-        "details": {"every region ended well": "; ".join(f"{name}: {text}" for name, text in list(causes.items())[:5])},
+        "details": {name: seen[name] for name, holds in checks.items() if not holds},
         "causes": causes,
         "differences": dict(differences or {}),
         "regions": len(regions),
@@ -133,6 +144,7 @@ def _page(summary: Mapping[str, Any], tables: _Tables, run: Path) -> str:
         "<h2>Checks</h2>", _checks(summary),
         _figures(summary),
         "<h2>Differences</h2>", _diffs(summary, tables),
+        _unexpected(tables),
         "<h2>Depth over time</h2>", _depths(tables),
         "<h2>Triggers</h2>", _triggers(tables),
         "<h2>Throughput</h2>", _throughput(summary, tables),
@@ -143,6 +155,12 @@ def _page(summary: Mapping[str, Any], tables: _Tables, run: Path) -> str:
     return "\n".join(part for part in parts if part)
 
 
+class _Long(str):
+    """A text that is cut in a table, and whole where the pointer rests on it."""
+
+    __slots__ = ()
+
+
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     found = [list(row) for row in rows]
     numeric = [bool(found) and all(isinstance(row[at], (int, float)) for row in found) for at in range(len(columns))]
@@ -150,6 +168,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     def cell(value: Any, at: int, tag: str) -> str:
         text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
         marked = text if text.startswith("<span ") else escape(text)
+        if isinstance(value, _Long):
+            marked = f'<span title="{marked}">{escape(_brief(text, 48))}</span>'
         return f"<{tag}{' class=n' if numeric[at] else ''}>{marked}</{tag}>"
 
     head = "".join(cell(name, at, "th") for at, name in enumerate(columns))
@@ -159,6 +179,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _facts(summary: Mapping[str, Any]) -> str:
     said = [f"{summary['regions']:,} regions"]
+    if "events" in summary:
+        said.append(f"{summary['events']:,} events")
     if "engine" in summary:
         said.append(f"engine {summary['engine']} ({summary['engine_why']})")
         said.append(f"{summary['seconds']} s")
@@ -208,7 +230,7 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
     if not counts:
         return '<p class="none">None: every record that was expected came out, in its order, and no other.</p>'
     plot = bars(sorted(counts.items()), "queue and kind", "differences")
-    samples = tables.diffs.slice(0, ROWS).to_pylist()
+    samples = _samples(tables.diffs)
     rows = (
         (
             d["region"],
@@ -217,13 +239,49 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
             d["position"],
             _key(d["key"]),
             d["field"],
-            _brief(d["expected"]),
-            _brief(d["actual"]),
+            _Long(d["expected"] or ""),
+            _Long(d["actual"] or ""),
         )
         for d in samples
     )
     table = _table(("region", "queue", "kind", "record", "key", "field", "expected", "actual"), rows)
     return plot + table + _more(sum(counts.values()), len(samples), "reconcile/diffs")
+
+
+def _samples(diffs: pa.Table) -> list[dict[str, Any]]:
+    """Some differences of each queue and kind, from many regions: the first of each, then the second of each."""
+    ranks: Counter[tuple[str, str, str]] = Counter()
+    kinds: dict[tuple[str, str], list[tuple[int, int, dict[str, Any]]]] = {}
+    for place, row in enumerate(diffs.select(["region", "queue", "kind"]).to_pylist()):
+        group = (row["queue"], row["kind"])
+        rank = ranks[(row["region"], *group)] = ranks[(row["region"], *group)] + 1
+        kinds.setdefault(group, []).append((rank, place, row))
+    most = max(5, ROWS // max(1, len(kinds)))
+    places = [place for found in kinds.values() for _, place, _ in sorted(found, key=itemgetter(0, 1))[:most]]
+    return diffs.take(sorted(places)[: ROWS * 2]).to_pylist()  # type: ignore[no-any-return]
+
+
+def _unexpected(tables: _Tables) -> str:
+    """Responses that were expected otherwise."""
+    total = sum(tables.regions.column("unexpected").to_pylist())
+    if not total:
+        return ""
+    rows: list[dict[str, Any]] = []
+    columns = ["region", "seq", "task", "command", "queue", "resp", "resp2", "cause"]
+    for path in table_files(tables.run, "replay", "results"):
+        found = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
+        rows += found.slice(0, ROWS - len(rows)).to_pylist()
+        if len(rows) >= ROWS:
+            break
+    shown = _table(
+        ("region", "event", "command", "queue", "response", "RESP2", "cause"),
+        (
+            (r["region"], r["seq"], r["command"], r["queue"] or "", r["resp"], r["resp2"], r["cause"] or "")
+            for r in rows
+        ),
+    )
+    more = _more(total, len(rows), "replay/results, where as_expected is false")
+    return f"<h2>Responses otherwise than expected</h2>{shown}{more}"
 
 
 def _key(key: bytes | None) -> str:
@@ -306,7 +364,7 @@ def _regions(tables: _Tables) -> str:
     rows = [
         (
             r["region"], r["kind"], r["events"], r["unexpected"], r["tasks"], r["dispatches"], r["ati_starts"],
-            "" if r["abends"] == "{}" else r["abends"], r["cause"] or r["waiting"],
+            abends_of([r]).get(r["region"], ""), r["cause"] or r["waiting"],
         )
         for r in ordered[:ROWS]
     ]  # fmt: skip

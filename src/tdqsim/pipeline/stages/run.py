@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,16 @@ from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_buc
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
 
-__all__ = ["RunRequest", "RunResult", "parquet_pieces", "replay_exchange", "run_job", "spread_events"]
+__all__ = [
+    "RunRequest",
+    "RunResult",
+    "abends_of",
+    "few",
+    "parquet_pieces",
+    "replay_exchange",
+    "run_job",
+    "spread_events",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,17 +459,17 @@ def _result(
         if not holds:
             details[name] = seen
 
-    check("every region ended well", not causes, _few(causes))
-    check("no task abended", all(row["abends"] == "{}" for row in regions), _abends(regions))
+    check("every region ended well", not causes, few(causes))
+    check("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
     check(
         "no task waits",
         not any(row["waiting"] for row in regions),
-        _few({r["region"]: r["waiting"] for r in regions if r["waiting"]}),
+        few({r["region"]: r["waiting"] for r in regions if r["waiting"]}),
     )
-    check("every region's own checks hold", not wrong, _few(wrong))
+    check("every region's own checks hold", not wrong, few(wrong))
     for name, value in expected.items():
         check(f"{name} as computed independently", figures.get(name) == value, f"{figures.get(name)} is not {value}")
-    check("every record as expected, in its order", not differences, _few({k: str(v) for k, v in differences.items()}))
+    check("every record as expected, in its order", not differences, few({k: str(v) for k, v in differences.items()}))
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
         figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(seconds), causes,
@@ -468,10 +477,13 @@ def _result(
     )  # fmt: skip
 
 
-def _few(found: Mapping[str, str], most: int = 3) -> str:
+def few(found: Mapping[str, str], most: int = 3) -> str:
+    """The first few of what was found, and how many more there are."""
     shown = "; ".join(f"{name}: {text}" for name, text in list(found.items())[:most])
     return shown + (f"; and {len(found) - most} more" if len(found) > most else "")
 
 
-def _abends(regions: list[dict[str, Any]]) -> str:
-    return _few({row["region"]: row["abends"] for row in regions if row["abends"] != "{}"})
+def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Of rows of the regions table: how many tasks of each region abended, by code."""
+    found = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
+    return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in found.items()}
