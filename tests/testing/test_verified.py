@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tdqsim import Region, System, TdqError, define_tdqueue
+from tdqsim import EscapeMessage, Region, System, TdqError, define_tdqueue
 from tdqsim.testing import (
     JobAnswer,
     SimulatedJobTarget,
@@ -24,7 +26,7 @@ def transcript():
         yield Transcript(SimulatedJobTarget(system, "MYLIB"), "test_orders", "ibmi")
 
 
-def orders(target) -> None:
+def orders(target, *, call: bool = True) -> None:
     target.setup()
     target.command("CRTDTAQ DTAQ(MYLIB/ORDERS) MAXLEN(10) SEQ(*KEYED) KEYLEN(1)")
     for data in (b"\x00\xff", b"two"):
@@ -36,7 +38,9 @@ def orders(target) -> None:
     target.qrcvdtaq("ORDERS", "MYLIB", 0, "EQ", b"K", job=1)
     target.end(1)
     target.qrcvdtaq("ORDERS", "MYLIB", 0, "EQ", key=b"K", remove=False)
-    target.call("QCLRDTAQ", "ORDERS".ljust(10).encode("cp037"), "MYLIB".ljust(10).encode("cp037"))
+    target.qclrdtaq("ORDERS", "MYLIB", "GE", b"Z")
+    if call:
+        target.call("QCLRDTAQ", "ORDERS".ljust(10).encode("cp037"), "MYLIB".ljust(10).encode("cp037"))
     target.command("DLTDTAQ DTAQ(MYLIB/ORDERS)")
 
 
@@ -117,3 +121,99 @@ def test_a_call_that_cannot_be_made_is_named(transcript: Transcript) -> None:
     call = transcript.calls[0]._replace(operation="qsnddtaq", arguments=("ORDERS",))
     with pytest.raises(TdqError, match="test_orders: qsnddtaq"):
         compare_transcript([transcript.calls[0], call])
+
+
+# -- the target that the guide shows, on a connection that is made up -----------------------------------------------
+
+GUIDE = Path(__file__).resolve().parents[2] / "src" / "tdqsim" / "guide" / "verified.md"
+
+
+class Cursor:
+    """As much SQL as the guide's target speaks, carried out by the simulator's SQL services."""
+
+    def __init__(self, job) -> None:
+        self._job = job
+        self.description: list[str] | None = None
+        self._rows: list[tuple] = []
+
+    def fetchall(self) -> list[tuple]:
+        return self._rows
+
+    def execute(self, statement: str, values) -> None:
+        self.description, self._rows = None, []
+        given = dict(zip(re.findall(r"(\w+) => \?", statement), values, strict=False))
+        named = {name.lower(): value for name, value in given.items()}
+        try:
+            self._run(statement, named, list(values))
+        except EscapeMessage as error:
+            raise RuntimeError(f"[SQL0443] {error}") from error
+
+    def _run(self, statement: str, named, values) -> None:
+        services = self._job.qsys2
+        word = re.search(r"QSYS2\.(\w+)|SYSIBMADM", statement)
+        assert word is not None, statement
+        if word[1] is None:
+            self._answer([("7", "5")])
+        elif word[1] == "QCMDEXC":
+            self._command(values[0])
+        elif word[1] == "RECEIVE_DATA_QUEUE":
+            row = services.receive_data_queue(**named)
+            self._answer([(row.message_data_binary, row.key_data)] if row is not None else [])
+        elif word[1] == "DATA_QUEUE_ENTRIES":
+            found = services.data_queue_entries(**named)
+            self._answer([(row.message_data_binary, row.key_data) for row in found])
+        elif word[1] == "DATA_QUEUE_INFO":
+            library, name = values
+            found = services.data_queue_info(library, name)
+            columns = re.sub(r", (?=[01])", " ", statement.partition(" FROM")[0].removeprefix("SELECT ")).split(", ")
+            self._answer([tuple(self._column(row, column) for column in columns) for row in found])
+        else:
+            getattr(services, word[1].lower())(**named)
+
+    @staticmethod
+    def _column(row, column: str):
+        """Of a name, COALESCE(name 0) or SUBSTR(name 1, 1)."""
+        name = re.sub(r"^\w+\(|[ )].*$", "", column).lower()
+        value = getattr(row, name)
+        return value[:1] if column.startswith("SUBSTR") else (value or 0) if column.startswith("COALESCE") else value
+
+    def _answer(self, rows: list[tuple]) -> None:
+        self.description, self._rows = ["a"], rows
+
+    def _command(self, text: str) -> None:
+        system, library = self._job.system, text.partition("LIB(")[2].rstrip(")")
+        if text.startswith("DLTLIB") and library not in system.libraries:
+            raise RuntimeError("CPF2110 Library not found.")
+        if text.startswith("DLTLIB"):
+            system.dltlib(library)
+        elif text.startswith("CRTLIB"):
+            system.crtlib(library)
+        else:
+            self._job.command(text)
+
+
+class Connection:
+    def __init__(self, system: System) -> None:
+        self._job = system.job()
+
+    def cursor(self) -> Cursor:
+        return Cursor(self._job)
+
+    def close(self) -> None:
+        self._job.end()
+
+
+def test_the_target_of_the_guide_answers_as_the_simulator_does() -> None:
+    code = re.search(r"```python file=mysite.py\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    assert code is not None
+    site: dict[str, Any] = {}
+    exec(code[1], site)
+    with System() as system:
+        transcript = Transcript(site["SqlTarget"](lambda: Connection(system), "MYLIB"), "test_orders", "ibmi")
+        orders(transcript, call=False)
+        transcript.qrcvdtaq("NOTHERE", "MYLIB")
+        transcript.qmhqrdqd("NOTHERE", "MYLIB")
+        transcript.qclrdtaq("NOTHERE", "MYLIB", "GE", b"A")
+        assert transcript.calls[0].answer.values == {"library": "MYLIB", "machine": ["7", "5"]}
+        assert len(transcript.calls) > 12
+        assert [str(each) for each in compare_transcript(transcript.calls)] == []
