@@ -359,3 +359,10 @@ def test_what_csd_text_takes_for_the_group_is_no_attribute_of_a_resource_without
     found = parse_csd_listing("  PROGRAM(P)  GROUP(G)  G(H)  LANGUAGE(COBOL)\n")
     assert [entry.resource.without_effect for entry in found.definitions.entries] == [{"language": "COBOL"}]
     assert [(report.subject, report.action) for report in found.reports] == [("PROGRAM(P) g", "skipped")]
+
+
+@pytest.mark.parametrize("kind", ["TRANSACTION", "PROGRAM"])
+def test_a_value_with_control_characters_is_left_out(kind):
+    found = parse_csd(f"DEFINE {kind}(P) GROUP(G) PROFILE(A\x0cB)\n")
+    assert [entry.resource.without_effect for entry in found.definitions.entries] == [{}]
+    assert [(report.action, "printable" in report.message) for report in found.reports] == [("skipped", True)]

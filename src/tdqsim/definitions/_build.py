@@ -34,6 +34,9 @@ _STAND_INS = {"name": "A", "indirectname": "B", "dtaq": "A"}
 """Required attributes that are missing or wrong, so that the rest can still be checked."""
 
 
+_UNPRINTABLE = "must be printable characters on one line"
+
+
 class Fault(NamedTuple):
     """One thing wrong with a resource: the attribute in lower case (or empty), its value, and what is allowed."""
 
@@ -119,6 +122,8 @@ def _build_one(
     for name, value in given.items():
         if name in fields and name not in ("group", "without_effect"):
             values[name] = value
+        elif idle and name in idle and not str(value).isprintable():
+            faults.append(Fault(name, _shown(value), _UNPRINTABLE))
         elif idle and name in idle:
             kept[name] = str(value)
         else:
@@ -136,9 +141,10 @@ def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource
     groups = [name for name in given if "group".startswith(name)]  # CSD text would take it for GROUP
     values["without_effect"] = {name: str(value) for name, value in given.items() if name not in groups}
     resource, faults = _validate(OtherResource, values)
-    if groups:
-        message = "is written once for all resources of the group"
-        return None, [*(Fault(name, _shown(given[name]), message) for name in groups), *faults]
+    wrong = [Fault(name, _shown(given[name]), "is written once for all resources of the group") for name in groups]
+    wrong += [Fault(name, _shown(value), _UNPRINTABLE) for name, value in given.items() if not str(value).isprintable()]
+    if wrong:
+        return None, [*wrong, *faults]
     longest = resource_types().get(kind, 0)
     if isinstance(resource, OtherResource) and len(resource.name) > longest:
         return None, [Fault("name", resource.name, f"must be 1 to {longest} characters")]
