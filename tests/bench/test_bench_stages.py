@@ -1,18 +1,30 @@
-"""Stages of the pipeline, as ratios in one run; ``TDQ_BENCH_OPERATIONS`` makes them larger (10000000 is the full size)."""
+"""Stages of the pipeline, as ratios in one run.
+
+``TDQ_BENCH_OPERATIONS`` makes replay and reconcile larger (10000000 is the full size), ``TDQ_BENCH_MEGABYTES`` the
+capture that goes from end to end (500). Beside wall time each line has the processor time of the whole process tree:
+on a machine that does other things too, that is the figure to trust.
+"""
 
 from __future__ import annotations
 
 import os
-import time
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench._tree import Watch
+
 pytestmark = [pytest.mark.bench, pytest.mark.spark]
 
 OPERATIONS = int(os.environ.get("TDQ_BENCH_OPERATIONS", "200000"))
+MEGABYTES = int(os.environ.get("TDQ_BENCH_MEGABYTES", "5"))
 REGIONS = max(4, min(1000, OPERATIONS // 10_000))
+BUCKETS = 64
+BULK = "group: BULK\ntdqueue:\n  - {name: BULK, type: INTRA}\n"
+COPYBOOK = "       01 C.\n          05 WHERE PIC X(4).\n          05 OP PIC X.\n          05 WHAT PIC X(200).\n"
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +32,20 @@ def spark() -> Any:
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     from tdqsim.pipeline.session import session
 
-    made = session(name="bench", master="local[2]")
+    made = session(name="bench", master="local[2]", quick_start=False)
     made.range(10).mapInArrow(lambda batches: batches, "id long").collect()  # workers are warm
     yield made
     made.stop()
+
+
+def told(what: str, ours: Watch, theirs: Watch, name: str) -> None:
+    print(
+        f"\n{what}: {ours.seconds:.1f} s ({ours.cpu:.1f} s of processors, {ours.peak >> 20:,} MB), "
+        f"{name} {theirs.seconds:.1f} s ({theirs.cpu:.1f} s of processors), ratio {theirs.seconds / ours.seconds:.2f}"
+    )
+
+
+# replay -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -34,84 +56,191 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import pyarrow.parquet as pq
 
     folder = tmp_path_factory.mktemp("trace")
-    number = np.arange(OPERATIONS)
-    commands = pa.array(["WRITEQ TD", "READQ TD"]).take(pa.array(number // REGIONS % 2))
-    table = pa.table({
-        "region": pa.array([f"R{n:05d}" for n in range(REGIONS)]).take(pa.array(number % REGIONS)),
-        "seq": number, "command": commands, "queue": pa.repeat("BULK", OPERATIONS),
-        "data": pa.repeat(pa.scalar(b"x" * 80), OPERATIONS),
-    })  # fmt: skip
-    pq.write_table(table, folder / "trace.parquet", row_group_size=100_000)
-    (folder / "bulk.yaml").write_text("group: BULK\ntdqueue:\n  - {name: BULK, type: INTRA}\n")
+    (folder / "bulk.yaml").write_text(BULK)
+    names = pa.array([f"R{n:05d}" for n in range(REGIONS)])
+    commands = pa.array(["WRITEQ TD", "READQ TD"])
+    writer = None
+    for start in range(0, OPERATIONS, 500_000):
+        number = np.arange(start, min(start + 500_000, OPERATIONS))
+        table = pa.table({
+            "region": names.take(pa.array(number % REGIONS)), "seq": number,
+            "command": commands.take(pa.array(number // REGIONS % 2)), "queue": pa.repeat("BULK", len(number)),
+            "data": pa.repeat(pa.scalar(b"x" * 80), len(number)),
+        })  # fmt: skip
+        writer = writer or pq.ParquetWriter(folder / "trace.parquet", table.schema)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
     return folder
 
 
-def replayed(folder: Path, run: Path, engine: Any) -> tuple[float, str]:
+def replayed(folder: Path, run: Path, engine: Any) -> str:
     from tdqsim.pipeline.stages.engine import Engine
     from tdqsim.pipeline.stages.replay import ReplaySpec
     from tdqsim.pipeline.stages.replaying import run_replay
     from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 
-    begun = time.perf_counter()
     name = "local" if engine is None else "spark"
     where = Engine(name, spark=engine)
-    spread_events(where, run, parquet_pieces([folder / "trace.parquet"]), "bench", 32, "exchange")
+    spread_events(where, run, parquet_pieces([folder / "trace.parquet"]), "bench", BUCKETS, "exchange")
     outcome = run_replay(run, ReplaySpec(definitions=(folder / "bulk.yaml",)), name, spark=engine)
     assert outcome["ok"], outcome
-    return time.perf_counter() - begun, outcome["digest"]
+    return str(outcome["digest"])
 
 
 def test_replay_on_spark_against_one_process(trace: Path, tmp_path: Path, spark: Any) -> None:
-    alone, first = replayed(trace, tmp_path / "local", None)
-    together, second = replayed(trace, tmp_path / "spark", spark)
+    with Watch() as alone:
+        first = replayed(trace, tmp_path / "local", None)
+    with Watch() as together:
+        second = replayed(trace, tmp_path / "spark", spark)
     assert first == second
-    print(
-        f"\nreplay of {OPERATIONS:,} operations, {REGIONS} regions: {alone:.1f} s alone, {together:.1f} s on Spark, ratio {alone / together:.2f}"
-    )
+    told(f"replay of {OPERATIONS:,} operations, {REGIONS} regions, on Spark", together, alone, "one process")
+
+
+# reconcile --------------------------------------------------------------------------------------------------------------
+
+
+def records(region: int, *, wrong: bool) -> Any:
+    """The records of a region, a row of bytes each: a key of 16 digits, and 64 bytes by chance."""
+    import numpy as np
+
+    count = OPERATIONS // REGIONS
+    number = np.arange(count) + region * count
+    digits = number[:, None] // 10 ** np.arange(15, -1, -1) % 10 + 0x30
+    chance = np.random.default_rng(region).integers(0, 256, (count, 64), np.uint8)
+    found = np.concatenate([digits.astype(np.uint8), chance], axis=1)
+    if wrong:
+        found[number % 10_000 == 7, -1] ^= 1
+    return found
+
+
+def record_table(region: int, schema: Any, *, wrong: bool) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    from tdqsim.pipeline.stages.events import fixed_binary
+
+    found = records(region, wrong=wrong)
+    rows = len(found)
+    columns = {
+        "region": pa.repeat(f"R{region:05d}", rows), "seq": pa.array(np.arange(rows)), "recno": pa.array(np.arange(rows)),
+        "command": pa.repeat("EXPECT", rows), "queue": pa.repeat("Q", rows), "kind": pa.repeat("DD", rows),
+        "key": fixed_binary(found[:, :16]), "data": fixed_binary(found),
+    }  # fmt: skip
+    return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in schema], schema=schema)
 
 
 def test_reconcile_against_a_full_outer_join(tmp_path: Path, spark: Any) -> None:
-    import numpy as np
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from tdqsim.pipeline.stages.engine import Engine
+    from tdqsim.pipeline.stages.events import EVENTS
     from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
     from tdqsim.pipeline.stages.run import parquet_pieces, run_stage, spread_events
     from tdqsim.pipeline.stages.tables import TABLES
 
-    random = np.random.default_rng(1)
-    regions = np.sort(np.arange(OPERATIONS) % REGIONS)
-    records = [b"%016d" % n + bytes(random.integers(0, 256, 64, np.uint8)) for n in range(OPERATIONS)]
-    names = pa.array([f"R{n:05d}" for n in range(REGIONS)]).take(pa.array(regions))
-    data = pa.array(records, pa.binary())
-    wrong = pa.array([r if n % 10_000 else r[:-1] + b"?" for n, r in enumerate(records)], pa.binary())
-    keys = pa.array([r[:16] for r in records], pa.binary())
-    left = pa.table({"region": names, "seq": np.arange(OPERATIONS), "command": pa.repeat("EXPECT", OPERATIONS),
-                     "queue": pa.repeat("Q", OPERATIONS), "key": keys, "data": data})  # fmt: skip
-    pq.write_table(left, tmp_path / "expected.parquet")
+    with pq.ParquetWriter(tmp_path / "expected.parquet", EVENTS) as writer:
+        for region in range(REGIONS):
+            writer.write_table(record_table(region, EVENTS, wrong=False))
     plan, _ = spread_events(
-        Engine("local"), tmp_path, parquet_pieces([tmp_path / "expected.parquet"]), "b", 8, "expected"
+        Engine("local"), tmp_path, parquet_pieces([tmp_path / "expected.parquet"]), "b", BUCKETS, "expected"
     )
-    right = pa.table({"region": names, "queue": pa.repeat("Q", OPERATIONS), "kind": pa.repeat("DD", OPERATIONS),
-                      "recno": np.arange(OPERATIONS), "key": keys, "data": wrong}, schema=TABLES["records"])  # fmt: skip
     (tmp_path / "replay" / "records").mkdir(parents=True)
-    buckets = np.array([plan[f"R{n:05d}"] for n in range(REGIONS)])[regions]
-    for bucket in range(8):
-        pq.write_table(right.filter(pa.array(buckets == bucket)), tmp_path / f"replay/records/{bucket:05d}.parquet")
+    for bucket in set(plan.values()):
+        with pq.ParquetWriter(tmp_path / f"replay/records/{bucket:05d}.parquet", TABLES["records"]) as writer:
+            for region in range(REGIONS):
+                if plan[f"R{region:05d}"] == bucket:
+                    writer.write_table(record_table(region, TABLES["records"], wrong=True))
     tasks = [
         ReconcileTask(tmp_path, bucket, "b", 1, tuple(sorted((tmp_path / f"expected/{bucket:05d}").glob("*.arrow"))),
                       tmp_path / f"replay/records/{bucket:05d}.parquet", {"Q": Match(slice(0, 16))})
-        for bucket in range(8)
+        for bucket in sorted(set(plan.values()))
     ]  # fmt: skip
-    begun = time.perf_counter()
-    receipts = run_stage(Engine("spark", spark=spark), "reconcile", tmp_path, tasks, reconcile_bucket)
-    ours = time.perf_counter() - begun
+    with Watch() as ours:
+        receipts = run_stage(Engine("spark", spark=spark), "reconcile", tmp_path, tasks, reconcile_bucket)
     found = sum(sum(receipt.details["differences"].values()) for receipt in receipts)
-    begun = time.perf_counter()
-    expected = spark.read.parquet(str(tmp_path / "expected.parquet")).selectExpr("key", "data as a")
-    actual = spark.read.parquet(str(tmp_path / "replay/records")).selectExpr("key", "data as b")
-    joined = expected.join(actual, "key", "full_outer").where("not (a <=> b)").count()
-    theirs = time.perf_counter() - begun
-    assert joined == found
-    print(f"\nreconcile {OPERATIONS:,}: {ours:.1f} s, full outer join {theirs:.1f} s, ratio {theirs / ours:.2f}")
+    with Watch() as theirs:
+        expected = spark.read.parquet(str(tmp_path / "expected.parquet")).selectExpr("key", "data as a")
+        actual = spark.read.parquet(str(tmp_path / "replay/records")).selectExpr("key", "data as b")
+        joined = expected.join(actual, "key", "full_outer").where("not (a <=> b)").count()
+    assert joined == found > 0
+    told(f"reconcile {OPERATIONS:,} against as many", ours, theirs, "full outer join")
+
+
+# from end to end --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A blocked variable capture: region, W or R, and a record of 20 to 180 bytes."""
+    folder = tmp_path_factory.mktemp("capture")
+    (folder / "bulk.yaml").write_text(BULK)
+    (folder / "capture.cpy").write_text(COPYBOOK)
+    names = [f"{number:04d}".encode("cp037") for number in range(1000)]
+    written = number = 0
+    with (folder / "capture.vb").open("wb") as file:
+        while written < MEGABYTES * 1_000_000:
+            block = bytearray()
+            while len(block) < 27_700:
+                op = b"\xe6" if number // 1000 % 2 == 0 else b"\xd9"
+                record = names[number * 7919 % 1000] + op + b"\xc1" * (20 + number * 31 % 160)
+                block += (len(record) + 4).to_bytes(2, "big") + b"\0\0" + record
+                number += 1
+            file.write((len(block) + 4).to_bytes(2, "big") + b"\0\0" + block)
+            written += len(block) + 4
+    return folder
+
+
+def plain_records(path: Path) -> Iterator[bytes]:
+    """Blocks and records one after another, as anyone would write it."""
+    with path.open("rb") as file:
+        while head := file.read(4):
+            block = file.read(int.from_bytes(head[:2], "big") - 4)
+            place = 0
+            while place < len(block):
+                length = int.from_bytes(block[place : place + 2], "big")
+                yield block[place + 4 : place + length]
+                place += length
+
+
+def plain(folder: Path) -> int:
+    """The capture through the same engine in one process; every response is looked at, nothing is kept."""
+    from tdqsim.cics import Region
+    from tdqsim.definitions import load_definitions
+
+    definitions = load_definitions(folder / "bulk.yaml")
+    regions: dict[str, list[tuple[bool, bytes]]] = defaultdict(list)
+    for record in plain_records(folder / "capture.vb"):
+        regions[record[:4].decode("cp037")].append((record[4:5].decode("cp037") == "W", record[5:]))
+    done = 0
+    for name in sorted(regions):
+        with Region(definitions, applid=f"R{name}") as region:
+            responses = []
+            for write, data in regions[name]:
+                if write:
+                    region.writeq_td("BULK", data)
+                    responses.append(("NORMAL", None))
+                else:
+                    responses.append(("NORMAL", region.readq_td("BULK")))
+            left = region.peek("BULK")
+            done += len(responses) + len(left)
+    return done
+
+
+def test_a_capture_from_end_to_end_against_a_plain_process(capture: Path, tmp_path: Path, spark: Any) -> None:
+    from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+    from tdqsim.pipeline.stages.replay import ReplaySpec
+    from tdqsim.pipeline.stages.replaying import run_replay
+    from tdqsim.pipeline.stages.report import write_report
+
+    columns = {"region": "R{WHERE}", "command": "{OP:W=WRITEQ TD,R=READQ TD}", "queue": "BULK", "data": "{WHAT}"}
+    options = {"record_format": "VB", "copybook": str(capture / "capture.cpy")}
+    with Watch() as alone:
+        assert plain(capture)
+    with Watch() as ours:
+        request = IngestRequest(tmp_path, (str(capture / "capture.vb"),), "qsam", columns, options, "spark")
+        run_ingest(request, spark=spark)
+        outcome = run_replay(tmp_path, ReplaySpec(definitions=(capture / "bulk.yaml",)), "spark", spark=spark)
+        write_report(tmp_path)
+    assert outcome["ok"], outcome
+    told(f"{MEGABYTES} MB capture, {outcome['events']:,} operations, to a report", ours, alone, "plain process")
