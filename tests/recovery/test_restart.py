@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.indoubt import decisions
+from tdqsim.core._writer import Writer
 from tdqsim.errors import RegionClosed, StoreFull
-from tests.recovery.helpers import again, make, outcome, queue, triggered
+from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue, triggered
 
 
 def starts(region, *, reads=0):
@@ -238,6 +242,66 @@ def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
         region = make(queue("LOGQ"), store=store, start=start)
         assert decisions(region) == expected
     region.close()
+
+
+def moments(store, monkeypatch, tmp_path, start):
+    """The store as it is before and after each commit of a start, as a kill there would leave it."""
+    copies = []
+
+    def copy(_pen):
+        copies.append(Path(shutil.copytree(store, tmp_path / f"{start} {len(copies)}")))
+
+    with monkeypatch.context() as patch:
+        made = Writer.commit
+
+        def commit(self):
+            copy(self)
+            made(self)
+            copy(self)
+
+        patch.setattr(Writer, "commit", commit)
+        make(queue("LOGQ"), queue("LOG2"), store=store, start=start).close(clean=False)
+    return copies
+
+
+@pytest.mark.rule("RESTART-COLD-KILLED")
+@pytest.mark.parametrize("then", ["AUTO", "COLD", "INITIAL"])
+@pytest.mark.parametrize("start", ["COLD", "INITIAL"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monkeypatch, start, then, clean):
+    """All or nothing: the region of before, or the new one; what others will ask is kept unless it is thrown away."""
+    from tdqsim.cics.indoubt import keep_decision
+
+    store = tmp_path / "store"
+    region = make(queue("LOGQ"), store=store)
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"old")
+        uow = task.uow
+        uow.decision = ("FAR",)
+        keep_decision(uow)
+    prepared(region, (WRITEQ, "LOGQ"))
+    region.close(clean=clean)
+    seen = set()
+    for copy in moments(store, monkeypatch, tmp_path, start):
+        with make(queue("LOGQ"), queue("LOG2"), store=copy, start=then) as after:
+            installed = set(after.tdqueues)
+            old = installed == {"LOGQ"}
+            seen.add((after.start_type, old))
+            assert installed in ({"LOGQ"}, {"LOGQ", "LOG2"})
+            assert after.peek("LOGQ") == ([b"old"] if old else [])
+            assert bool(after.shunted) is old
+            kept = decisions(after) == {uow.id: ("FAR",)}
+            assert kept or not decisions(after)
+            assert kept or "INITIAL" in (start, then)
+            assert not (kept and then == "INITIAL")
+            with after.task() as task:
+                assert task.uow.id > uow.id
+    new = "INITIAL" if "INITIAL" in (start, then) else "COLD"
+    if then == "AUTO":
+        assert seen <= {("WARM", True), ("EMERGENCY", True), ("EMERGENCY", False), (new, False)}
+        assert {("EMERGENCY", True), (new, False)} <= seen
+    else:
+        assert seen <= {("COLD", False), ("INITIAL", False)}
 
 
 def full_at_commit(point):

@@ -216,13 +216,11 @@ class Region(RegionTasks):
             restart.show_latches(self)
             return
         identity = None if store.created else store.durable.get_meta(_IDENTITY)
-        if identity is None or start != "AUTO":  # without it, a first start was never finished
-            self.start_type = "INITIAL" if identity is None or start == "INITIAL" else "COLD"
-            kept = restart.kept_over_cold_start(self) if self.start_type == "COLD" else {}
-            store.clear()
+        if identity is None or start != "AUTO":  # without it, a start with empty queues was never finished
+            initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(self))
+            self.start_type = "INITIAL" if initial else "COLD"
+            store.clear(restart.kept_over_cold_start(self) if not initial else None)
             claim(store, _KEEPER)
-            for key, value in kept.items():
-                store.durable.put_meta(key, value)
             self._cold(definitions, supplied=supplied)
             return
         self.start_type = "WARM" if store.closed_clean else "EMERGENCY"
@@ -263,6 +261,7 @@ class Region(RegionTasks):
             install(self, defs.Definitions.of(rest), way="grplist", user=self.default_user)
         install(self, given, way="grplist", user=self.default_user)
         self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
+        restart.cold_start_finished(self)
         self.force()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
 

@@ -9,10 +9,11 @@ WARM         AUTO after a normal end     the catalogue's (those given are not lo
 EMERGENCY    AUTO after any other end    the catalogue's; PHYSICAL as it was, LOGICAL as committed, NO empty
 ===========  ==========================  =====================================================================
 
-TDINTRA=EMPTY begins with empty intrapartition queues whatever the start. Every queue is ENABLED again. At an emergency
-restart the last record that an unfinished unit of work had read of a PHYSICAL queue is given back, units of work that
-were indoubt are there with their locks, and all others have never happened. Then triggers of TERMINAL and SYSTEM queues
-whose cycle was on go on; those of FILE queues wait for the next write. Sources: Recovery and Restart Guide; TDINTRA.
+A cold or initial start that is killed is made again by the next start. TDINTRA=EMPTY begins with empty intrapartition
+queues whatever the start. Every queue is ENABLED again. At an emergency restart the last record that an unfinished
+unit of work had read of a PHYSICAL queue is given back, units of work that were indoubt are there with their locks,
+and all others have never happened. Then triggers of TERMINAL and SYSTEM queues whose cycle was on go on; those of FILE
+queues wait for the next write. Sources: Recovery and Restart Guide; TDINTRA.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Catalogue",
     "begin_numbering",
+    "cold_start_finished",
+    "cold_start_unfinished",
     "forget_reads",
     "give_back_reads",
     "image_of",
@@ -67,6 +70,7 @@ _READS: Final = b"read/"
 _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING)
+_COLD: Final = b"region/cold_start_under_way"
 _IDS_OF_A_RUN: Final = 2**32
 
 
@@ -184,8 +188,23 @@ def _signature(values: list[Any]) -> Signature:
 
 
 def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
-    """What a cold start keeps for resynchronisation with others: decisions, and which ids were given."""
-    return {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
+    """What a cold start keeps for resynchronisation with others: decisions, and which ids were given.
+
+    With it goes a mark that the start is under way: one that is killed is made again by the next start, whatever that
+    would have been, and what is kept stays kept.
+    """
+    found = {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
+    return {**found, _COLD: b""}
+
+
+def cold_start_unfinished(region: Region) -> bool:
+    """Whether the last cold start was killed before it was done."""
+    return region.store.durable.get_meta(_COLD) is not None
+
+
+def cold_start_finished(region: Region) -> None:
+    """Everything is installed: from the next commit on the region can be started warm."""
+    region.store.durable.delete_meta(_COLD)
 
 
 def begin_numbering(region: Region) -> None:

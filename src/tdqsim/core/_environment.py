@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -266,14 +266,16 @@ class Environment:
         self.state.partner = partner
         self._pen.commit()
 
-    def empty(self) -> None:
-        """Remove everything in one commit. Queue objects become unusable."""
+    def empty(self, keep: Mapping[bytes, bytes] | None = None) -> None:
+        """Remove everything but the meta data in ``keep``, in one commit. Queue objects become unusable."""
         pen = self._pen
         pen.abort()
         self._forget()
         txn = pen.change(margin=REMOVAL)
         txn.drop(self._env.open_db(None, txn), delete=False)
         pen.pending.clear()
+        for key, value in (keep or {}).items():
+            self.put_meta(key, value, instead=True)
         pen.commit()
 
     def _forget(self) -> None:

@@ -150,7 +150,7 @@ class Journal:
 
 
 def forget_ends(place: Path) -> None:
-    """Forget how far the frames should go: after a loss of power the head may be on the disk without the last frames."""
+    """Forget how far the frames should go: after a loss of power the head may be on the disk, the last frames not."""
     if (place / _NAME).exists():
         with (place / _NAME).open("r+b") as file:
             file.seek(_SLOTS[0])

@@ -15,6 +15,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -188,10 +189,14 @@ class Store:
         """Throw everything volatile away, as an emergency restart does. Volatile queue objects become unusable."""
         self.volatile.empty()
 
-    def clear(self) -> None:
-        """Throw everything away, as a cold start does. All queue objects become unusable."""
+    def clear(self, keep: Mapping[bytes, bytes] | None = None) -> None:
+        """Throw everything away, as a cold start does. All queue objects become unusable.
+
+        Args:
+            keep: durable meta data that is there instead, from the same commit on.
+        """
         self.volatile.empty()
-        self.durable.empty()
+        self.durable.empty(keep)
 
     def close(self, *, clean: bool = True) -> None:
         """Close the store. Unless ``clean``, what is not committed is lost, as if the process had been killed."""
