@@ -1,0 +1,272 @@
+"""Sessions without starting Spark: settings, environment, memory; and the progress bar, on a terminal only."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.cli import main
+from tdqsim.facts import table
+from tdqsim.pipeline import session as sessions
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.java import Java
+from tdqsim.pipeline.session import SparkMissing, archive_path, local_settings, memory_bytes, progress, session
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
+    monkeypatch.setenv("TDQ_CACHE", str(tmp_path / "a cache"))
+    return Java(tmp_path / "jdk", 17, "JAVA_HOME")
+
+
+def test_a_local_session_is_quiet_and_keeps_to_itself(java: Java) -> None:
+    found = local_settings(java)
+    assert found.items() >= {row["key"]: row["value"] for row in table("spark") if row["name"] == "local"}.items()
+    assert found["spark.ui.enabled"] == "false"
+    assert found["spark.driver.bindAddress"] == "127.0.0.1"
+    assert "-Dlog4j2.configurationFile=file://" in found["spark.driver.extraJavaOptions"]
+    assert "SharedArchiveFile" not in found["spark.driver.extraJavaOptions"]
+    assert "TieredStopAtLevel" not in local_settings(java, quick_start=False)["spark.driver.extraJavaOptions"]
+
+
+def test_archives_are_used_once_they_are_there(java: Java) -> None:
+    archive = archive_path(java)
+    archive.parent.mkdir()
+    archive.touch()
+    assert f'"-XX:SharedArchiveFile={archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
+    base = archive.with_suffix(".base.jsa")
+    base.touch()
+    assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
+    other = Java(java.home.with_name("other"), 17, "PATH")
+    assert archive_path(other) != archive
+
+
+def test_the_shim_stands_in_for_any_java(java: Java) -> None:
+    (java.home / "bin").mkdir(parents=True)
+    shim = java.spark_home() / "bin" / "java"
+    assert os.access(shim, os.X_OK)
+    assert str(java.command) in shim.read_text()
+    assert "--add-modules=jdk.incubator.vector)" in shim.read_text()
+
+
+def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
+    whole = memory_bytes(())
+    assert whole == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit, none = tmp_path / "memory.max", tmp_path / "none"
+    limit.write_text("1073741824\n")
+    assert memory_bytes((limit, none)) == 1 << 30
+    limit.write_text("max\n")
+    assert memory_bytes((limit, none)) == whole
+
+
+@pytest.mark.parametrize(("gigabytes", "heap"), [(0, 512), (2, 512), (6, 768), (8, 1024), (64, 1024)])
+def test_the_heap_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch, java: Java, gigabytes: int, heap: int) -> None:
+    monkeypatch.setattr(sessions, "memory_bytes", lambda: gigabytes << 30)
+    assert local_settings(java)["spark.driver.memory"] == f"{heap}m"
+
+
+class Builder:
+    """Stands in for Spark's: takes down what a session is made with, and in which environment."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        def setter(*values: str) -> Builder:
+            self.made["config:" + values[0] if name == "config" else name] = values[-1]
+            return self
+
+        return setter
+
+    def getOrCreate(self) -> Any:
+        self.made["environment"] = dict(os.environ)
+        return self
+
+    @property
+    def sparkContext(self) -> Any:
+        return self
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch, java: Java) -> Builder:
+    made = Builder()
+    for name in ("SPARK_REMOTE", "MASTER", "PYSPARK_GATEWAY_PORT", "SPARK_ENV_LOADED", "SPARK_LOCAL_IP", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+    monkeypatch.setattr(sessions, "_spark", lambda: type("Session", (), {"builder": made}))
+    monkeypatch.setattr(sessions, "find_java", lambda: java)
+    return made
+
+
+def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java: Java) -> None:
+    before = dict(os.environ)
+    session(register=False)
+    during = builder.made["environment"]
+    assert during["JAVA_HOME"] == str(java.spark_home())
+    assert (during["SPARK_LOCAL_IP"], "-XX:" in during["SPARK_LAUNCHER_OPTS"]) == ("127.0.0.1", True)
+    assert dict(os.environ) == before
+    assert builder.made["master"].startswith("local[")
+
+
+def test_what_the_caller_sets_wins(builder: Builder) -> None:
+    session(register=False, master="local[1]", config={"spark.driver.memory": "3g", "spark.x": "y"})
+    assert builder.made["master"] == "local[1]"
+    assert (builder.made["config:spark.driver.memory"], builder.made["config:spark.x"]) == ("3g", "y")
+
+
+@pytest.mark.parametrize(
+    ("environ", "given", "wanted"),
+    [
+        ({"SPARK_REMOTE": "sc://host:15002"}, {}, {"remote": "sc://host:15002"}),
+        ({"SPARK_REMOTE": "sc://host:15002"}, {"master": "local[2]"}, {"master": "local[2]"}),
+        ({"MASTER": "spark://host:7077"}, {}, {"master": "spark://host:7077"}),
+        ({"MASTER": "spark://host:7077"}, {"remote": "sc://h"}, {"remote": "sc://h"}),
+        ({"SPARK_ENV_LOADED": "1"}, {}, {}),
+        ({"PYSPARK_GATEWAY_PORT": "1"}, {}, {}),
+        ({}, {"remote": "local[2]"}, {"remote": "local[2]"}),
+    ],
+)
+def test_which_session_it_is(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], given: dict[str, str], wanted: Any
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    session(register=False, **given)
+    assert {name: builder.made[name] for name in ("remote", "master") if name in builder.made} == wanted
+    local = "config:spark.driver.memory" in builder.made
+    assert local == any(value.startswith("local") for value in wanted.values())
+
+
+def test_without_pyspark_one_line_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(SparkMissing, match=r"^Spark is not installed: pip install 'tdqsim\[spark\]'"):
+        session()
+    assert main(["pipeline", "warm"]) != 0
+    error = capsys.readouterr().err
+    assert "pip install 'tdqsim[spark]'" in error
+    assert error.count("\n") == 1
+
+
+# progress ------------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Stage:
+    numTasks, numCompletedTasks = 8, 2  # noqa: N815  (Spark's names)
+    num_tasks, num_completed_tasks = 8, 2
+
+
+class Classic:
+    """A session whose driver tells of one stage."""
+
+    _sc = True
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    @property
+    def sparkContext(self) -> Any:
+        return self
+
+    def statusTracker(self) -> Any:
+        return self
+
+    def getActiveStageIds(self) -> list[int]:
+        self.looks += 1
+        return [1, 2]
+
+    def getStageInfo(self, stage: int) -> Stage | None:
+        return Stage() if stage == 1 else None
+
+
+class Connect:
+    """A session whose server tells of its own accord."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Any] = []
+
+    def registerProgressHandler(self, handler: Any) -> None:
+        self.handlers.append(handler)
+
+    def removeProgressHandler(self, handler: Any) -> None:
+        self.handlers.remove(handler)
+
+
+def test_the_driver_is_asked_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, spark = Terminal(), Classic()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
+        while spark.looks < 3:
+            pass
+    assert "replay" in screen.getvalue()
+    assert "25%" in screen.getvalue()
+
+
+def test_a_connect_server_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, spark = Terminal(), Connect()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress(spark, "replay"):  # type: ignore[arg-type]
+        spark.handlers[0]([Stage()], 1, "operation", False)
+    assert "25%" in screen.getvalue()
+    assert spark.handlers == []
+
+
+def test_nothing_is_shown_or_asked_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    spark = Classic()
+    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
+        pass
+    assert spark.looks == 0
+    assert capsys.readouterr() == ("", "")
+
+
+# the command line ----------------------------------------------------------------------------------------------------
+
+
+def test_defaults_come_from_the_table() -> None:
+    import typer
+
+    from tdqsim._cli.pipeline import app
+
+    group: Any = typer.main.get_command(app)
+    defaults = {
+        (name, option.name): option.default for name, command in group.commands.items() for option in command.params
+    }
+    assert defaults["replay", "stuck"] == BOUNDS["stuck_seconds"]
+    assert {defaults[name, "buckets"] for name in ("run", "ingest")} == {BOUNDS["buckets"]}
+
+
+def test_trim_says_what_went(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tdqsim.cics import Region
+    from tdqsim.definitions import IntraQueue
+    from tdqsim.pipeline.queues import heads
+
+    store, check = tmp_path / "store", tmp_path / "check"
+    with Region([IntraQueue(name="ONE")], store=store, supplied_queues=False) as region:
+        region.seed("ONE", [b"a", b"b", b"c"])
+    for name in ("offsets", "commits"):
+        (check / name).mkdir(parents=True)
+        offset = {"seq": heads(store, "tdqueue")["ONE"].first + 1, "records": 2, "incarnation": 0}
+        (check / name / "0").write_text(f'v1\n{{}}\n{{"ONE": {str(offset).replace(chr(39), chr(34))}}}')
+    arguments = ["pipeline", "trim", str(store), "--checkpoint", str(check)]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "ONE: 2 taken off\n"
+    assert main([*arguments, "--json"]) == 0
+    assert capsys.readouterr().out == "{}\n"
+    assert main([*arguments[:-1], str(tmp_path)]) == 2
+    assert "no batch was finished there" in capsys.readouterr().err
