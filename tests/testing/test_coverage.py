@@ -18,6 +18,11 @@ from tdqsim.testing.coverage import marked_tests
 TESTS = Path(__file__).resolve().parents[1]
 
 
+@pytest.fixture(scope="module")
+def whole() -> str:
+    return coverage_page(TESTS)
+
+
 def row(page: str, name: str) -> list[str]:
     line = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
     return [cell.strip() for cell in line.strip("|").split("|")]
@@ -37,17 +42,16 @@ def test_every_command_api_attribute_and_rule_is_on_the_page() -> None:
     assert "| TRANSACTION | ALIAS |  | unproven |  |" in page  # without the tests only rules count
 
 
-def test_rules_are_shown_with_the_tests_that_carry_them() -> None:
+def test_rules_are_shown_with_the_tests_that_carry_them(whole: str) -> None:
     known = marked_tests(TESTS)
     assert any(test.startswith("tests/cics/kernel/test_commands.py::") for test in known["TD-DISABLED"])
-    assert known["TD-DISABLED"][0] in row(coverage_page(TESTS), "TD-DISABLED")[-1]
+    assert known["TD-DISABLED"][0] in row(whole, "TD-DISABLED")[-1]
 
 
-def test_a_state_is_taken_from_what_holds_it() -> None:
-    page = coverage_page(TESTS)
-    assert "| TRANSACTION | ALIAS |  | without effect | tests/" in page
-    assert row(page, "QSNDDTAQ")[1] == "done"
-    assert row(page, "CPF9872")[2] == "done"
+def test_a_state_is_taken_from_what_holds_it(whole: str) -> None:
+    assert "| TRANSACTION | ALIAS |  | without effect | tests/" in whole
+    assert row(whole, "QSNDDTAQ")[1] == "done"
+    assert row(whole, "CPF9872")[2] == "done"
 
 
 def test_what_nothing_holds_is_unproven(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ class Evidence:
 
     def __init__(self, tests: Path | None) -> None:
         self.has_tests = tests is not None
-        self.marked = marked_tests(tests) if tests is not None else {}
+        self.marked: dict[str, list[str]] = {}
         self._words: dict[str, dict[str, None]] = {}
         self._tables: dict[str, dict[str, None]] = {}
-        for path in sorted(tests.rglob("test_*.py")) if tests is not None else ():
-            assert tests is not None
-            self._read(path.relative_to(tests.parent).as_posix(), ast.parse(path.read_text("utf-8"), str(path)))
+        for module, tree in _modules(tests) if tests is not None else ():
+            _mark(self.marked, module, tree)
+            self._read(module, tree)
 
     def _read(self, module: str, tree: ast.Module) -> None:
         for node in tree.body:
@@ -106,13 +106,21 @@ def _is_test(node: ast.FunctionDef) -> bool:
 def marked_tests(tests: Path) -> dict[str, list[str]]:
     """The tests that carry each rule's id in a marker, by reading their sources: ``tests/cics/test_x.py::test_y``."""
     found: dict[str, list[str]] = {}
-    for path in sorted(tests.rglob("*.py")):
-        module = path.relative_to(tests.parent).as_posix()
-        for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                for rule in _marked(node.decorator_list):
-                    found.setdefault(rule, []).append(f"{module}::{node.name}")
+    for module, tree in _modules(tests):
+        _mark(found, module, tree)
     return found
+
+
+def _modules(tests: Path) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(tests.rglob("*.py")):
+        yield path.relative_to(tests.parent).as_posix(), ast.parse(path.read_text("utf-8"), str(path))
+
+
+def _mark(found: dict[str, list[str]], module: str, tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            for rule in _marked(node.decorator_list):
+                found.setdefault(rule, []).append(f"{module}::{node.name}")
 
 
 def _marked(decorators: Iterable[ast.expr]) -> Iterator[str]:
