@@ -126,8 +126,58 @@ def test_lying_lengths_name_file_and_offset(tmp_path, record_format, change, wor
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(DatasetError) as caught:
         table(options(path, record_format))
-    assert str(caught.value).startswith(f"{path}: at offset ")
+    assert str(caught.value).startswith(f"{path}: record ")
+    assert ", at offset " in str(caught.value)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("record_format", ["FB", "VB", "RDW", "VBS"])
+@pytest.mark.parametrize("size", [None, 500, 3000])
+def test_one_poisoned_record_is_named_wherever_it_is(tmp_path, record_format, size):
+    path = tmp_path / "data"
+    many = list(records(1200))
+    many[777] = many[777][:1] + "00x77".encode("cp037") + many[777][6:]
+    write_records(path, many, FORMATS[record_format])
+    with pytest.raises(ConversionError) as caught:
+        table(options(path, record_format, mode="failfast"), split_bytes=size)
+    offset = path.read_bytes().index(many[777][:6])
+    assert str(caught.value).startswith(
+        f"{path}: record 778, record at offset {offset}: field ID X'F0F0A7F7F7' at offset 1 of the record"
+    )
+    found, _ = table(options(path, record_format, mode="dropmalformed"), split_bytes=size)
+    assert found.num_rows == 1199
+
+
+@pytest.mark.parametrize("size", [None, 500, 3000])
+def test_a_lying_word_in_the_middle_is_named_by_its_record(tmp_path, size):
+    path = tmp_path / "data"
+    write_records(path, records(1200), FORMATS["VB"])
+    data = bytearray(path.read_bytes())
+    at = data.index(list(records(1200))[700]) - 4
+    data[at] = 0x7F
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=rf"data: record 701, at offset {at}: the record descriptor word X'7F18"):
+        table(options(path, "VB"), split_bytes=size)
+    data[at] = 0
+    block = data.rindex(b"\x00\xc4\x00\x00", 0, at)
+    data[block : block + 2] = b"\x00\x03"
+    path.write_bytes(data)
+    with pytest.raises(DatasetError, match=rf"record 697, at offset {block}: X'00030000' is no block descriptor word"):
+        table(options(path, "VB"), split_bytes=size)
+
+
+def test_one_file_of_a_thousand_that_cannot_be_read(tmp_path):
+    for number in range(1000):
+        (tmp_path / f"f{number:04d}").write_bytes(b"\xc3\xf0\xf0\xf0\xf0\xf1".ljust(20, b"\x40"))
+    chosen = options(tmp_path)
+    assert table(chosen)[0].num_rows == 1000
+    splits = plan(chosen)
+    (tmp_path / "f0567").unlink()
+    with pytest.raises(DatasetError, match=r"f0567: cannot be read: .*No such file"):
+        [list(SplitReader(chosen).read(split)) for split in splits]
+    (tmp_path / "f0567").symlink_to(tmp_path / "gone")
+    with pytest.raises(DatasetError, match=r"f0567: cannot be read: No such file"):
+        plan(chosen)
 
 
 @pytest.mark.parametrize("count", [1, 40])

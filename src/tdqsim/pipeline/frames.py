@@ -30,7 +30,8 @@ Ints = npt.NDArray[np.int64]
 DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 BLOCKS_LOOKED_AT = 16
-NEVER = np.iinfo(np.int64).max
+CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
+LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
 
 
 class FramingError(DatasetError):
@@ -175,7 +176,9 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
         position += size
         ends.append(position)
     if final and position < len(data):
-        raise FramingError(f"the last block is cut short: {len(data) - position} bytes are left of it", position)
+        raise FramingError(
+            f"the last block is cut short: {len(data) - position} bytes are left of it; {CUT_HINT}", position
+        )
     return np.array(starts, np.int64), np.array(ends, np.int64), position
 
 
@@ -188,7 +191,7 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
     while len(blocks):
         if (limit - position).min() < DESCRIPTOR:
             at = int(position[(limit - position < DESCRIPTOR).argmax()])
-            raise FramingError("a block ends in the middle of a record descriptor word", at)
+            raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
         after = position + said[position]
         after += options.rdw_adjustment + DESCRIPTOR
         wrong = (after > limit) | (after < position + DESCRIPTOR)
@@ -213,7 +216,7 @@ def _lengths_anywhere(data: Bytes, *, big: bool) -> npt.NDArray[np.uint16]:
 def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
     said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
     raise FramingError(
-        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block", at
+        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
     )
 
 
@@ -278,9 +281,11 @@ def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArr
     if not opens[0]:
         wrong = np.concatenate(([0], wrong))
     if len(wrong):
-        raise FramingError("a segment of a spanned record is missing before this one", int(heads[wrong[0]]))
+        raise FramingError(
+            f"a segment of a spanned record is missing before this one; {CUT_HINT}", int(heads[wrong[0]])
+        )
     if final and not closes[-1]:
-        raise FramingError("the last record has no last segment", int(heads[-1]))
+        raise FramingError(f"the last record has no last segment; {CUT_HINT}", int(heads[-1]))
 
 
 def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
@@ -312,7 +317,9 @@ def _headed(options: QsamOptions) -> Walk:
             starts.append(position + DESCRIPTOR)
             position += DESCRIPTOR + length
         if final and position < size:
-            raise FramingError(f"the last record is cut short: {size - position} bytes are left of it", position)
+            raise FramingError(
+                f"the last record is cut short: {size - position} bytes are left of it; {CUT_HINT}", position
+            )
         begin = np.array(starts, np.int64)
         after = np.append(begin[1:] - DESCRIPTOR, position) if len(begin) else begin
         return _frames(data, begin, after - begin, position)

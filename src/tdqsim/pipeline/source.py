@@ -19,7 +19,7 @@ from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentIds, SegmentState, segment_decoder
-from tdqsim.pipeline.splits import Split, open_file, walk_part
+from tdqsim.pipeline.splits import Split, open_file, records_before, told, walk_part
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
@@ -63,6 +63,15 @@ class _Batch:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+
+class _Malformed(Exception):
+    """A corrupt field under ``failfast``: record number from the part's first, place in the file."""
+
+    def __init__(self, problem: str, number: int, place: int) -> None:
+        super().__init__(problem)
+        self.number = number
+        self.place = place
 
 
 class SplitReader:
@@ -183,7 +192,12 @@ class SplitReader:
                         yield made
                 first += len(frames.starts)
         except FramingError as error:
-            raise DatasetError(f"{split.path}: at offset {error.offset}: {error.problem}") from None
+            raise told(opened, split.path, error, self.options) from None
+        except _Malformed as error:
+            number = error.number if split.first_record >= 0 else records_before(opened, error.place, self.options)
+            raise ConversionError(
+                f"{split.path}: record {number + 1}, record at offset {error.place}: {error.args[0]}"
+            ) from None
         except OSError as error:
             raise DatasetError(f"{split.path}: cannot be read: {error}") from error
         finally:
@@ -231,7 +245,7 @@ class SplitReader:
         for decoder, ids in self._parts:
             self._decode_part(decoder, ids, batch, segments, arrays=arrays, corrupt=corrupt)
         entries = _merged(corrupt, len(batch)) if corrupt else None
-        mask = self._checked(entries, batch, split) if entries is not None else None
+        mask = self._checked(entries, batch) if entries is not None else None
         self._generate(batch, split, arrays)
         if self.options.generate_corrupt_fields:
             arrays[CORRUPT_COLUMN] = entries if entries is not None else pa.nulls(len(batch), CORRUPT_TYPE)
@@ -265,7 +279,7 @@ class SplitReader:
             else:
                 arrays[name] = decoded.column(name)
 
-    def _checked(self, entries: pa.Array, batch: _Batch, split: Split) -> pa.Array | None:
+    def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
         """Under ``dropmalformed`` the records to keep; under ``failfast`` nothing may be corrupt."""
         mode = self.options.mode
         if mode == "permissive" or not len(entries.flatten()):
@@ -275,11 +289,11 @@ class SplitReader:
             return pa.array(sizes == 0)
         row = int((sizes > 0).argmax())
         bad = entries[row].as_py()[0]
-        number = f"record {int(batch.numbers[row]) + 1}, " if split.first_record >= 0 else ""
-        raise ConversionError(
-            f"{split.path}: {number}record at offset {int(batch.places[row])}: field {bad['field_name']}"
-            f" X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is no value of its type;"
-            " use mode permissive or dropmalformed to go on"
+        raise _Malformed(
+            f"field {bad['field_name']} X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is"
+            " no value of its type; use mode permissive or dropmalformed to go on",
+            int(batch.numbers[row]),
+            int(batch.places[row]),
         )
 
     def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array]) -> None:

@@ -25,7 +25,7 @@ from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
-__all__ = ["Opened", "Split", "list_files", "open_file", "plan", "walk_part"]
+__all__ = ["Opened", "Split", "list_files", "open_file", "plan", "records_before", "told", "walk_part"]
 
 CHUNK = 4 << 20
 HEAD = 1 << 17
@@ -110,14 +110,17 @@ def _expand(path: str) -> Iterator[tuple[str, int]]:
     if not matches:
         raise DatasetError(f"{path}: there is no such file or directory")
     for match in matches:
-        yield from _local_files(Path(match))
+        try:
+            yield from _local_files(Path(match))
+        except OSError as error:
+            raise DatasetError(f"{error.filename or match}: cannot be read: {error.strerror or error}") from error
 
 
 def _local_files(path: Path) -> Iterator[tuple[str, int]]:
     if path.is_dir():
         for entry in sorted(path.rglob("*")):
             parts = entry.relative_to(path).parts
-            if entry.is_file() and not any(part.startswith(HIDDEN) for part in parts):
+            if not entry.is_dir() and not any(part.startswith(HIDDEN) for part in parts):
                 yield str(entry), entry.stat().st_size
     else:
         yield str(path), path.stat().st_size
@@ -166,7 +169,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
-        raise DatasetError(f"{path}: at offset {error.offset}: {error.problem}") from None
+        raise told(opened, path, error, options) from None
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     finally:
@@ -300,6 +303,41 @@ def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) ->
         counts.append(seen)
         seen += sum(len(frames.starts) for _, frames in walk_part(opened, low, high, options))
     return counts
+
+
+def told(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
+    """The error for people: file, record (counted from 1), offset, what is wrong."""
+    number = records_before(opened, error.offset, options) + 1
+    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}")
+
+
+def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
+    """How many records there are before a place in a file where one begins, or one that cannot be read."""
+    walk, count, position, size = walk_for(options), 0, options.file_start_offset, BLOCK_CHUNK
+    while position < end:
+        data = opened.read_at(min(size, end - position), position)
+        frames = walk(np.frombuffer(data, np.uint8), False)
+        count += len(frames.starts)
+        if position + len(data) >= end or (not frames.used and size >= LARGEST_CHUNK):
+            rest = data[frames.used :]
+            return count + (_in_block(rest, options) if options.recfm.variable else 0)
+        size = BLOCK_CHUNK if frames.used else 2 * size
+        position += frames.used
+    return count
+
+
+def _in_block(data: bytes, options: QsamOptions) -> int:
+    """Whole records at the beginning of a block that goes on where ``data`` ends."""
+    position, count, big = 4, 0, options.rdw_big_endian
+    while position + 4 <= len(data):
+        word = data[position : position + 4]
+        size = int.from_bytes(word[:2], "big") if big else word[3] << 8 | word[2]
+        size += options.rdw_adjustment + 4
+        if size < 4 or position + size > len(data):
+            break
+        count += not word[2] & 1 or not options.recfm.spanned
+        position += size
+    return count
 
 
 def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Iterator[tuple[int, Frames]]:
