@@ -9,6 +9,7 @@ from typing import Any
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue
+from tdqsim.testing import History
 
 __all__ = ["Driver"]
 
@@ -42,13 +43,21 @@ class Driver:
         self.directory = directory or Path(tempfile.mkdtemp(prefix="tdqsim-test-"))
         self.sysplex = Sysplex()
         self.task: Task | None = None
+        self.histories = {applid: History() for applid in DEFINITIONS}
         for applid in DEFINITIONS:
             self._start(applid)
 
     def _start(self, applid: str) -> Region:
-        return self.sysplex.region(
+        region = self.sysplex.region(
             DEFINITIONS[applid], applid=applid, sysid=applid, store=self.directory / applid, supplied_queues=False
         )
+        self.histories[applid].attach(region)
+        return region
+
+    def check_histories(self) -> None:
+        """What happened since the beginning, restarts included, must be what queues could do."""
+        for history in self.histories.values():
+            history.check()
 
     def close(self) -> None:
         self.sysplex.close()

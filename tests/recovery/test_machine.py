@@ -274,8 +274,14 @@ class Machine(RuleBasedStateMachine):
         self.number = 0
 
     def teardown(self) -> None:
-        self.driver.close()
-        shutil.rmtree(self.directory)
+        try:
+            self.driver.check_histories()
+        except AssertionError as error:
+            self.script.append("d.check_histories()")
+            self.fail_with(str(error))
+        finally:
+            self.driver.close()
+            shutil.rmtree(self.directory)
 
     def step(self, line: str, expected: Any) -> None:
         """Do one line of the script; what comes of it must be what the model says."""

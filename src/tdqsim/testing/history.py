@@ -43,6 +43,7 @@ from tdqsim.testing.text import show_record
 if TYPE_CHECKING:
     from tdqsim.cics import Task, UnitOfWork
     from tdqsim.ibmi import System
+    from tdqsim.testing.checker import Verdict
 
 __all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history", "story_of"]  # noqa: RUF022  (as one says them)
 
@@ -177,6 +178,27 @@ class History:
     def story(self, queue: str, record: bytes) -> list[Any]:
         """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
         return story_of(self.events, queue, record)
+
+    def check(self) -> Verdict:
+        """Check the events that are kept, and compare with what is on the queues now.
+
+        For a soak: attach one history to a region or system, again after each of its restarts, and check at the end.
+
+        Raises:
+            AssertionError: something is wrong; the text says what.
+        """
+        from tdqsim.testing.checker import check_history  # noqa: PLC0415  (loaded when used)
+
+        return check_history(self.events, final=self._there(), complete=not self.dropped).check()
+
+    def _there(self) -> dict[str, list[bytes]]:
+        """What is on the queues that are recorded."""
+        if self._region is not None and not self._region.closed:
+            return {queue.name: [one.data for one in queue.stored.entries()] for queue in self._region.intra_queues()}
+        if self._system is not None and not self._system.closed:
+            queues = (queue for queue in self._system.queues() if not queue.ddm)
+            return {queue.qualified: [one.data for one in queue.stored.entries()] for queue in queues}
+        return {}
 
     def lines(self, limit: int | None = None) -> list[str]:
         """The last events for people."""
