@@ -151,6 +151,16 @@ def test_input_without_events_is_refused(tmp_path: Path) -> None:
         ingested(tmp_path, "t.csv", b"seq,data_hex\n", columns=WRITE)
 
 
+def test_what_ingest_brought_is_loaded_in_order_and_stays_in_its_folder(tmp_path: Path) -> None:
+    rows = [(3, "../up", "C1"), (1, "../up", "C2"), (2, "B", "C3"), (1, "B", "")]
+    content = b"seq,region,data_hex\n" + b"".join(b"%d,%s,%s\n" % (n, r.encode(), d.encode()) for n, r, d in rows)
+    run = ingested(tmp_path, "t.csv", content, columns={"command": "WRITEQ TD", "queue": "Q/1"})
+    run_load(LoadRequest(run, "seed", tmp_path / "out", "events"))
+    found = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert found == {"B.Q.1.hex": "C3\n", "up.Q.1.hex": "C2\nC1\n"}
+    assert not list(tmp_path.glob("*.hex"))
+
+
 # journals, seeds, data queues, variable data sets ---------------------------------------------------------------------
 
 QUEUES = "dtaq:\n  - {dtaq: SHOP/ORDERS, maxlen: 80}\n  - {dtaq: SHOP/KEYED, maxlen: 80, seq: '*KEYED', keylen: 2}\n"

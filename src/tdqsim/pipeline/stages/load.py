@@ -8,11 +8,13 @@ takes them. ``dtaq`` writes JSON lines for each system and data queue, as ``tdq 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,12 +22,16 @@ import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, open_writer, parse_recfm
 from tdqsim.errors import DatasetError, TdqError
+from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import published
+from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.tables import table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
 
 TARGETS = ("dataset", "seed", "dtaq")
+_ROWS: Final = 8192
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9@#$_.-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,16 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
     return {"queues": found, "output": str(request.out)}
 
 
-def _sources(request: LoadRequest) -> list[Path]:
+def _queues(request: LoadRequest) -> list[str]:
+    if request.queues:
+        return list(request.queues)
+    names: set[str] = set()
+    for path in _files(request):
+        names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
+    return sorted(name for name in names if name)
+
+
+def _files(request: LoadRequest) -> list[Path]:
     if request.table == "records":
         files = table_files(request.run, "replay", "records")
     elif request.table == "events":
@@ -83,63 +98,88 @@ def _sources(request: LoadRequest) -> list[Path]:
     return files
 
 
-def _queues(request: LoadRequest) -> list[str]:
-    if request.queues:
-        return list(request.queues)
-    names: set[str] = set()
-    for path in _sources(request):
-        names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
-    return sorted(name for name in names if name)
+Parts = Iterator[tuple[list[bytes | None], list[bytes]]]
+"""Keys and records, some megabytes at a time."""
 
 
-def _parts(request: LoadRequest, queue: str) -> Iterator[tuple[str, pa.Table]]:
-    """The records of a queue, region by region in the order of their names: each region is in one file."""
-    places: dict[str, list[Path]] = {}
-    for path in _sources(request):
+def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
+    """The records of a queue, region by region in the order of their names."""
+    if request.table == "events":
+        _files(request)
+        slices = open_pieces(sorted((request.run / "exchange").glob("*/[0-9]*.arrow")))
+        for region, found in slices.items():
+            yield region, _wanted(in_order(found), region, queue)
+        return
+    places: dict[str, Path] = {}
+    for path in _files(request):
         for name in pq.read_table(path, columns=["region"], partitioning=None).column(0).unique().to_pylist():
-            places.setdefault(name, []).append(path)
-    order = "recno" if request.table == "records" else "seq"
+            places[name] = path
     for region in sorted(places):
-        parts = []
-        for path in places[region]:
-            columns = ["region", "queue", order, "key", "data"]
-            filters = [("region", "==", region), ("queue", "==", queue)]
-            parts.append(pq.read_table(path, columns=columns, filters=filters, partitioning=None))
-        whole = pa.concat_tables(parts)
-        whole = whole.filter(pc.is_valid(whole.column("data"))).sort_by(order)
-        if whole.num_rows:
-            yield region, whole
+        yield region, _wanted(_batches(places[region], region), region, queue)
+
+
+def _batches(path: Path, region: str) -> Iterator[pa.RecordBatch]:
+    """The row groups of a file that have something of a region."""
+    file = pq.ParquetFile(path)
+    for number in range(file.num_row_groups):
+        known = file.metadata.row_group(number).column(0).statistics
+        if known is None or not known.has_min_max or known.min <= region <= known.max:
+            yield from file.iter_batches(_ROWS, row_groups=[number], columns=["region", "queue", "key", "data"])
+
+
+def _wanted(batches: Iterator[pa.RecordBatch], region: str, queue: str) -> Parts:
+    for batch in batches:
+        mine = pc.and_(pc.equal(batch.column("region"), region), pc.equal(batch.column("queue"), queue))
+        found = batch.filter(pc.and_(mine, pc.is_valid(batch.column("data"))))
+        if found.num_rows:
+            yield found.column("key").to_pylist(), found.column("data").to_pylist()
 
 
 def _data_set(request: LoadRequest, queue: str) -> int:
     recfm, control = parse_recfm(request.recfm)
-    path = request.out / f"{queue.replace('/', '.')}.PS"
+    path = request.out / _file_name(queue, "PS")
     written = 0
     with ExitStack() as stack:
         fresh = stack.enter_context(published(path))
         writer: Any = None
-        for _, part in _parts(request, queue):
-            records = part.column("data").to_pylist()
-            if writer is None:
-                lrecl = request.lrecl or (len(records[0]) if recfm.fixed else 0)
-                writer = stack.enter_context(open_writer(fresh, Dcb(recfm, lrecl=lrecl, control=control)))
-            written += writer.put_all(records)
+        for _, parts in _regions(request, queue):
+            for _, records in parts:
+                if writer is None:
+                    lrecl = request.lrecl or (len(records[0]) if recfm.fixed else 0)
+                    writer = stack.enter_context(open_writer(fresh, Dcb(recfm, lrecl=lrecl, control=control)))
+                written += writer.put_all(records)
         if writer is None:
             fresh.touch()
     return written
 
 
+def _file_name(*parts: str) -> str:
+    """A name for a file that stays in its folder, whatever regions and queues are called."""
+    return ".".join(_UNFIT.sub("_", part.replace("/", ".")).lstrip(".") or "_" for part in parts)
+
+
 def _lines(request: LoadRequest, queue: str) -> int:
     written = 0
-    for region, part in _parts(request, queue):
-        suffix = "hex" if request.target == "seed" else "jsonl"
-        name = f"{region}.{queue.replace('/', '.')}.{suffix}"
+    suffix = "hex" if request.target == "seed" else "jsonl"
+    names: dict[str, str] = {}
+    for region, parts in _regions(request, queue):
+        first = next(parts, None)
+        if first is None:
+            continue
+        name = _file_name(region, queue, suffix)
+        other = names.setdefault(name, region)
+        if other != region:
+            raise DatasetError(f"regions {other} and {region} would both be the file {name}; rename one of them")
         with published(request.out / name) as fresh, fresh.open("w", encoding="ascii") as file:
-            for key, data in zip(part.column("key").to_pylist(), part.column("data").to_pylist(), strict=True):
-                if request.target == "seed":
-                    file.write(f"{data.hex().upper()}\n")
-                else:
-                    entry = {"data": data.hex().upper()} | ({"key": key.hex().upper()} if key else {})
-                    file.write(f"{json.dumps(entry)}\n")
-                written += 1
+            for keys, records in chain([first], parts):
+                for key, data in zip(keys, records, strict=True):
+                    file.write(_line(request.target, key, data))
+                written += len(records)
     return written
+
+
+def _line(target: str, key: bytes | None, data: bytes) -> str:
+    if target == "seed":
+        return f"{data.hex().upper()}\n"
+    entry = {"data": data.hex().upper()} | ({"key": key.hex().upper()} if key else {})
+    return f"{json.dumps(entry)}\n"

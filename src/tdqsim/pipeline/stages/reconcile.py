@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout, parse_copybook
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
@@ -135,7 +136,21 @@ def _expected(slices: Any) -> dict[str, pa.Array]:
         for queue in queues.unique().to_pylist():
             mask = pc.and_(right, pc.equal(queues, queue))
             parts.setdefault(queue, []).append(batch.column("data").filter(mask))
-    return {queue: pa.concat_arrays(each) for queue, each in parts.items()}
+    return {queue: _one(each, queue) for queue, each in parts.items()}
+
+
+def _one(parts: list[pa.Array], queue: str) -> pa.Array:
+    """Records as one column; its places are counted in 31 bits.
+
+    Raises:
+        DatasetError: there is more than that.
+    """
+    try:
+        return pa.concat_arrays(parts) if parts else _NONE
+    except pa.ArrowInvalid as error:
+        size = sum(part.nbytes for part in parts)
+        text = "reconcile takes 2 GB of a queue of a region; spread them over more regions"
+        raise DatasetError(f"queue {queue}: {size:,} bytes of records: {text}") from error
 
 
 class _Actual:
@@ -157,7 +172,7 @@ class _Actual:
         start, stop = self.regions.get(region, (0, 0))
         part = self._table.slice(start, stop - start)
         found = part.column("data").filter(pc.equal(part.column("queue"), queue))
-        return pa.concat_arrays(found.chunks) if found.num_chunks else _NONE
+        return _one(found.chunks, queue)
 
 
 # comparing -----------------------------------------------------------------------------------------------------------
