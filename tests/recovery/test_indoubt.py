@@ -335,6 +335,24 @@ def test_a_terminals_cycle_goes_on_when_the_doubt_is_over(tmp_path, abends, rest
     made.region.close()
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_uowenq_tells_how_long_the_locks_have_been_retained(tmp_path, restarted):
+    region = doubtful(tmp_path / "store")
+    branch = shunted(region)
+    if restarted:
+        region = again(region, tmp_path / "store")
+    region.clock.advance(30)
+    with region.task() as task:
+        task.inquire_uowenq_start(branch.uow.id)
+        found = []
+        while info := task.inquire_uowenq_next(nohandle=True):
+            found.append((info.resource, Cvda(info.state), Cvda(info.relation), info.taskid, info.transid))
+            assert info.duration >= 30
+    owner = (Cvda.RETAINED, Cvda.OWNER, branch.uow.taskid, "PAYP")
+    assert sorted(found) == [("LOG2", *owner), ("LOGQ", *owner)]
+    region.close()
+
+
 # -- an external coordinator ------------------------------------------------------------------------------------------
 
 

@@ -428,6 +428,76 @@ def test_triggers_belong_to_the_owner(tmp_path):
     two.sysplex.close()
 
 
+# -- more than one of them -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(tmp_path):
+    """NEAR, and two regions that take part in its units of work."""
+    made = Complex(
+        tmp_path,
+        (
+            "NEAR",
+            "NEAR",
+            [
+                queue("LOCL"), remote("ONE", "FAR1", "FARQ"), remote("TWO", "FAR2", "FARQ"),
+                define_connection(name="FAR1", netname="FARA"), define_connection(name="FAR2", netname="FARB"),
+            ],
+        ),
+        ("FARA", "FAR1", [queue("FARQ"), queue("PHYQ", "PHYSICAL")]),
+        ("FARB", "FAR2", [queue("FARQ"), queue("PHYQ", "PHYSICAL")]),
+    )  # fmt: skip
+    yield made
+    made.sysplex.close()
+
+
+def write_three(three):
+    with three["NEAR"].task() as task:
+        for name in ("LOCL", "ONE", "TWO"):
+            task.writeq_td(name, b"new")
+        return outcome(task.syncpoint)
+
+
+def in_three(three):
+    return [three["NEAR"].peek("LOCL"), three["FARA"].peek("FARQ"), three["FARB"].peek("FARQ")]
+
+
+def test_a_region_that_cannot_prepare_refuses_for_all(three):
+    """Its disk is full: for the promise, and for taking note of the backout too."""
+    from tdqsim.errors import StoreFull
+
+    def full(point):
+        if point == "before_commit":
+            raise StoreFull("no room, for the test")
+
+    three["FARB"].seed("PHYQ", [b"one", b"two"])
+    three["FARB"].store.durable.fault = full
+    assert write_three(three) == "ROLLEDBACK"
+    three["FARB"].store.durable.fault = None
+    assert in_three(three) == [[], [], []]
+    assert three.in_doubt() == three.remembered() == set()
+    assert write_three(three) is None
+    assert in_three(three) == [[b"new"]] * 3
+    three.again("FARB")
+    assert three["FARB"].peek("PHYQ") == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("cut", ["FARA", "FARB"])
+@pytest.mark.parametrize("step", ["PREPARE", "VOTE", "COMMIT", "COMMITTED"])
+def test_one_of_two_links_is_lost(three, step, cut):
+    three.link("NEAR", cut).cut_at(step)
+    committed = step in ("COMMIT", "COMMITTED")
+    assert write_three(three) == (None if committed else "ROLLEDBACK")
+    doubtful = {cut} if step in ("VOTE", "COMMIT") else set()
+    assert three.in_doubt() == doubtful
+    expected = [[b"new"] if committed and applid not in doubtful else [] for applid in ("NEAR", "FARA", "FARB")]
+    assert in_three(three) == expected
+    three.again("NEAR")
+    three.run()
+    assert in_three(three) == [[b"new"] if committed else []] * 3
+    assert three.in_doubt() == three.remembered() == set()
+
+
 # -- chains -----------------------------------------------------------------------------------------------------------
 
 

@@ -128,9 +128,10 @@ class Subordinate:
             return False
         try:
             uow.prepare()
-        except StoreError:
+        except StoreError as error:
+            self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
             if not uow.ended:
-                self.region.back_out(uow)
+                _back_out_anyhow(uow)
             return False
         return True
 
@@ -189,6 +190,15 @@ def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
             participant.back_out()
 
 
+def _back_out_anyhow(uow: UnitOfWork) -> None:
+    """Back out what could not be prepared: without the store's help if need be, as a restart would do the same."""
+    try:
+        uow.region.back_out(uow)
+    except StoreError as error:
+        uow.region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
+        tell_participants(uow, commit=False)
+
+
 def _prepare_participants(uow: UnitOfWork) -> bool:
     """Prepare everybody who takes part; their names are then those that must hear the decision."""
     for participant in uow.participants:
@@ -245,7 +255,10 @@ def _start_waittime(uow: UnitOfWork) -> None:
     def over() -> None:
         if not uow.ended and uow.waitstate is Cvda.SHUNTED:
             uow.region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
-            _decide_alone(uow, uow.action)
+            try:
+                _decide_alone(uow, uow.action)
+            except StoreError as error:  # it waits on: SET UOW, or the coordinator, can end that
+                uow.region.log.error("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
 
     uow.region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
 

@@ -332,11 +332,16 @@ class UnitOfWork:
         """
         if self.state is not Cvda.INFLIGHT or self.ended:
             raise TdqError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
-        durable = self.region.store.durable
-        durable.put_meta(prepared_key(self.id), self.region.image_of(self))
-        self._forget_reads()  # what it did to other queues is final, and it is no longer in flight
-        self.state = Cvda.INDOUBT
-        self.region.harden(self)
+        durable, physical = self.region.store.durable, self.physical.copy()
+        try:
+            durable.put_meta(prepared_key(self.id), self.region.image_of(self))
+            self._forget_reads()  # what it did to other queues is final, and it is no longer in flight
+            self.state = Cvda.INDOUBT
+            self.region.harden(self)
+        except StoreError:
+            self.state = Cvda.INFLIGHT
+            self.physical = physical
+            raise
 
     def shunt(self, *, link: str = "", waitcause: Cvda = Cvda.CONNECTION) -> None:
         """Wait for the coordinator without a task: locks become retained where WAITACTION(REJECT) says so."""
@@ -345,8 +350,11 @@ class UnitOfWork:
         region = self.region
         self.link = link or self.link
         self._become_shunted(waitcause)
-        region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
-        region.harden(self)
+        try:
+            region.store.durable.put_meta(prepared_key(self.id), region.image_of(self))
+            region.harden(self)
+        except StoreError as error:  # the record of its prepare is there, which says nearly as much
+            region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
 
     def _become_shunted(self, waitcause: Cvda) -> None:
@@ -361,6 +369,7 @@ class UnitOfWork:
         """Mark the locks of a shunted unit of work; whoever waits for a retained one tries again, and is refused."""
         for lock in self.locks:
             lock.retained = lock.queue.waitaction == "REJECT"
+            lock.since_ns = self.since_ns
             if lock.retained:
                 lock.waiting.wake_all()
                 if lock.queue.td_read is not None:
