@@ -20,6 +20,7 @@ from typing import TypeVar
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
+from tdqsim.datasets.detect import detect
 from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
 from tdqsim.datasets.errors import BlockError, DatasetFault, DatasetInUse, DcbError, OpenError
 from tdqsim.datasets.intrdr import InternalReader
@@ -39,7 +40,7 @@ _OpenT = TypeVar("_OpenT", DatasetReader, DatasetWriter)
 _CLASS = re.compile(r"[A-Z0-9*]", re.ASCII)
 _TARGETS = ("path", "dsname", "dummy", "sysout")
 _KEYS = (*_TARGETS, "writer", "recfm", "lrecl", "blksize", "bufno", "rdwpos", "rdwincl", "disp", "space", "free",
-         "concatenation")  # fmt: skip
+         "detect", "concatenation")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class DDCard:
         disp: DISP; None: what the definition says.
         space: how much output may be written.
         free_close: FREE=CLOSE: after the first close the DD is gone.
+        detect: on input, where nothing else gives RECFM, the file is looked at (see :func:`~tdqsim.datasets.detect`).
         concatenation: data sets read after this one.
     """
 
@@ -70,6 +72,7 @@ class DDCard:
     disp: Disposition | None = None
     space: Space | None = None
     free_close: bool = False
+    detect: bool = False
     concatenation: tuple[DDCard, ...] = ()
 
     def __post_init__(self) -> None:
@@ -140,6 +143,7 @@ class DDCard:
             disp=_disposition(where, text["disp"]) if "disp" in text else None,
             space=parse_space(text["space"], where) if "space" in text else None,
             free_close=_flag(where, "free", text.get("free", "NO"), yes="CLOSE"),
+            detect=_flag(where, "detect", text.get("detect", "NO")),
             concatenation=tuple(cls.from_mapping("", item, base) for item in rest),
         )
 
@@ -323,7 +327,7 @@ class Allocation:
         path = self._path(card, output=False)
         dcb, label = self._with_label(card, path, definition.or_else(card.dcb))
         _check_label(path, dcb, label)
-        return dcb
+        return dcb.or_else(detect(path).dcb) if card.detect and dcb.recfm is None else dcb
 
     def _remember(self, card: DDCard, path: Path, writer: DatasetWriter) -> None:
         if card.path is None and self._directory is not None:

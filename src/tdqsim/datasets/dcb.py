@@ -145,7 +145,10 @@ class Dcb:
         """
         where = str(path)
         if self.recfm is None:
-            raise DcbError(where, f"no record format is known; give RECFM as one of {_FORMATS} (or let it be detected)")
+            raise DcbError(
+                where,
+                f"no record format is known; give RECFM as one of {_FORMATS}, or say detect: YES for input",
+            )
         self._check_ranges(where)
         if self.recfm.fixed:
             return self._checked_fixed(where)

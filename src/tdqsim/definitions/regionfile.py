@@ -118,6 +118,7 @@ class DdCard(_Strict):
         rdwincl: whether that length includes the descriptor.
         space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
         free: CLOSE makes the DD go away when the data set is closed.
+        detect: YES looks at a file whose format nobody gives, when it is opened for input.
         concatenation: data sets that are read after this one, each as a card without a name.
     """
 
@@ -134,6 +135,7 @@ class DdCard(_Strict):
     rdwincl: Annotated[Literal["", "YES", "NO"], Keyword()] = ""
     space: Annotated[str, Text(64)] = ""
     free: Annotated[Literal["NO", "CLOSE"], Keyword()] = "NO"
+    detect: YesNo = "NO"
     concatenation: tuple[DdCard, ...] = ()
 
     @property

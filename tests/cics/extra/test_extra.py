@@ -9,6 +9,7 @@ import pytest
 
 from tdqsim.cics import Condition
 from tdqsim.cics.region import Region
+from tdqsim.datasets import parse_dcb, write_records
 from tdqsim.definitions import parse_definitions
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda
@@ -542,3 +543,30 @@ def test_concatenated_data_sets_of_a_region_directory(tmp_path):
         assert list(region.readq_td_all("INQ")) == records("one", "two", "three")
         put_state(region, "INQ", "CLOSED")
         expect_rule("EX-FREE-CLOSE", put_state, region, "INQ", "OPEN")
+
+
+@pytest.mark.rule("DS-DCB-DETECT")
+@pytest.mark.parametrize(
+    "dcb", ["RECFM=VB,LRECL=84", "RECFM=VBS,LRECL=84,BLKSIZE=20", "RECFM=RDW", "RECFM=RDWLE", "RECFM=LF"]
+)
+def test_a_format_that_nobody_knows_is_detected(make, tmp_path, dcb):
+    path, written = tmp_path / "file", [b"first record", b"second", b"the third one"]
+    write_records(path, written, parse_dcb(dcb))
+    region = make(
+        "{name: INQ, type: EXTRA, ddname: IN}",
+        "{name: NOQ, type: EXTRA, ddname: NO, opentime: DEFERRED}",
+        dd={"IN": {"path": str(path), "detect": "YES"}, "NO": {"path": str(path)}},
+    )
+    assert list(region.readq_td_all("INQ")) == written
+    assert "no record format is known" in expect_rule("EX-OPEN-MISSING", put_state, region, "NOQ", "OPEN").detail
+
+
+@pytest.mark.rule("DS-DCB-DETECT")
+def test_what_is_said_is_not_detected(make, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"one\ntwo\n")
+    region = make(IN.replace("10", "4").replace("20", "8"), dd={"IN": {"path": str(path), "detect": "YES"}})
+    assert list(region.readq_td_all("INQ")) == [b"one\n", b"two\n"]
+    empty = make("{name: INQ, type: EXTRA, ddname: IN, opentime: DEFERRED}", dd={"IN": {"path": str(tmp_path / "empty"), "detect": "YES"}})  # fmt: skip
+    (tmp_path / "empty").write_bytes(b"")
+    assert "any format fits" in expect_rule("EX-OPEN-MISSING", put_state, empty, "INQ", "OPEN").detail
