@@ -48,7 +48,8 @@ def parse_csd_listing(text: str, *, file: str = "<listing>") -> Imported:
 
 def _begins(pairs: list[Operand], index: int) -> bool:
     """A resource begins where a name at the beginning of a line is followed by the group."""
-    return bool(pairs[index].value) and pairs[index].leads and pairs[index + 1].name.upper() == "GROUP"
+    name, group = pairs[index], pairs[index + 1]
+    return bool(name.value) and name.leads and name.name.upper() != "GROUP" and group.name.upper() == "GROUP"
 
 
 def _pairs(text: str) -> Iterator[Operand]:
