@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from tdqsim.cics import Region
 from tdqsim.definitions import Definitions, Dtaq, IntraQueue
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, StoreInUse
 from tdqsim.ibmi import System
 from tdqsim.pipeline.queue_options import read_queue_options
 from tdqsim.pipeline.queue_stream import first_offsets, last_offsets, next_offsets, ranges, read_exactly
@@ -333,6 +334,30 @@ def test_a_batch_that_had_no_room_is_written_when_there_is_some(store: Path) -> 
     assert len(on(store, "ONE")) == 10
     assert commit_stream(options(store), stage(small, rows), 0, "query-1") == 4
     assert len(on(store, "ONE")) == 14
+
+
+HOLDING = """
+import sys
+from tdqsim.core.store import Store
+with Store(__import__("pathlib").Path(sys.argv[1])) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_streams_wait_for_one_another(store: Path) -> None:
+    chosen = options(store)
+    parts = stage(chosen, [("TWO", b"x")] * 3)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        with pytest.raises(StoreInUse, match=f"in use by process {process.pid}"):
+            trim(store, "tdqueue", {"ONE": 1})
+        threading.Timer(0.5, process.stdin.close).start()
+        assert commit_stream(chosen, parts, 0, "query-1") == 3
 
 
 def test_seeds_of_a_stream_are_a_file_a_batch(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.cics import Region
+from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, IntraQueue
 from tdqsim.errors import DatasetError, StoreInUse
 from tdqsim.ibmi import System, parse_seed
@@ -219,6 +220,20 @@ def test_what_is_not_there_is_said(tmp_path: Path, store: Path, system: Path) ->
 def test_options_are_checked(given: dict[str, str], words: str) -> None:
     with pytest.raises(DatasetError, match=words):
         read_queue_options("tdqueue", {"path": "x", **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "use", "words"),
+    [
+        ({"maxRowsPerTrigger": "3"}, "batch", "maxRowsPerTrigger is an option of stream, not of batch"),
+        ({"consume": "true"}, "write", "consume is an option of stream, not of write"),
+        ({"startingSequence": "3"}, "stream", "startingSequence is an option of batch, not of stream"),
+        ({"encoding": "037"}, "stream", "encoding is an option of write, not of stream"),
+    ],
+)
+def test_an_option_without_effect_is_refused(given: dict[str, str], use: str, words: str) -> None:
+    with pytest.raises(DatasetError, match=words):
+        read_queue_options("tdqueue", {"path": "x", **given}).check_use(use)
 
 
 def test_the_page_of_options_has_them_all() -> None:
@@ -429,6 +444,18 @@ def test_after_a_crash_only_recoverable_queues_are_written_to(store: Path) -> No
     with Region(QUEUES, store=store, supplied_queues=False) as region:
         assert region.start_type == "EMERGENCY"
         assert [region.readq_td("TWO") for _ in range(3)] == [b"two", b"more", b"x"]
+
+
+def test_a_queue_that_a_unit_of_work_in_doubt_has_is_left_alone(store: Path) -> None:
+    head = json.dumps({"queues": [{"name": "TWO"}], "locks": [["ONE", "read"]]}).encode()
+    with Store(store) as opened:
+        opened.durable.put_meta(b"uow/12345678", len(head).to_bytes(4, "big") + head)
+    for queue in ("ONE", "TWO"):
+        with pytest.raises(DatasetError, match=f"a unit of work in doubt has queue {queue}"):
+            write("tdqueue", store, {"data": [b"x"]}, queue=queue)
+        with pytest.raises(DatasetError, match=f"a unit of work in doubt has queue {queue}"):
+            trim(store, "tdqueue", {queue: 2**40})
+    assert len(data(store, "ONE")) == 5
 
 
 def test_a_seed_file_is_taken_by_the_command_line(store: Path, tmp_path: Path) -> None:

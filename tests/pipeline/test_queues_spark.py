@@ -64,7 +64,7 @@ def test_queues_are_tables(spark: Any, store: Path, tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_in_words(spark: Any, store: Path) -> None:
     for more_options, words in (
         ({"queue": "NONE"}, "there is no queue NONE; there are ONE, OUT, TWO"),
-        ({"consume": "true"}, "consume is for streams"),
+        ({"consume": "true"}, "consume is an option of stream, not of batch"),
         ({"read": "journal"}, "journals are an IBM i system's"),
         ({"colour": "red"}, "has no option colour"),
     ):

@@ -47,6 +47,21 @@ class QueueOptions:
     checkpoint: str
     sink: str
 
+    def check_use(self, use: str) -> None:
+        """Refuse options that are for something else than this: ``batch``, ``stream`` or ``write``.
+
+        Raises:
+            DatasetError: one is; names it.
+        """
+        rows = {row["option"].lower(): row for row in table("queue_options")}
+        for name in self.given:
+            uses = rows[name]["use"].split()
+            if use not in uses and "all" not in uses:
+                wanted = " or ".join(uses)
+                raise DatasetError(
+                    f"format({self.kind!r}): {rows[name]['option']} is an option of {wanted}, not of {use}"
+                )
+
     @property
     def page(self) -> CodePage:
         """The code page of text."""

@@ -32,6 +32,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.store import Environment
 from tdqsim.errors import ConversionError, DatasetError, StoreError
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stages.manifest import publish_json, published
@@ -303,7 +304,9 @@ def commit_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink
     if options.target == "seed":
         written = _seeds(options, chosen, f".{batch:06d}", append=False)
     else:
-        with opened(options.store, options.kind, readonly=False, dfhintra=options.dfhintra) as stored:
+        with opened(
+            options.store, options.kind, readonly=False, dfhintra=options.dfhintra, wait=BOUNDS["store_wait_seconds"]
+        ) as stored:
             written = _put_once(stored, options, chosen, batch, _MARK + sink.encode("ascii"))
     shutil.rmtree(folder, ignore_errors=True)  # batches come one after another: all there is belongs to this one
     with suppress(OSError):

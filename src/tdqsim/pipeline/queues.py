@@ -17,6 +17,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry, Order, StoredQueue
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stored import Kind, Stored, ascending, opened, wanted
 
 __all__ = [
@@ -230,7 +231,7 @@ def cut(queue: StoredQueue, after: int, upto: int, rows: int) -> list[Reach]:
 # the end of a stream -------------------------------------------------------------------------------------------------
 
 
-def trim(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
+def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) -> dict[str, int]:
     """Take records off that have been dealt with: those with sequence numbers not above the given ones.
 
     Doing it again changes nothing. The numbers are not given out again.
@@ -239,6 +240,7 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
         path: the store; no other process may be using it.
         kind: whose it is.
         upto: the last number to go, by queue.
+        wait: so many seconds for a process that has the store.
 
     Returns:
         How many went, by queue.
@@ -247,7 +249,7 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
         StoreInUse: a process has the store; names it.
         DatasetError: there is no such queue, or a unit of work in doubt has it.
     """
-    with opened(path, kind, readonly=False) as stored:
+    with opened(path, kind, readonly=False, wait=wait) as stored:
         wanted(stored, upto, path)
         return {name: stored.take_through(name, last) for name, last in upto.items()}
 
@@ -302,4 +304,4 @@ def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]
     with opened(path, kind) as stored:
         queues = {name: queue for name, queue in stored.queues.items() if name in upto}
         due = {name: upto[name] for name, queue in queues.items() if next(ascending(queue, 0, upto[name]), None)}
-    return trim(path, kind, due) if due else {}
+    return trim(path, kind, due, wait=BOUNDS["store_wait_seconds"]) if due else {}

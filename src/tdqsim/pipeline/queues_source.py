@@ -71,9 +71,12 @@ class _QueueDataSource(DataSource):
         """The name of the format."""
         return cls.kind
 
-    def _checked(self) -> QueueOptions:
+    def _checked(self, use: str = "") -> QueueOptions:
         hush()
-        return read_queue_options(self.kind, self.options)
+        options = read_queue_options(self.kind, self.options)
+        if use:
+            options.check_use(use)
+        return options
 
     def schema(self) -> StructType:
         """The columns of what is read."""
@@ -81,20 +84,20 @@ class _QueueDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
-        options = self._checked()
+        options = self._checked("batch")
         return (_FilteringReader if options.push_filters else _Reader)(options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of records to queues, or to seed files."""
-        return _Writer(self._checked(), schema, overwrite)
+        return _Writer(self._checked("write"), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
         """A reader of what comes."""
-        return _StreamReader(self._checked(), schema)
+        return _StreamReader(self._checked("stream"), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
         """A writer that puts every batch on once."""
-        return _StreamWriter(self._checked(), schema, overwrite)
+        return _StreamWriter(self._checked("write"), schema, overwrite)
 
 
 class TdqueueDataSource(_QueueDataSource):
@@ -140,8 +143,6 @@ class _Reader(DataSourceReader):
     """Plans what tasks read, as of the moment of planning."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
-        if options.consume:
-            raise DatasetError("consume is for streams; a batch read takes nothing off a queue")
         self.options = options
         self.columns = _columns(options, schema)
         self.tests: list[tuple[str, str, Any]] = []

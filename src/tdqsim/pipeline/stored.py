@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Final, Literal, Protocol, Self
 from zlib import crc32
@@ -19,12 +20,13 @@ from tdqsim.cics import Condition
 from tdqsim.cics.stored import StoredRegion
 from tdqsim.core._lockfile import LockFile
 from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
-from tdqsim.errors import DatasetError, StoreError, StoreMissing
+from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 
 __all__ = ["Kind", "Place", "Stored", "ascending", "check_free", "opened", "wanted"]
 
 _BATCH: Final = 1000
+_PAUSE: Final = 0.05
 
 Kind = Literal["tdqueue", "dtaq"]
 
@@ -226,7 +228,7 @@ def _identity(store: Store, queue: StoredQueue) -> int:
 
 
 def opened(
-    path: Path, kind: Kind, *, readonly: bool = True, dfhintra: Mapping[str, int] | None = None
+    path: Path, kind: Kind, *, readonly: bool = True, dfhintra: Mapping[str, int] | None = None, wait: float = 0
 ) -> AbstractContextManager[Stored]:
     """The queues of a store, to be used in a ``with`` statement.
 
@@ -235,6 +237,7 @@ def opened(
         kind: whose it is.
         readonly: only look.
         dfhintra: of a region: its DFHINTRA, where it is not the usual one.
+        wait: so many seconds for a process that has the store; streams have it for moments only.
 
     Raises:
         DatasetError: there is no store, or not of that kind.
@@ -242,6 +245,19 @@ def opened(
     """
     if not path.is_dir():
         raise DatasetError(f"{path}: there is no store; give the directory that --store named")
+    for left in range(int(wait / _PAUSE), -1, -1):
+        try:
+            return _open(path, kind, readonly=readonly, dfhintra=dfhintra)
+        except StoreInUse:
+            if not left:
+                raise
+            Event().wait(_PAUSE)
+    raise AssertionError(wait)
+
+
+def _open(
+    path: Path, kind: Kind, *, readonly: bool, dfhintra: Mapping[str, int] | None
+) -> AbstractContextManager[Stored]:
     try:
         if kind == "tdqueue":
             return _Region(path, readonly=readonly, dfhintra=dfhintra)
