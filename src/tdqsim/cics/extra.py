@@ -30,6 +30,7 @@ from tdqsim.datasets import (
     DDCard,
     DDTable,
     Disposition,
+    ErrorOption,
     InternalReader,
     PrintControl,
     RecordError,
@@ -58,6 +59,7 @@ _CONTROL_CVDAS: Final = {
     PrintControl.MACHINE: Cvda.MCHCTL,
     PrintControl.NONE: Cvda.NOCTL,
 }
+_ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
 _DISPOSITION_CVDAS: Final = {
     Disposition.MOD: Cvda.MOD,
     Disposition.OLD: Cvda.OLD,
@@ -377,7 +379,8 @@ class DataSet:
         skipped = self._reader.records_read if self._reader is not None else 0
         with self._allocated() as allocation:
             if allocation.path is not None:
-                with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as reader:
+                backward, eropt = definition.typefile == "RDBACK", _ERROPTS[definition.erroroption]
+                with allocation.look(dcb_of(definition), backward=backward, eropt=eropt) as reader:
                     yield from islice(reader, skipped, None)
 
     @contextmanager

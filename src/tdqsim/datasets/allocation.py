@@ -231,7 +231,9 @@ class Allocation:
         how = partial(open_reader, backward=backward, eropt=eropt, on_error=on_error)
         return self._keep(self._read_through(how, definition, card.disp or disposition), owner)
 
-    def look(self, definition: Dcb = _NOTHING, *, backward: bool = False) -> DatasetReader:
+    def look(
+        self, definition: Dcb = _NOTHING, *, backward: bool = False, eropt: ErrorOption = ErrorOption.ABE
+    ) -> DatasetReader:
         """A reader beside whoever has the data set open, which takes no lock and no turn: for looking only.
 
         Raises:
@@ -242,7 +244,7 @@ class Allocation:
             return DummyReader(definition.or_else(card.dcb))
         if card.sysout:
             raise OpenError(card.where, "SYSOUT is looked at on the spool")
-        how = partial(open_reader, backward=backward, locked=False)
+        how = partial(open_reader, backward=backward, eropt=eropt, locked=False)
         return self._read_through(how, definition, card.disp or Disposition.SHR)
 
     def _read_through(

@@ -155,6 +155,13 @@ def test_a_lie_is_one_ioerr_that_says_what_is_wrong(tmp_path, shape, data, expec
     path.write_bytes(data)
     with region_with(path, shape, erroroption=erroroption) as region:
         region.set_tdqueue("INQ", openstatus="OPEN")
+        behind = [index + 1 for index, wanted in enumerate(expected) if isinstance(wanted, str)]
+        left = [
+            wanted
+            for index, wanted in enumerate(expected)
+            if isinstance(wanted, bytes) and not (erroroption == "SKIP" and index in behind)
+        ]
+        assert region.peek("INQ") == left
         accepted = False  # what IGNORE delivers of the damaged block, SKIP passes over
         for wanted in expected:
             if isinstance(wanted, str):
@@ -166,6 +173,7 @@ def test_a_lie_is_one_ioerr_that_says_what_is_wrong(tmp_path, shape, data, expec
             else:
                 assert met(region.readq_td, "INQ") == wanted
                 accepted = False
+        assert region.peek("INQ") == []
         for _ in range(2):
             assert met(region.readq_td, "INQ")[0] is Resp.QZERO
         assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.EMPTY
