@@ -129,20 +129,24 @@ class Driver:
     def restore(self) -> None:
         self.sysplex.link("NEAR", "FAR").restore()
 
-    def again(self, *applids: str) -> str:
-        """Let regions fail and start them again; the kind of start."""
+    def again(self, *applids: str, clean: bool = False) -> str:
+        """Let regions fail, or end normally, and start them again; the kind of start."""
         for applid in applids:
             if applid == "NEAR":
                 self.task = None
-            self.sysplex.regions[applid].close(clean=False)
+            self.sysplex.regions[applid].close(clean=clean)
         return {self._start(applid).start_type for applid in applids}.pop()
 
     def set_uow(self, how: str) -> None:
         (uow,) = self.far.shunted.values()
         self.far.set_uow(uow.id, uowstate=how)
 
-    def set(self, name: str, enablestatus: str) -> None:
-        self._owner(name).set_tdqueue(name, enablestatus=enablestatus)
+    def set(self, name: str, enablestatus: str) -> str | None:
+        try:
+            self._owner(name).set_tdqueue(name, enablestatus=enablestatus)
+        except Condition as condition:
+            return condition.name
+        return None
 
     def peek(self, name: str) -> list[bytes]:
         return self._owner(name).peek(name)

@@ -36,6 +36,7 @@ class Model:
     def __init__(self) -> None:
         self.records: dict[str, list[bytes]] = {name: [] for name in NEAR_QUEUES + FAR_QUEUES}
         self.disabled: set[str] = set()
+        self.disabling: set[str] = set()
         self.forget_task()
         self.link = True
         self.shunted: Unit | None = None
@@ -47,6 +48,15 @@ class Model:
         self.unit: Unit | None = None
         self.lost = False
         self.reached = False
+        self.disabling.clear()  # its last user is gone
+
+    def set(self, name: str, *, disabled: bool) -> str | None:
+        if name in self.disabling:
+            return "INVREQ"
+        if disabled and name not in self.disabled and self.unit is not None and name in self.unit.uses:
+            self.disabling.add(name)
+        (self.disabled.add if disabled else self.disabled.discard)(name)
+        return None
 
     # -- one request ----------------------------------------------------------------------------------------------
 
@@ -72,7 +82,7 @@ class Model:
     def carry_out(self, kind: str, name: str, data: bytes) -> Any:
         unit = self.unit
         assert unit is not None
-        if name in self.disabled:
+        if name in self.disabled and not (name in self.disabling and name in unit.uses):
             return "DISABLED"
         if name not in LOGICAL:
             return self.direct(kind, name, data)
@@ -185,15 +195,16 @@ class Model:
         self.shunted = None
         self.heuristic = how
 
-    def fail(self, region: str) -> None:
+    def fail(self, region: str, *, clean: bool = False) -> None:
         prefix = region[0]
         unit = self.unit
-        if unit is not None:
+        if unit is not None and not clean:
             for name, data in unit.last_read.items():
                 if name.startswith(prefix):
                     self.records[name].insert(0, data)
         self.forget_task_in(prefix)
-        self.records[f"{prefix}NO"] = []
+        if not clean:
+            self.records[f"{prefix}NO"] = []
         self.damage = 0 if prefix == "F" else self.damage
         self.disabled = {name for name in self.disabled if not name.startswith(prefix)}
 
@@ -216,8 +227,10 @@ class Unit:
         self.writes: dict[str, list[bytes]] = {}
         self.last_read: dict[str, bytes] = {}
         self.ends: set[str] = set()
+        self.uses: set[str] = set()
 
     def do(self, kind: str, name: str, data: bytes, committed: list[bytes], shunted: Unit | None) -> Any:
+        self.uses.add(name)
         if name == "FLOG":
             self.ends |= set({"read": "R", "write": "W", "delete": "RW"}[kind])
         if kind == "write":
@@ -356,6 +369,12 @@ class Machine(RuleBasedStateMachine):
         self.model.talk()
         self.step(f"d.again({region!r})", "EMERGENCY")
 
+    @rule(region=st.sampled_from(["NEAR", "FAR"]))
+    def end_and_start(self, region):
+        self.model.fail(region, clean=True)
+        self.model.talk()
+        self.step(f"d.again({region!r}, clean=True)", "WARM")
+
     @rule()
     def fail_both(self):
         for region in ("NEAR", "FAR"):
@@ -369,10 +388,10 @@ class Machine(RuleBasedStateMachine):
         self.model.force("BACKOUT" if how == "FORCE" else how)
         self.step(f"d.set_uow({how!r})", None)
 
-    @rule(name=st.sampled_from(["NNO", "NPHY", "FNO", "FPHY"]), disabled=st.booleans())
+    @rule(name=st.sampled_from(["NLOG", "NNO", "NPHY", "FNO", "FPHY"]), disabled=st.booleans())
     def set_enablestatus(self, name, disabled):
-        (self.model.disabled.add if disabled else self.model.disabled.discard)(name)
-        self.step(f"d.set({name!r}, {'DISABLED' if disabled else 'ENABLED'!r})", None)
+        expected = self.model.set(name, disabled=disabled)
+        self.step(f"d.set({name!r}, {'DISABLED' if disabled else 'ENABLED'!r})", expected)
 
     @invariant()
     def all_is_as_it_should_be(self):

@@ -258,7 +258,7 @@ def _start_waittime(uow: UnitOfWork) -> None:
             try:
                 _decide_alone(uow, uow.action)
             except StoreError as error:  # it waits on: SET UOW, or the coordinator, can end that
-                uow.region.log.error("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
+                uow.region.log.warning("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
 
     uow.region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
 
