@@ -109,7 +109,10 @@ def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) ->
     shown = tdq("layout", "p.cpy", "--hex", "F0F0F4F2 0012345C")
     assert shown.code == 0
     assert "length 8" in shown.out
-    assert '"AMOUNT": "123.45"' in shown.out
+    assert [line.split() for line in shown.out.splitlines()[-2:]] == [
+        ["0", "ID", "F0F0F4F2", "42"],
+        ["4", "AMOUNT", "0012345C", "123.45"],
+    ]
     (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345CF0F0F4F30000001D"))
     found = json.loads(tdq("layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
     assert (found["length"], found["record"]) == (8, {"ID": 43, "AMOUNT": "-0.01"})

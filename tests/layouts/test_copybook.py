@@ -290,3 +290,11 @@ def test_the_table_of_offsets():
     assert (row.offset, row.position, row.end, row.occurs) == (83, 84, 113, "0 TO 5 DEPENDING ON ITEM-COUNT")
     row = next(row for row in rows if row.name == "ADDRESS-CODED")
     assert (row.redefines, row.usage) == ("ADDRESS-PART", "")
+
+
+@pytest.mark.parametrize("words", ["FALSE 'N'", "WHEN SET TO FALSE IS 'N'", "WHEN FALSE 'N'"])
+def test_what_set_to_false_moves_is_no_value_of_the_condition(words):
+    layout = parse_copybook(f"01 R. 05 A PIC X. 88 Y VALUE 'Y' 'J' {words}. 05 B PIC X.").record()
+    assert layout.field("A").conditions[0].values == (("Y", None), ("J", None))
+    with pytest.raises(LayoutError, match=r":1:\d+: VALUE: after WHEN SET TO, FALSE is allowed"):
+        parse_copybook("01 R. 05 A PIC X. 88 Y VALUE 'Y' WHEN SET TO B.")

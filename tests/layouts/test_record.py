@@ -258,3 +258,17 @@ def test_an_empty_table_still_has_its_slack_bytes_before_it():
 def test_more_digits_than_the_picture_are_corrupt():
     layout = parse_copybook("01 R. 05 A PIC S9(9) SIGN LEADING SEPARATE.").record()
     assert layout.decode_with_corrupt(ebcdic("9999999999"))[1][0].field == "A"
+
+
+def test_what_is_found_where():
+    layout = parse_copybook("""01 R. 05 N PIC 9. 05 T OCCURS 0 TO 3 DEPENDING ON N. 10 A PIC X. 88 IS-B VALUE 'B'. 88 IS-LETTER VALUES 'A' THRU 'Z'.
+        05 P PIC S9(3) COMP-3. 88 NONE-YET VALUE ZERO SPACES.""").record()
+    found = layout.found_in("2AB".encode("cp037") + b"\x12\x3f\xff")
+    assert [(item.field, item.offset, item.hex, item.value, item.remark) for item in found] == [
+        ("N", 0, "F2", 2, ""),
+        ("T.A(1)", 1, "C1", "A", "IS-LETTER"),
+        ("T.A(2)", 2, "C2", "B", "IS-B, IS-LETTER"),
+        ("P", 3, "123F", 123, ""),
+    ]
+    (_, bad) = layout.found_in(b"\xf0\x1a\xaa")
+    assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is none of C, D and F")

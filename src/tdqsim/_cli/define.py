@@ -226,13 +226,30 @@ def layout(
     emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=found.name)
     emit(f"length {found.length}")
     if sample is not None:
-        values, corrupt = found.decode_with_corrupt(sample)
-        emit(json.dumps(values, indent=2, default=str, ensure_ascii=False))
-        for item in corrupt:
-            warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+        _emit_record(found, sample)
+
+
+def _emit_record(layout: Layout, record: bytes) -> None:
+    """A line for each elementary field, and a warning for each that is no value."""
+    found = layout.found_in(record)
+    rows = ((item.offset, item.field, item.hex, _shown_value(item.value), item.remark) for item in found)
+    emit_table(("offset", "field", "bytes", "value", "remark"), rows, title=f"record of {len(record)} bytes")
+    for item in layout.decode_with_corrupt(record)[1]:
+        warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+
+
+def _shown_value(value: Any) -> str:
+    """Text in quotes, so that its blanks show; null as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
 def _indented(row: Any, name: str) -> Any:
+    if name == "level":
+        return f"{row.level:02d}"
     return f"{'  ' * (row.level // 5 if row.level < 50 else 0)}{row.name}" if name == "name" else getattr(row, name)
 
 

@@ -13,7 +13,7 @@ from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
 from tdqsim.layouts.codecs import BadValue, Rules, decode_value, encode_value
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, parse_copybook
 from tdqsim.layouts.fields import Field, FieldType
-from tdqsim.layouts.layout import CorruptField, Layout, LayoutRow
+from tdqsim.layouts.layout import CorruptField, FieldFound, Layout, LayoutRow
 from tdqsim.layouts.picture import Picture, parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
@@ -23,6 +23,7 @@ __all__ = [
     "Copybook",
     "CorruptField",
     "Field",
+    "FieldFound",
     "FieldType",
     "Layout",
     "LayoutRow",

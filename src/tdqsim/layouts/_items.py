@@ -386,8 +386,24 @@ class _Entry:
         if not found:
             raise bad(token.place, "VALUE", "expected a literal")
         self.item.values = tuple(found)
+        self._false()
+
+    def _false(self) -> None:
+        """``WHEN SET TO FALSE IS literal`` of a condition name says what SET moves; it is no value of the condition."""
+        start = self._peek()
+        if self.item.level != 88 or start is None or not self._accept("WHEN", "FALSE"):
+            return
+        if start.upper == "WHEN":
+            for word in ("SET", "TO"):
+                self._accept(word)
+            if not self._accept("FALSE"):
+                raise bad(start.place, "VALUE", "after WHEN SET TO, FALSE is allowed")
+        self._accept("IS")
+        self._literal()
 
     def _is_value(self, token: Token) -> bool:
+        if self.item.level == 88 and token.kind == "word" and token.upper in ("WHEN", "FALSE"):
+            return False
         return token.kind == "literal" or (token.kind == "word" and token.upper not in CLAUSES)
 
     def _literal(self) -> str:

@@ -52,6 +52,7 @@ class Decoder:
         self.counters = layout.counters
         self.counts: dict[tuple[str, ...], Any] = {}
         self.moving = layout.variable_size_occurs == "shift_record"
+        self.met: list[tuple[Field, str, int, Any]] | None = None
 
     def run(self) -> dict[str, Any]:
         """The values of all fields."""
@@ -105,6 +106,8 @@ class Decoder:
             self.corrupt.append(CorruptField(shown(item.path, indexes), start, data.hex().upper(), str(error)))
         if item.path in self.counters:
             self.counts[item.path] = leaf
+        if self.met is not None:
+            self.met.append((item, shown(item.path, indexes), start, leaf))
         return leaf, shift
 
     def _count(self, item: Field) -> int:

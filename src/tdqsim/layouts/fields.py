@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
 from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
@@ -134,7 +134,9 @@ def _between(field: Field, value: object, low: str, high: str | None) -> bool:
     if value is None:
         return False
     if field.is_numeric:
-        number = Decimal(str(value))
-        return Decimal(low) <= number <= Decimal(high if high is not None else low)
+        try:
+            return Decimal(low) <= Decimal(str(value)) <= Decimal(high if high is not None else low)
+        except InvalidOperation:
+            return False  # SPACES or LOW-VALUES: no number is that
     text = str(value).rstrip(" ")
     return low.rstrip(" ") <= text <= (high if high is not None else low).rstrip(" ")

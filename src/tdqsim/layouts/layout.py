@@ -23,7 +23,7 @@ from tdqsim.layouts._items import Occurs
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import Field, FieldType
 
-__all__ = ["CorruptField", "Layout", "LayoutRow"]
+__all__ = ["CorruptField", "FieldFound", "Layout", "LayoutRow"]
 
 VariableOccurs = Literal["shift_record", "max_size"]
 
@@ -60,6 +60,25 @@ class LayoutRow:
     occurs: str
     redefines: str
     remarks: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFound:
+    """An elementary field in a record.
+
+    Attributes:
+        field: its path with dots, occurrences in parentheses from 1.
+        offset: bytes from the start of the record.
+        hex: the bytes that the record has of it.
+        value: its value, None for null and for bytes that are no value.
+        remark: why they are none, or the condition names (level 88) that hold.
+    """
+
+    field: str
+    offset: int
+    hex: str
+    value: Any
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -214,6 +233,16 @@ class Layout:
         decoder = Decoder(self, bytes(record), fillers=fillers)
         return decoder.run(), tuple(decoder.corrupt)
 
+    def found_in(self, record: bytes) -> list[FieldFound]:
+        """Every elementary field of a record, FILLERs and redefinitions too, as ``tdq layout`` shows them."""
+        from tdqsim.layouts._record import Decoder  # noqa: PLC0415
+
+        decoder = Decoder(self, bytes(record), fillers=True)
+        decoder.met = []
+        decoder.run()
+        wrong = {(bad.field, bad.offset): bad.reason for bad in decoder.corrupt}
+        return [_found(record, *met, wrong) for met in decoder.met]
+
     def value(self, record: bytes, name: str) -> Any:
         """The value of one elementary field outside tables, or of a RENAMES name; None when null or past the end.
 
@@ -297,6 +326,14 @@ def _with_texts(fields: tuple[Field, ...], chosen: set[tuple[str, ...]]) -> tupl
             text = Field(key, key, (*item.path[:-1], key), item.level, FieldType.TEXT, item.offset, item.length)
             out.append(replace(text, redefines=item.path, code_page=item.code_page, place=item.place))
     return tuple(out)
+
+
+def _found(
+    record: bytes, item: Field, name: str, start: int, value: Any, wrong: Mapping[tuple[str, int], str]
+) -> FieldFound:
+    data = record[start : start + item.length]
+    holding = (known.name for known in item.conditions if item.holds(known.name, value))
+    return FieldFound(name, start, data.hex().upper(), value, wrong.get((name, start)) or ", ".join(holding))
 
 
 def _row(item: Field) -> LayoutRow:
