@@ -20,6 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.conditions import Condition
+from tdqsim.cics.extra_inquire import actual
 from tdqsim.datasets import (
     Allocation,
     BlockError,
@@ -54,18 +55,7 @@ _SPOOLED: Final = "*"
 _NOT_SAID: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
-_CONTROL_CVDAS: Final = {
-    PrintControl.ASA: Cvda.ASACTL,
-    PrintControl.MACHINE: Cvda.MCHCTL,
-    PrintControl.NONE: Cvda.NOCTL,
-}
 _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
-_DISPOSITION_CVDAS: Final = {
-    Disposition.MOD: Cvda.MOD,
-    Disposition.OLD: Cvda.OLD,
-    Disposition.NEW: Cvda.OLD,
-    Disposition.SHR: Cvda.SHARE,
-}
 
 
 def dcb_of(definition: Any) -> Dcb:
@@ -418,8 +408,7 @@ class DataSet:
 
     def inquire(self, option: str) -> Any:
         """What is true of the open data set for an option of INQUIRE TDQUEUE; None where the definition says it."""
-        find = _ACTUAL.get(option)
-        return None if find is None or self._allocation is None else find(self)
+        return None if self._allocation is None else actual(option, self._allocation, self.dcb)
 
     @property
     def dcb(self) -> Dcb | None:
@@ -441,82 +430,3 @@ def _as_conditions() -> Iterator[None]:
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     except DatasetFault as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
-
-
-def _recordformat(data_set: DataSet) -> Cvda | None:
-    dcb = data_set.dcb
-    if dcb is None or dcb.recfm is None:
-        return None
-    if dcb.recfm is RecordFormat.U:
-        return Cvda.NOTAPPLIC  # undefined length: the option knows FIXED and VARIABLE only
-    return Cvda.FIXED if dcb.recfm.fixed else Cvda.VARIABLE
-
-
-def _blockformat(data_set: DataSet) -> Cvda | None:
-    dcb = data_set.dcb
-    if dcb is None or dcb.recfm is None:
-        return None
-    return Cvda.BLOCKED if dcb.recfm.blocked else Cvda.UNBLOCKED
-
-
-def _number_of(attribute: str) -> Callable[[DataSet], int | None]:
-    def read(data_set: DataSet) -> int | None:
-        dcb = data_set.dcb
-        return None if dcb is None else min(getattr(dcb, attribute), LIMITS["length_option_maximum"]) or None
-
-    return read
-
-
-def _printcontrol(data_set: DataSet) -> Cvda | None:
-    dcb = data_set.dcb
-    return None if dcb is None else _CONTROL_CVDAS[dcb.control or PrintControl.NONE]
-
-
-def _card_of(data_set: DataSet) -> DDCard:
-    assert data_set._allocation is not None  # noqa: SLF001  (one mechanism in two places)
-    return data_set._allocation.card  # noqa: SLF001
-
-
-def _disposition(data_set: DataSet) -> Cvda | None:
-    disposition = _card_of(data_set).disp
-    return None if disposition is None else _DISPOSITION_CVDAS[disposition]
-
-
-def _dsname(data_set: DataSet) -> str | None:
-    card = _card_of(data_set)
-    if card.is_dummy:
-        return "DUMMY"
-    if card.sysout:
-        return ""
-    name, _, inside = card.dsname.partition("(")
-    if inside and _is_generation(inside) and data_set._allocation is not None:  # noqa: SLF001
-        path = data_set._allocation.path  # noqa: SLF001
-        return name if path is None else path.name  # the generation that +1, 0 or -1 has turned out to be
-    return name or None
-
-
-def _is_generation(inside: str) -> bool:
-    return inside.removesuffix(")").lstrip("+-").isdigit()
-
-
-def _member(data_set: DataSet) -> str | None:
-    inside = _card_of(data_set).dsname.partition("(")[2].removesuffix(")")
-    return inside if inside and not _is_generation(inside) else None
-
-
-def _sysoutclass(data_set: DataSet) -> str | None:
-    return _card_of(data_set).sysout or None
-
-
-_ACTUAL: Final[dict[str, Callable[[DataSet], Any]]] = {
-    "BLOCKFORMAT": _blockformat,
-    "BLOCKSIZE": _number_of("blksize"),
-    "DATABUFFERS": _number_of("bufno"),
-    "DISPOSITION": _disposition,
-    "DSNAME": _dsname,
-    "MEMBER": _member,
-    "PRINTCONTROL": _printcontrol,
-    "RECORDFORMAT": _recordformat,
-    "RECORDLENGTH": _number_of("lrecl"),
-    "SYSOUTCLASS": _sysoutclass,
-}
