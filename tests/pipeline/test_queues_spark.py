@@ -101,7 +101,7 @@ def test_data_queues_journals_and_histories(spark: Any, store: Path, tmp_path: P
     assert [bytes(row.data) for row in journal.orderBy("seq").collect()] == [b"2a", b"1b"]
     (tmp_path / "h.jsonl").write_text('["WRITEQ TD",3,"ONE","c1",1000]\n')
     history = spark.read.format("tdqueue").option("read", "history").load(str(tmp_path / "h.jsonl"))
-    assert [(row.task, row.data, row.time_us) for row in history.collect()] == [("3", b"\xc1", 1)]
+    assert [(row.task, row.data, row.time_us) for row in history.collect()] == [(3, b"\xc1", 1)]
 
 
 class Streams:

@@ -40,7 +40,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
         if options.kind != "dtaq":
             raise DatasetError("journals are an IBM i system's: format('dtaq'); a region has histories")
         return JOURNAL
-    return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY}[options.read]
+    return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY[options.kind]}[options.read]
 
 
 def plan_read(options: QueueOptions, tests: Sequence[Test] = ()) -> list[Task]:
@@ -112,7 +112,7 @@ def read_task(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one task."""
     if task.piece is not None:
-        batches = read_history(task.piece, columns, mode=options.mode, queues=options.queues)
+        batches = read_history(task.piece, options.kind, columns, mode=options.mode, queues=options.queues)
     elif task.name == "*":
         batches = iter(queue_rows(options.store, options.kind, options.queues).select(list(columns)).to_batches())
     elif not task.name:

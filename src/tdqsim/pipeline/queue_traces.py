@@ -17,29 +17,31 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry, System
-from tdqsim.pipeline.stored import opened
+from tdqsim.pipeline.stored import Kind, opened
 
 __all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]
 
-HISTORY: Final = pa.schema(
-    [
-        ("file", pa.string()),
-        ("offset", pa.int64()),
-        ("kind", pa.string()),
-        ("task", pa.string()),
-        ("queue", pa.string()),
-        ("data", pa.binary()),
-        ("time_us", pa.int64()),
-        ("transid", pa.string()),
-        ("uow", pa.string()),
-        ("resp", pa.string()),
-        ("resp2", pa.int32()),
-        ("length", pa.int32()),
-        ("info", pa.string()),
-        ("_corrupt_record", pa.string()),
-    ]
-)
-"""An event; ``task`` is the task's number or the job's name, ``info`` JSON text. See ``tdqsim.testing.Event``."""
+_PLACE: Final = [("file", pa.string()), ("offset", pa.int64()), ("kind", pa.string())]
+_EVENT: Final = [("queue", pa.string()), ("data", pa.binary()), ("time_us", pa.int64())]
+_END: Final = [("info", pa.string()), ("_corrupt_record", pa.string())]
+
+HISTORY: Final[Mapping[Kind, pa.Schema]] = {
+    "tdqueue": pa.schema(
+        [
+            *_PLACE,
+            ("task", pa.int64()),
+            *_EVENT,
+            ("transid", pa.string()),
+            ("uow", pa.string()),
+            ("resp", pa.string()),
+            ("resp2", pa.int32()),
+            ("length", pa.int32()),
+            *_END,
+        ]
+    ),
+    "dtaq": pa.schema([*_PLACE, ("job", pa.string()), *_EVENT, ("key", pa.binary()), ("message", pa.string()), *_END]),
+}
+"""An event of a region's history, and of a system's; ``info`` is JSON text. See ``tdqsim.testing``."""
 
 JOURNAL: Final = pa.schema(
     [
@@ -60,8 +62,12 @@ JOURNAL: Final = pa.schema(
 _PIECE: Final = 32 * 2**20
 _LONGEST_LINE: Final = 2**27
 _BATCH: Final = 8192
-_REST: Final[list[Any]] = ["", 0, "", "", 0, "", "", "NORMAL", 0, 0, {}]
+_REST: Final[Mapping[Kind, list[Any]]] = {
+    "tdqueue": ["", 0, "", "", 0, "", "", "NORMAL", 0, 0, {}],
+    "dtaq": ["", "", "", "", 0, "", "", {}],
+}
 _SHORTEST: Final = 5
+_LARGEST: Final = 2**31
 
 
 class Piece(NamedTuple):
@@ -98,12 +104,13 @@ def history_pieces(path: str, piece: int = _PIECE) -> list[Piece]:
 
 
 def read_history(
-    piece: Piece, columns: Sequence[str], *, mode: str = "permissive", queues: Sequence[str] = ()
+    piece: Piece, kind: Kind, columns: Sequence[str], *, mode: str = "permissive", queues: Sequence[str] = ()
 ) -> Iterator[pa.RecordBatch]:
     """The events of a piece.
 
     Args:
         piece: where.
+        kind: whose history it is.
         columns: those of :data:`HISTORY` that are wanted, in their order.
         mode: what a line that is no event does: ``permissive``, ``dropmalformed`` or ``failfast``.
         queues: only events of these; all by default.
@@ -111,16 +118,17 @@ def read_history(
     Raises:
         DatasetError: a line is no event under ``failfast``, or the file cannot be read; names file and offset.
     """
-    schema = pa.schema([HISTORY.field(name) for name in columns])
-    rows = (row for row in _events(piece, mode) if not queues or row["queue"] in queues)
+    schema = pa.schema([HISTORY[kind].field(name) for name in columns])
+    rows = (row for row in _events(piece, kind, mode) if not queues or row["queue"] in queues)
     while batch := list(islice(rows, _BATCH)):
         yield pa.RecordBatch.from_pylist(batch, schema=schema)
 
 
-def _events(piece: Piece, mode: str) -> Iterator[Mapping[str, Any]]:
+def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
+    parse = _region_event if kind == "tdqueue" else _job_event
     for offset, line in _lines(piece):
         try:
-            yield {"file": piece.file, "offset": offset, **_event(line)}
+            yield {"file": piece.file, "offset": offset, **parse(*_values(line, kind))}
         except (ValueError, TypeError, RecursionError) as error:
             if mode == "failfast":
                 raise DatasetError(
@@ -147,28 +155,42 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
         raise DatasetError(f"{piece.file}: the history cannot be read: {error.strerror}") from error
 
 
-def _event(line: bytes) -> dict[str, Any]:
+def _values(line: bytes, kind: Kind) -> list[Any]:
+    """The values of an event, those that are left out at its end filled in."""
     values = json.loads(line)
-    if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(_REST):
-        raise ValueError("an event is an array of kind, task, queue, data, nanoseconds, and up to six more")
-    kind, task, queue, data, time_ns, transid, uow, resp, resp2, length, info = [*values, *_REST[len(values) :]]
-    if not all(isinstance(text, str) for text in (kind, queue, data, transid, uow, resp)):
-        raise ValueError("kind, queue, data, transid, unit of work and response must be text")
-    if not all(type(number) is int for number in (time_ns, resp2, length)):
-        raise ValueError("nanoseconds, RESP2 and length must be whole numbers")
+    rest = _REST[kind]
+    if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(rest):
+        raise ValueError("an event is an array of kind, task or job, queue, data, nanoseconds, and a few more")
+    whole = [*values, *rest[len(values) :]]
+    for value, usual in zip(whole, rest, strict=True):
+        if type(value) is not type(usual) or (type(value) is int and not -(2**63) <= value < 2**63):
+            raise ValueError(f"{value!r:.40} stands where there must be something like {usual!r}")
+    return whole
+
+
+def _region_event(
+    kind: str, task: int, queue: str, data: str, time_ns: int, transid: str, uow: str, resp: str, resp2: int,
+    length: int, info: Any,
+) -> dict[str, Any]:  # fmt: skip
+    if not -_LARGEST <= min(resp2, length) <= max(resp2, length) < _LARGEST:
+        raise ValueError(f"RESP2 {resp2} or length {length} is none")
     return {
-        "kind": kind,
-        "task": str(task),
-        "queue": queue,
-        "data": bytes.fromhex(data),
-        "time_us": time_ns // 1000,
-        "transid": transid,
-        "uow": uow,
-        "resp": resp,
-        "resp2": resp2,
-        "length": length,
-        "info": json.dumps(info) if info else None,
-    }
+        "kind": kind, "task": task, "queue": queue, "data": bytes.fromhex(data), "time_us": time_ns // 1000,
+        "transid": transid, "uow": uow, "resp": resp, "resp2": resp2, "length": length, "info": _text(info),
+    }  # fmt: skip
+
+
+def _job_event(
+    kind: str, job: str, queue: str, data: str, time_ns: int, key: str, message: str, info: Any
+) -> dict[str, Any]:
+    return {
+        "kind": kind, "job": job, "queue": queue, "data": bytes.fromhex(data), "time_us": time_ns // 1000,
+        "key": bytes.fromhex(key), "message": message, "info": _text(info),
+    }  # fmt: skip
+
+
+def _text(info: Any) -> str | None:
+    return json.dumps(info) if info else None
 
 
 # journals ------------------------------------------------------------------------------------------------------------
