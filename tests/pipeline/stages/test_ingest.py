@@ -353,3 +353,21 @@ def test_a_lying_block_is_refused_by_file_and_offset(tmp_path: Path, capture: tu
     columns = {"region": "A", "command": "WRITEQ TD"}
     with pytest.raises(DatasetError, match=r"bad.vb: .*offset \d+: X'FFFF"):
         run_ingest(IngestRequest(tmp_path / "run", (str(bad),), "qsam", columns, options, "local"))
+
+
+def test_a_poisoned_record_of_a_data_set_by_mode(tmp_path: Path) -> None:
+    (tmp_path / "c.cpy").write_text("       01 C.\n          05 NUMBER PIC 9(4).\n          05 WHAT PIC X(2).\n")
+    good = "0007AB".encode("cp037")
+    (tmp_path / "in.fb").write_bytes(good * 5 + b"\x00\xff\x00\xff\xc1\xc2" + good * 3)
+    options = {"record_format": "F", "record_length": "6", "copybook": str(tmp_path / "c.cpy")}
+    columns = {"region": "R{NUMBER}", "command": "WRITEQ TD", "queue": "KEEP", "data": "{WHAT}"}
+
+    def run(mode: str) -> dict[str, Any]:
+        return run_ingest(
+            IngestRequest(tmp_path / mode, (str(tmp_path / "in.fb"),), "qsam", columns, options, "local", mode=mode)
+        )
+
+    with pytest.raises(TdqError, match=r"in.fb: record 6, record at offset 30: .*field NUMBER"):
+        run("failfast")
+    assert (run("dropmalformed")["events"], run("dropmalformed")["bad"]) == (8, 1)
+    assert (run("permissive")["events"], run("permissive")["regions"]) == (9, 2)

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import CORRUPT_COLUMN, SplitReader
 from tdqsim.pipeline.splits import Split, plan
 
 __all__ = ["records_of", "splits_of"]
@@ -71,6 +72,8 @@ def splits_of(task: Asked) -> list[tuple[int, Split]]:
 
 def _options(task: Asked) -> QsamOptions:
     fixed = {"path": task.path, "generate_record_bytes": "true", "with_record_offset_col": _OFFSET, "mode": task.mode}
+    if task.mode != "failfast":  # bad records are counted here, so they must come this far
+        fixed |= {"mode": "permissive", "generate_corrupt_fields": "true"}
     return read_options({**task.options, **fixed})
 
 
@@ -84,10 +87,36 @@ def records_of(task: Asked) -> Iterator[tuple[pa.Table, int]]:
     """
     options = _options(task)
     maker = _Maker(task, options)
-    reader = SplitReader(options, [_OFFSET, "Record_Bytes", *maker.fields])
+    corrupt = [CORRUPT_COLUMN] if options.generate_corrupt_fields and maker.fields else []
+    reader = SplitReader(options, [_OFFSET, "Record_Bytes", *maker.fields, *corrupt])
     for split in [task.part] if task.part is not None else [each for _, each in splits_of(task)]:
         for batch in reader.read(split):
-            yield maker.table(batch), 0
+            spoiled = pc.greater(pc.list_value_length(batch.column(CORRUPT_COLUMN)), 0) if corrupt else None
+            yield _checked(maker.table(batch), task, spoiled)
+
+
+def _checked(made: pa.Table, task: Asked, spoiled: pa.Array | None) -> tuple[pa.Table, int]:
+    """Events of which each has a region and a command, and how many records had none, by the task's mode."""
+    bad = np.zeros(made.num_rows, bool)
+    if spoiled is not None:
+        bad |= pc.fill_null(spoiled, fill_value=False).to_numpy(zero_copy_only=False)
+    for name in ("region", "command"):
+        empty = pc.fill_null(pc.equal(made.column(name), ""), fill_value=True)
+        bad |= empty.combine_chunks().to_numpy(zero_copy_only=False)
+    places = np.flatnonzero(bad)
+    if not len(places):
+        return made, 0
+    offset = made.column("seq")[int(places[0])].as_py() - task.first_seq - 1
+    text = f"{task.path}: record at offset {offset}: its field for region or command is empty, or no value of its kind"
+    if task.mode == "failfast":
+        raise DatasetError(f"{text}; correct it, or choose --mode dropmalformed to go on without it")
+    if task.mode == "dropmalformed":
+        return made.filter(pa.array(~bad)), len(places)
+    mask = pa.array(bad)
+    for name, value in (("region", "BADINPUT"), ("command", "BAD RECORD")):
+        column = pc.if_else(mask, pa.scalar(value), made.column(name))
+        made = made.set_column(made.schema.get_field_index(name), name, column)
+    return made, len(places)
 
 
 class _Maker:
