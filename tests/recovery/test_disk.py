@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import shutil
 import subprocess
@@ -96,6 +97,43 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
             for _ in range(1000):
                 task.writeq_td("LOGQ", b"x" * 4000)
         assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["no space", "written in part"])
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_a_journal_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch, every, short):
+    """LMDB's commit takes the place of the frame; what was written of it is never read."""
+    from tdqsim.core import _journal
+
+    write, calls = _journal.pwrite, []
+
+    def pwrite(fd, frame, at):
+        calls.append(at)
+        if len(calls) % every:
+            return write(fd, frame, at)
+        if short:
+            return write(fd, frame[: len(frame) // 2], at)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    region = make(store=tmp_path / "store")
+    region.seed("LOGQ", [b"seed %d" % number for number in range(20)])
+    monkeypatch.setattr(_journal, "pwrite", pwrite)
+    expected = [b"seed %d" % number for number in range(20)]
+    with region.task() as task:
+        for number in range(20):
+            assert task.readq_td("LOGQ") == expected.pop(0)
+            task.writeq_td("LOGQ", b"new %d" % number)
+            task.syncpoint()
+            expected.append(b"new %d" % number)
+            task.writeq_td("PHYQ", b"%d" % number)
+            copy = tmp_path / f"copy {number}"
+            shutil.copytree(tmp_path / "store", copy)
+            with make(store=copy) as killed:
+                assert killed.peek("LOGQ") == expected
+                assert killed.peek("PHYQ") == [b"%d" % each for each in range(number + 1)]
+            shutil.rmtree(copy)
+    assert len(calls) > 20
+    region.close(clean=False)
 
 
 # -- torn writes ------------------------------------------------------------------------------------------------------
