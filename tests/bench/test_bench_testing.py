@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from statistics import median
+from time import perf_counter, process_time_ns
 
 import pytest
 
@@ -12,7 +13,7 @@ from tdqsim import Region, define_tdqueue
 from tdqsim.testing import History, RecycledStores, Stage, explore
 from tdqsim.testing.hooks import HookChain
 from tdqsim.testing.kit import Kit, definitions_of
-from tests.bench._ratio import Batch, compare, report
+from tests.bench._ratio import Batch
 
 pytestmark = pytest.mark.bench
 DEFINITIONS = [
@@ -24,41 +25,61 @@ DEFINITIONS = [
 
 @pytest.fixture
 def regions() -> Iterator[list[Region]]:
-    made = [Region(DEFINITIONS, supplied_queues=False) for _ in range(4)]
+    made = [Region(DEFINITIONS, supplied_queues=False) for _ in range(5)]
     yield made
     for region in made:
         region.close()
 
 
-def pairs(region: Region, queue: str) -> Batch:
-    """WRITEQ and READQ of 100 bytes, in one task."""
+def pairs(region: Region, queue: str, per_commit: int, after: Callable[[], object] = lambda: None) -> Batch:
+    """WRITEQ and READQ of 100 bytes, in one task that commits after so many pairs."""
     task = region.task().__enter__()
 
     def run(n: int) -> None:
         write, read, data = task.writeq_td, task.readq_td, b"x" * 100
-        for _ in range(n):
+        for number in range(1, n + 1):
             write(queue, data)
             read(queue)
+            if number % per_commit == 0:
+                task.syncpoint()
         task.syncpoint()
+        after()
 
     return run
 
 
-@pytest.mark.parametrize("queue", ["NOQ", "LOGQ"])
-def test_history_on(regions: list[Region], tmp_path: Path, queue: str) -> None:
-    off, on, file, hooked = regions
+def cpu(batch: Batch, n: int) -> int:
+    start = process_time_ns()
+    batch(n)
+    return process_time_ns() - start
+
+
+@pytest.mark.parametrize(("queue", "per_commit"), [("NOQ", 10_000), ("LOGQ", 10_000), ("LOGQ", 10), ("LOGQ", 1)])
+def test_history_on(regions: list[Region], tmp_path: Path, queue: str, per_commit: int) -> None:
+    """Processor time of the process, side by side: off, in memory, to a file that is written later, and at once."""
+    off, on, file, written, hooked = regions
     History().attach(on)
-    history = History(path=tmp_path / "history.jsonl").attach(file)
+    later = History(path=tmp_path / "later.jsonl", batch=10**9).attach(file)
+    now = History(path=tmp_path / "now.jsonl").attach(written)
     hooked.hook = HookChain()
-    costs = compare(
-        {"off": pairs(off, queue), "ring": pairs(on, queue), "file": pairs(file, queue), "hook": pairs(hooked, queue)},
-        n=3000,
-        rounds=15,
-    )
-    report(f"history, pair on {queue}", costs)
-    for name in ("ring", "file", "hook"):
-        print(f"  {name} / off = {costs[name].ratio / costs['off'].ratio:.2f}")
-    history.close()
+    contenders = {
+        "off": pairs(off, queue, per_commit),
+        "ring": pairs(on, queue, per_commit),
+        "file, before it is written": pairs(file, queue, per_commit),
+        "file, written": pairs(written, queue, per_commit, now.flush),
+        "hook": pairs(hooked, queue, per_commit),
+    }
+    ratios: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(16):
+        took = {name: cpu(batch, 1000) for name, batch in contenders.items()}
+        later.flush()
+        for name in contenders if turn else ():
+            ratios[name].append(took[name] / took["off"])
+    print(f"\nhistory, pairs on {queue}, {per_commit} a commit")
+    for name, found in ratios.items():
+        print(f"  {name:<28} / off = {median(found):.2f}")
+    later.close()
+    now.close()
 
 
 def scenario(stage: Stage) -> None:

@@ -41,6 +41,7 @@ class ControlCommands(CommandGroup):
 
     if TYPE_CHECKING:
         ended: bool
+        number: int
         outside: bool
 
         def let_others_run(self) -> None:
@@ -67,15 +68,20 @@ class ControlCommands(CommandGroup):
             Condition: ROLLEDBACK: it could not be committed and was backed out.
         """
         region = self.region  # the short way is that of :meth:`~tdqsim.cics.task.Task.issue`, written flat
-        if not region.unguarded or region.recorder is not None or self.ended:
+        if not region.unguarded or self.ended:
             self.issue("SYNCPOINT", self.take_syncpoint, nohandle=nohandle, otherwise=None)
             return
         try:
             self.take_syncpoint()
         except Condition as condition:
+            if region.recorder is not None:
+                region.record(self, "SYNCPOINT", {}, condition)  # type: ignore[arg-type]
             self.respond(condition, "SYNCPOINT", "", nohandle=nohandle, otherwise=None)
             return
         self.eib.last = _SYNCPOINT_OK
+        recorder = region.recorder
+        if recorder is not None:
+            recorder.trace(("SYNCPOINT", self.number, "", b"", region.clock.time_ns(), self.transid, b""))
         if self.outside:
             self.let_others_run()
 

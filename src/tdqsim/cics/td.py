@@ -41,6 +41,7 @@ class TdCommands(CommandGroup):
 
     if TYPE_CHECKING:
         _queues: dict[str, Any]
+        _uow: Any
         number: int
         outside: bool
 
@@ -108,7 +109,7 @@ class TdCommands(CommandGroup):
             self.eib.last = q.write_ok
             if q.trace is not None:
                 now = self.region.clock.time_ns()
-                q.trace(("WRITEQ TD", self.number, q.name, from_, now, self.transid, self.uow.id))
+                q.trace(("WRITEQ TD", self.number, q.name, from_, now, self.transid, self._uow.id))
             if self.outside:
                 self.let_others_run()
             return
@@ -199,7 +200,7 @@ class TdCommands(CommandGroup):
             self.eib.last = q.read_ok
             if q.trace is not None:
                 now = self.region.clock.time_ns()
-                q.trace(("READQ TD", self.number, q.name, record, now, self.transid, self.uow.id))
+                q.trace(("READQ TD", self.number, q.name, record, now, self.transid, self._uow.id))
             if self.outside:
                 self.let_others_run()
             return record

@@ -21,8 +21,8 @@ What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
     ``RESTART``                 the system was started again, and this history attached again
 
 How events are written is told in :mod:`~tdqsim.testing.events`. Lines are made and written many at a time, since to
-make one costs as much as to do the request: events wait as they came, ``batch`` of them, and a killed process loses
-those that wait. ``flush()`` writes them at once.
+make one costs about as much as the request itself: events wait as they came, ``batch`` of them, for ``flush()`` or
+``close()``. A killed process loses those that wait; with ``batch=1`` none, and each request then pays for its line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_h
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})
 _CHANGING: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE")
-_BATCH: Final = 1024
+_BATCH: Final = 20_000
 _LARGEST_QUEUE: Final = 100_000
 _STANDS: Final = ("QUEUE", "DTAQ")
 _SHORT: Final = 5
