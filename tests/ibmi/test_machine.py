@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, JobEnded, System
 from tdqsim.ibmi._job_core import JobCore
+from tdqsim.testing import History
 
 NAMES = ["ONE", "TWO", "THREE"]
 JOBS = ["A", "B", "C"]
@@ -67,6 +68,7 @@ class Machine(RuleBasedStateMachine):
     )
     def begin(self, seed, kinds):
         self.system = System("SYS1", seed=seed)
+        self.history = History().attach(self.system)
         self.system.crtlib("APPLIB")
         self.system.crtusrprf("QPGMR", allobj=True)
         self.jobs = {name: self.system.job(name, default_wait=0) for name in JOBS}
@@ -79,7 +81,10 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "system"):
-            self.system.close()
+            try:
+                self.history.check()
+            finally:
+                self.system.close()
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
