@@ -180,21 +180,25 @@ class _Segment:
 
     def operands(self) -> Iterator[Operand]:
         """The words of the text, each with the value behind it."""
-        position = 0
+        position = behind = 0  # behind the last thing that is not blank
         text = self.text
         while position < len(text):
             word = _WORD.match(text, position)
             if word is None:
-                position = self.strange(position)
+                end = self.strange(position)
+                passed = text[position:end].rstrip()
+                behind = position + len(passed) if passed else behind
+                position = end
                 continue
             line = self.line_at(word.start())
-            leads = not text[self.starts[self.at_line] : word.start()].strip()
+            leads = behind <= self.starts[self.at_line]
             opening = self.skip_spaces(word.end())
             if opening < len(text) and text[opening] == "(":
                 value, position = self.value(opening)
+                behind = position
                 yield Operand(word[0], value, line, leads)
             else:
-                position = opening
+                position, behind = opening, word.end()
                 yield Operand(word[0], None, line, leads)
 
     def skip_spaces(self, position: int) -> int:
