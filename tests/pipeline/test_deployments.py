@@ -189,7 +189,7 @@ def test_on_a_connect_server(folder: Path) -> None:
 
 
 @contextmanager
-def cluster() -> Iterator[str]:
+def cluster(folder: Path) -> Iterator[str]:
     """A standalone master and two workers; its address."""
     port, page = free_port(), free_port()
     place = ("--host", "127.0.0.1")
@@ -199,13 +199,14 @@ def cluster() -> Iterator[str]:
         for _ in range(2):
             start(
                 "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *place,
+                "--work-dir", str(folder / "work"),
                 f"spark://127.0.0.1:{port}",
             )  # fmt: skip
         yield f"spark://127.0.0.1:{port}"
 
 
 def test_on_a_standalone_master_with_two_workers(folder: Path) -> None:
-    with cluster() as master:
+    with cluster(folder) as master:
         prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
 
 
