@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim import EscapeMessage, System
+from tdqsim import EscapeMessage, System, TdqError
 from tdqsim.ibmi import RDQS0200
 from tdqsim.testing import History, JobEvent, Stage, check_history, explore, load_history
 
@@ -304,9 +305,41 @@ def test_queues_that_stand_when_recording_begins_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ['["DTAQ","","L/Q","",0,"","",{"entries":["zz"]}]', '[SND,"1/2/3","L/Q","",0,"","",{"key":"x"}]', '["A","x","",""]']
-)  # fmt: skip
+    "line",
+    [
+        '["DTAQ","","L/Q","",0,"","",{"entries":["zz"]}]',
+        '["DTAQ","","L/Q","",0,"","",{"entries":[["61","6"]]}]',
+        '["QRCVDTAQ","1/2/3","L/Q","",0,"","",{"key":"x"}]',
+        '["QRCVDTAQ","1/2/3","L/Q","",0,"","",7]',
+        '["QMHQRDQD","1/2/3","L/Q","",0,"","",{"messages":"many"}]',
+        '["QUEUE",0,"Q","",0,"","","NORMAL",0,0,{"triggerlevel":true,"recovstatus":1}]',
+        '["QUEUE",0,"Q","",0,"","","NORMAL",0,0,{"records":"61"}]',
+        '["A","x","",""]',
+        "[" * 100_000,
+    ],
+)
 def test_a_line_that_is_no_event_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "h").write_text(line, "ascii")
-    with pytest.raises(Exception, match="this is no event of a history"):
+    with pytest.raises(TdqError, match="h:1: this is no event of a history"):
         load_history(tmp_path / "h")
+
+
+lines = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["QUEUE", "DTAQ", "QRCVDTAQ", "", "61", "1/2/3"]),
+    lambda inner: (
+        st.lists(inner, max_size=8)
+        | st.dictionaries(st.sampled_from(["records", "entries", "key", "to", "messages"]), inner, max_size=3)
+    ),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(line=lines)
+def test_any_line_is_an_event_or_refused(line, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.jsonl"
+    file.write_text(json.dumps(line) + "\n", "ascii")
+    try:
+        events = load_history(file)
+    except TdqError:
+        return
+    check_history(events)

@@ -19,6 +19,11 @@ __all__ = ["AnyEvent", "Event", "JobEvent", "encode", "load_history"]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
 _JOB_SLASHES: Final = 2
+_KINDS: Final = {
+    **dict.fromkeys(("triggerlevel", "count", "messages", "keylen"), int),
+    **dict.fromkeys(("recovstatus", "atifacility", "start", "seq", "force", "type", "key", "key_order", "to"), str),
+    **dict.fromkeys(("records", "entries"), list),
+}
 encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 """A value as it stands in a line."""
 
@@ -147,10 +152,11 @@ def _parsed(place: str, line: str) -> AnyEvent:
 
 def _event(values: list[Any]) -> Event:
     event = Event(*values)
-    if isinstance(event.info.get("records"), list):
-        event.info["records"][:] = [bytes.fromhex(record) for record in event.info["records"]]
     _check((event.kind, event.queue, event.transid, event.uow, event.resp), str)
     _check((event.task, event.time_ns, event.resp2, event.length), int)
+    _check_info(event.info)
+    if isinstance(event.info.get("records"), list):
+        event.info["records"][:] = [bytes.fromhex(record) for record in event.info["records"]]
     return event
 
 
@@ -158,16 +164,26 @@ def _job_event(values: list[Any]) -> JobEvent:
     if len(values) > _SHORT:
         values[5] = bytes.fromhex(values[5])
     event = JobEvent(*values)
-    for entry in event.info.get("entries", ()) if event.kind == "DTAQ" else ():
-        _check((bytes.fromhex(word) for word in entry), bytes)
-    bytes.fromhex(event.info.get("key", ""))
     _check((event.kind, event.queue, event.message), str)
     _check((event.time_ns,), int)
+    _check_info(event.info)
+    for data, key in event.info.get("entries", ()):
+        bytes.fromhex(data), bytes.fromhex(key)
+    bytes.fromhex(event.info.get("key", ""))
     if event.job and event.job.count("/") != _JOB_SLASHES:
         raise ValueError(event.job)
     return event
 
 
+def _check_info(info: Any) -> None:
+    """What the checker looks at must be of its kind; anything else may be there."""
+    _check((info,), dict)
+    for name, value in info.items():
+        wanted = _KINDS.get(name)
+        if wanted is not None and not isinstance(value, wanted):
+            raise TypeError(name, value)
+
+
 def _check(values: Iterable[object], kind: type) -> None:
-    if not all(isinstance(value, kind) for value in values):
+    if not all(isinstance(value, kind) and (kind is not int or not isinstance(value, bool)) for value in values):
         raise TypeError(values)
