@@ -123,6 +123,32 @@ def test_a_queue_that_comes_later_is_read_too(store: Path) -> None:
     assert batches(chosen, after=start) == [[b"new"]]
 
 
+FIRST = """
+import sys
+from tdqsim.definitions import Definitions, Dtaq
+from tdqsim.ibmi import System
+with System(path=sys.argv[1]) as system, system.job() as job:
+    system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    job.qsnddtaq("Q", "SHOP", b"first")
+"""
+
+
+def test_a_stream_may_begin_before_the_first_entry_is_committed(tmp_path: Path) -> None:
+    path = tmp_path / "system"
+    chosen = options(path, "dtaq", queue="SHOP/Q")
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        start = first_offsets(chosen)
+        assert next_offsets(chosen, start, rows=0, size=0, target=None) == start
+        process.communicate("\n")
+    assert batches(chosen, after=start) == [[b"first"]]
+
+
 def test_a_long_range_is_cut(store: Path) -> None:
     chosen = options(store, rowsPerPartition=4)
     end = next_offsets(chosen, first_offsets(chosen), rows=0, size=0, target=None)

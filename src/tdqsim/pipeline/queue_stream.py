@@ -82,8 +82,8 @@ def next_offsets(
 
 def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[str, int] | None) -> tuple[int, int]:
     """The number to go on behind, and how many records there were so far."""
-    if place is None:
-        return 0, 0  # a queue that is new to the stream
+    if place is None or not place["seq"]:
+        return 0, 0  # nothing of it has been read yet
     after, records = int(place["seq"]), int(place["records"])
     if incarnation == place["incarnation"]:
         return after, records

@@ -48,7 +48,7 @@ class Stored(Protocol):
         """Whether they outlive a crash whatever happens."""
 
     def incarnation(self, name: str) -> int:
-        """Another number when the queue was deleted or made anew, or is in another store."""
+        """Another number when the queue was deleted or made anew, or is in another store; 0 before it is stored."""
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Refuse queues that nothing can be put on now."""
@@ -157,6 +157,8 @@ class _System:
         return self._found[name].attributes.force
 
     def incarnation(self, name: str) -> int:
+        if self.half(name) not in (self._system.store.durable, self._system.store.volatile):
+            return 0  # the process that made it has not committed its first entry
         return _identity(self._system.store, self.queues[name])
 
     def check_writable(self, names: frozenset[str]) -> None:
