@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
+from tdqsim import Region, TdqError, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.testing import History, RecycledStores
 
@@ -125,6 +125,10 @@ def test_the_history_of_a_record(region: Region) -> None:
     assert "What happened last:" in str(region.explain("LOGQ"))
     history.detach()
     assert region.explain("LOGQ").history == ()
+    with pytest.raises(TdqError, match="attach a History first"):
+        region.explain("LOGQ", record=b"payment")
+    with pytest.raises(TypeError, match="queue 7"):
+        region.explain(7)
 
 
 def test_the_latch_of_a_logical_queue_was_set_by_a_commit_and_is_known_after_a_restart(tmp_path: Path) -> None:

@@ -76,10 +76,20 @@ def test_a_plan_is_a_value(region: Region) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["7", "[7]", '[{"kind": "no"}]', '[{"kind": "condition", "condition": "NO"}]', '[{"kind": "disk", "nth": 0}]'],
+    [
+        "",
+        "{",
+        pytest.param("[" * 100_000, id="deep"),
+        "7",
+        "[7]",
+        '[{"kind": []}]',
+        '[{"kind": "no"}]',
+        '[{"kind": "condition", "condition": "NO"}]',
+        '[{"kind": "disk", "nth": 0}]',
+    ],
 )
 def test_a_text_that_is_no_plan_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"a list of faults|fault 1:"):
+    with pytest.raises(ValueError, match=r"a list of faults|fault 1:|written as JSON"):
         FaultPlan.from_json(text)
 
 

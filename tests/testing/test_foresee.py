@@ -221,6 +221,18 @@ def test_a_disk_that_fills_up_is_foreseen_to_the_record(queue: str) -> None:
             compare(region, command, queue, 8000)
 
 
+@pytest.mark.parametrize(("queue", "half"), [("NOQ", "volatile"), ("LOGQ", "durable")])
+def test_a_planned_full_disk_is_foreseen(queue: str, half: Any) -> None:
+    space = {"ci_size": 8192, "control_intervals": 10_000}
+    definitions = [each for each in HERE if each.name == queue]
+    with Region(definitions, supplied_queues=False, dfhintra=space) as region, FaultPlan(DiskFull(half)).on(region):
+        met = ""
+        while met != "NOSPACE 0":
+            predicted = region.explain(queue, size=8000).commands["WRITEQ TD"]
+            met = outcome(region, "WRITEQ TD", queue, 8000)
+            assert met == f"{predicted.outcome} 0", predicted
+
+
 @pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
 def test_damaged_records_are_foreseen(tmp_path: Path, queue: str) -> None:
     definitions = [each for each in HERE if each.name == queue]

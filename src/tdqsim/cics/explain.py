@@ -17,6 +17,7 @@ from tdqsim.cics.conditions import Condition
 from tdqsim.cics.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
 from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.task import Task
+from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -73,8 +74,15 @@ def explain(
         name: the queue's name, or an alias.
         task: whose requests to foresee; a new task of the default user when not given.
         size: bytes of the record of the WRITEQ that is foreseen.
-        record: tell what happened to records that hold these bytes, instead of the last operations; needs a history.
+        record: tell what happened to records that hold these bytes, instead of the last operations.
+
+    Raises:
+        TdqError: ``record`` is asked about, and no history is attached.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
+    if record is not None and not hasattr(region.recorder, "story"):
+        raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
     probe = task if task is not None else Task(region, 0, "TEST", region.default_user)
     commands = foresee(region, name, probe, size)

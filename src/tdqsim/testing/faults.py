@@ -294,7 +294,10 @@ class FaultPlan:
             ValueError: the text is no plan; the message says which fault is wrong.
         """
         found = []
-        records = json.loads(text)
+        try:
+            records = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"a fault plan is written as JSON: {error}") from error
         if not isinstance(records, list):
             raise ValueError("a fault plan is a list of faults")  # noqa: TRY004  (a value of outside, not a type of ours)
         for number, record in enumerate(records, 1):
