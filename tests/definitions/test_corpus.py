@@ -1,0 +1,16 @@
+"""Inputs that a coverage-guided fuzzer found worth keeping (``tests/fuzz/fuzz_definitions.py``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.definitions.corpus_check import check
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def test_the_corpus_holds():
+    inputs = sorted(CORPUS.iterdir())
+    assert inputs
+    for file in inputs:
+        check(file.read_bytes())
