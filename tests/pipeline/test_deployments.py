@@ -52,7 +52,7 @@ writer = stream.load(str(folder / "store")).writeStream.format("tdqueue").option
 query = writer.option("checkpointLocation", str(folder / "check")).trigger(availableNow=True).start(str(folder / "store"))
 query.awaitTermination(240)
 after = spark.read.format("tdqueue").load(str(folder / "store"))
-print("streamed", {row.queue: row["count"] for row in after.groupBy("queue").count().collect()})
+print("streamed", {row.queue: row["count"] for row in after.groupBy("queue").count().orderBy("queue").collect()})
 """
 
 SOURCES_SAID = ["qsam 50 100", "written 600", "tdqueue 30", "streamed {'ONE': 30, 'OUT': 30}"]
