@@ -187,6 +187,46 @@ def test_check_and_salvage_from_the_command_line(tmp_path, capsys):
     assert {name: seen[name] for name in ("PHYQ", "LOG2")} == {name: expected[name] for name in ("PHYQ", "LOG2")}
 
 
+@pytest.mark.parametrize("damaged", ["cut", "head", "frame", "tail"])
+def test_what_is_whole_in_a_damaged_journal_is_salvaged(tmp_path, damaged):
+    """The region has never been closed: all that it was told is in the journal, its definitions too."""
+    path = tmp_path / "store"
+    region = make(store=path)
+    for number in range(30):
+        region.writeq_td("LOGQ", b"record %02d" % number)
+    region.close(clean=False)
+    file = path / "durable" / "journal"
+    raw = file.read_bytes()
+    end = len(raw.rstrip(b"\0"))
+    last = raw.index(b"record 20")
+    file.write_bytes(
+        {
+            "cut": raw[:last],
+            "head": bytes(20) + raw[20:],
+            "frame": raw[:last] + b"RECORD" + raw[last + 6 :],
+            "tail": raw[:last] + bytes(end - last) + raw[end:],
+        }[damaged]
+    )
+    with pytest.raises(StoreDamaged, match=r"journal.*tdq store salvage"):
+        Region(store=path)
+    assert not storecheck.check(path).sound
+    report = storecheck.salvage(path, tmp_path / "saved")
+    with Region(store=tmp_path / "saved") as saved:
+        assert saved.peek("LOGQ") == [b"record %02d" % number for number in range(30 if damaged == "head" else 20)]
+    assert report.saved == (30 if damaged == "head" else 20)
+
+
+def test_records_without_their_region_are_not_thrown_away(tmp_path):
+    from tdqsim.core.store import Store
+
+    with Store(tmp_path / "store") as store:
+        store.durable.create_queue(b"LOGQ").put(b"one")
+    with pytest.raises(StoreDamaged, match=r"LOGQ has 1 records.*START=COLD"):
+        make(store=tmp_path / "store")
+    with make(store=tmp_path / "store", start="COLD") as region:
+        assert region.peek("LOGQ") == []
+
+
 def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path):
     """Salvage leaves a hole where the record was that it read; its commit must not take the next one instead."""
     path = tmp_path / "store"

@@ -217,6 +217,8 @@ class Region(RegionTasks):
             return
         identity = None if store.created else store.durable.get_meta(_IDENTITY)
         if identity is None or start != "AUTO":  # without it, a start with empty queues was never finished
+            if start == "AUTO" and self.catalogue.kept:
+                restart.check_nothing_kept(self)
             initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(self))
             self.start_type = "INITIAL" if initial else "COLD"
             store.clear(restart.kept_over_cold_start(self) if not initial else None)

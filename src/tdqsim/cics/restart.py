@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Catalogue",
     "begin_numbering",
+    "check_nothing_kept",
     "cold_start_finished",
     "cold_start_unfinished",
     "forget_reads",
@@ -78,23 +79,26 @@ class Catalogue:
     """The installed definitions on the store, from which a warm or emergency start takes them.
 
     A temporary store is never started again, so nothing is kept there.
+
+    Attributes:
+        kept: whether anything is.
     """
 
     def __init__(self, region: Region, *, kept: bool) -> None:
         self._region = region
-        self._kept = kept
+        self.kept = kept
         self._order = 0
 
     def save(self, resource: defs.Resource) -> None:
         """Keep a transaction, terminal or connection."""
-        if self._kept:
+        if self.kept:
             record = {"kind": resource.kind, "fields": _fields(resource)}
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
             self._region.store.durable.put_meta(key, _json(record))
 
     def save_queue(self, queue: TdQueue) -> None:
         """Keep a queue's definition and signature, and what SET has changed of it."""
-        if not self._kept:
+        if not self.kept:
             return
         key = _QUEUES + queue.name.encode()
         self._order += 1
@@ -110,7 +114,7 @@ class Catalogue:
 
     def forget_queue(self, queue: TdQueue) -> None:
         """A queue was discarded."""
-        if self._kept:
+        if self.kept:
             self._region.store.durable.delete_meta(_QUEUES + queue.name.encode())
 
     def load(self) -> None:
@@ -195,6 +199,22 @@ def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
     """
     found = {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
     return {**found, _COLD: b""}
+
+
+def check_nothing_kept(region: Region) -> None:
+    """A region that was never started has no records: with some, its own record is missing, as after a salvage.
+
+    Raises:
+        StoreDamaged: there are records, which a start with empty queues would throw away.
+    """
+    store = region.store
+    for half in (store.durable, store.volatile):
+        for queue in half.queues():
+            if queue.count:
+                raise StoreDamaged(
+                    f"{store.path}: the region's own record is missing, but queue {queue.name.decode()} has "
+                    f"{queue.count} records; `tdq store check` lists what is there, START=COLD begins with empty queues"
+                )
 
 
 def cold_start_unfinished(region: Region) -> bool:

@@ -183,7 +183,8 @@ def look_at_journal(
 ) -> tuple[list[list[tuple[bytes, bytes | None]]] | None, str]:
     """The changes in the frames that are whole, None when there is no file, and what is wrong; nothing when empty.
 
-    ``store_id`` is None when it is not known to which store it should belong.
+    Whatever is wrong, the frames in front of the damage can be salvaged. ``store_id`` is None when it is not known to
+    which store it should belong.
     """
     try:
         raw = (place / _NAME).read_bytes()[: JOURNAL_SIZE + 1]
@@ -193,22 +194,21 @@ def look_at_journal(
         raise StoreError(f"{place / _NAME}: it cannot be read: {error.strerror}") from error
     if not raw.strip(b"\0"):
         return None, ""  # killed before it had a head, so before its first frame; or as good as missing
-    if len(raw) != JOURNAL_SIZE:
-        return [], f"the journal has {len(raw)} bytes instead of {JOURNAL_SIZE}"
     owner = raw[len(_MAGIC) : len(_MAGIC) + 16]
-    if raw[: _HEAD.size] != _head(owner):
-        return [], "the head of the journal is damaged"
-    if store_id not in (None, owner):
+    whole_head = raw[: _HEAD.size] == _head(owner)
+    if whole_head and store_id not in (None, owner):
         return [], "the journal belongs to another store"
-    if not _slots(raw):
-        return [], "the head of the journal is damaged"
     frames, problem = _frames(raw, base)
+    if len(raw) != JOURNAL_SIZE:
+        problem = f"the journal has {len(raw)} bytes instead of {JOURNAL_SIZE}"
+    elif not whole_head or not _slots(raw):
+        problem = "the head of the journal is damaged"
     return [list(_changes(body)) for body in frames], problem
 
 
 def _slots(raw: bytes) -> list[tuple[int, int]]:
     """Base and end of the slots in the head that are whole; one of zeros was never written."""
-    slots = [_SLOT.unpack_from(raw, at) for at in _SLOTS]
+    slots = [_SLOT.unpack_from(raw, at) for at in _SLOTS if len(raw) >= _FIRST]
     return [(its, end) for its, end, check in slots if end ^ _slot_check(its) == check or not (its or end or check)]
 
 
@@ -225,10 +225,10 @@ def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
         found.append(body)
         at += len(body) + _OVERHEAD
     told = _slots(raw)
-    later = max(_mark_behind(raw, at, base), *(its for its, _ in told))
+    later = max([_mark_behind(raw, at, base), *(its for its, _ in told)])
     if later > base:
         return [], f"the journal builds on commit {later}, but the last commit in data.mdb is {base}"
-    if later == base and (_mark_behind(raw, at, base) == base or (base, at) < max(told)):
+    if later == base and (_mark_behind(raw, at, base) == base or (base, at) < max(told, default=(0, 0))):
         return found, f"commit {len(found) + 1} in the journal is damaged"
     return found, ""
 
