@@ -71,6 +71,13 @@ def test_a_schema_of_fewer_columns_and_sql_alone(spark, path):
     spark.catalog.dropTempView("v")
 
 
+def test_segment_ids_in_parts_of_so_many_records(spark, path):
+    frame = read(spark, path, segment_field="KIND", segment_id_level0="C", segment_id_level1="P", segment_id_prefix="A", input_split_records=100)  # fmt: skip
+    rows = frame.orderBy("ID").select("Seg_Id0", "Seg_Id1").collect()
+    assert [tuple(row) for row in rows[698:700]] == [("A_0_698", None), ("A_0_698", "A_0_698_L1_1")]
+    assert len({row.Seg_Id0 for row in rows}) == 500
+
+
 def test_one_dataframe_may_be_filtered_again_and_again(spark, path):
     frame = read(spark, path)
     assert [frame.filter("KIND = 'C'").count(), frame.count(), frame.filter("ID < 10").count(), frame.count()] == [
