@@ -9,7 +9,7 @@ from tdqsim.cics.indoubt import Damage, decisions
 from tdqsim.cics.remote import STEPS
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
-from tdqsim.facts import LIMITS, Cvda
+from tdqsim.facts import LIMITS, Cvda, Resp
 from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule
 
@@ -384,6 +384,70 @@ def test_conditions_come_back_over_the_link(two):
     far.discard_tdqueue("FARQ")
     assert outcome(near.readq_td, "REMQ") == "QIDERR"
     assert not far.tasks
+
+
+@pytest.mark.rule("REC-REMOTELENGTH")
+def test_remotelength_is_the_length_when_none_is_given(tmp_path):
+    length = int(rule("REC-REMOTELENGTH").message)
+    near = [
+        define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ", remotelength=length),
+        define_connection(name="FAR"),
+    ]
+    two = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", [queue("FARQ")]))
+    two["NEAR"].writeq_td("REMQ", b"abcdefgh")
+    two["NEAR"].writeq_td("REMQ", b"ab")
+    two["NEAR"].writeq_td("REMQ", b"abcdefgh", 6)
+    two["NEAR"].writeq_td("FARQ", b"abcdefgh", sysid="FAR")
+    assert two["FAR"].peek("FARQ") == [b"abcdefgh"[:length], b"ab", b"abcdef", b"abcdefgh"]
+    two.sysplex.close()
+
+
+class Broken:
+    """Lets the mirror fail with a condition that no command of transient data has."""
+
+    def before(self, task, *_command):
+        if task.transid == "CSMI":
+            raise Condition(Resp.MAPFAIL)
+
+    def after(self, *_command):
+        pass
+
+
+@pytest.mark.rule("REC-ISCINVREQ")
+def test_a_failure_that_maps_to_nothing_is_iscinvreq(two):
+    two["FAR"].hook = Broken()
+    for call in (
+        lambda: two["NEAR"].writeq_td("REMQ", b"x"),
+        lambda: two["NEAR"].readq_td("REMQ"),
+        lambda: two["NEAR"].deleteq_td("REMQ"),
+    ):
+        expect_rule("REC-ISCINVREQ", call)
+    assert not two["FAR"].tasks
+
+
+@pytest.mark.rule("REC-REMOTE-DISABLED")
+def test_a_disabled_remote_entry_ships_nothing(two):
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"before")
+        two["NEAR"].set_tdqueue("REMQ", enablestatus="DISABLED")
+        assert status(two["NEAR"], "REMQ") == "DISABLED"
+        assert status(two["FAR"], "FARQ") == "ENABLED"
+        expect_rule("REC-REMOTE-DISABLED", task.writeq_td, "REMQ", b"after")
+    assert two["FAR"].peek("FARQ") == [b"before"]
+    two["NEAR"].set_tdqueue("REMQ", enablestatus="ENABLED")
+    assert two["NEAR"].readq_td("REMQ") == b"before"
+
+
+@pytest.mark.rule("REC-REMOTE-DISABLING")
+def test_a_user_from_another_region_completes_a_disable(two):
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"one")
+        two["FAR"].set_tdqueue("FARQ", enablestatus="DISABLED")
+        assert status(two["FAR"], "FARQ") == "DISABLING"
+        assert outcome(two["FAR"].writeq_td, "FARQ", b"another") == "DISABLED"
+        expect_rule("REC-REMOTE-DISABLING", task.writeq_td, "REMQ", b"two")
+    assert status(two["FAR"], "FARQ") == "DISABLED"
+    assert two["FAR"].peek("FARQ") == [b"one", b"two"]
 
 
 @pytest.mark.rule("REC-DUAL-PURPOSE")
