@@ -33,6 +33,7 @@ from tdqsim.testing import (
     RecycledStores,
     StillClock,
     TornWrite,
+    snapshot,
 )
 
 QUEUES = [
@@ -356,3 +357,34 @@ def test_a_slow_call_lets_other_jobs_run() -> None:
         assert order == ["quick", "slow"]
         assert system.clock.time_ns() - before >= 60 * 10**9
         assert [job.qrcvdtaq("ONE", "QGPL").data for _ in range(2)] == [b"quick", b"slow"]
+
+
+def send(job: Any, count: int, size: int = 1) -> None:
+    for number in range(count):
+        job.qsnddtaq("ONE", "QGPL", b"%d" % number * size)
+
+
+@pytest.mark.parametrize("fault", [CrashPoint(2), TornWrite(2)])
+def test_a_system_ends_at_a_commit_and_comes_back_without_it(tmp_path, fault) -> None:
+    system = System(path=tmp_path / "store")
+    job = system.job()
+    job.crtdtaq(dtaq="QGPL/ONE", maxlen=9, force="*YES")
+    with FaultPlan(fault).on(system) as active:
+        with pytest.raises(Crashed):
+            send(job, 3)
+        system.close(clean=False)
+    assert len(active.happened) == 1
+    try:
+        with System(path=tmp_path / "store") as again:
+            assert snapshot(again).queues["QGPL/ONE"] == ((b"", b"0", b""),)
+    except StoreDamaged:
+        assert isinstance(fault, TornWrite)
+
+
+def test_a_full_disk_is_the_machines_own_message() -> None:
+    with System() as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/ONE", maxlen=64_000)
+        with FaultPlan(DiskFull("volatile")).on(system), pytest.raises(EscapeMessage) as caught:
+            send(job, 1000, 10_000)
+        assert caught.value.message_id == "CPF6565"
+        send(job, 1)

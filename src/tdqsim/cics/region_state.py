@@ -49,7 +49,8 @@ class Recorder(Protocol):
 
     Attributes:
         trace: told of each request that went well on a short way, as (command, task number, queue, record,
-            nanoseconds), on a logically recoverable queue with transid and the unit of work's id behind these.
+            nanoseconds), on a logically recoverable queue with transid and the unit of work's id behind these; and of
+            SYNCPOINT, without a queue.
     """
 
     trace: Callable[[tuple[Any, ...]], object]

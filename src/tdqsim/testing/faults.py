@@ -144,6 +144,8 @@ class MessageFault:
 class LinkCut:
     """A link between regions goes away when a message is sent over it; the message is lost.
 
+    It counts on the links that there are when the plan is put on: one that a restarted region has is another link.
+
     Attributes:
         step: one of :data:`tdqsim.cics.remote.STEPS`: a request, its reply, or a step of the two phases.
         nth: when the nth such message is sent.
