@@ -333,7 +333,7 @@ lines = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(line=lines)
 def test_any_line_is_an_event_or_refused(line, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.getbasetemp() / "any.jsonl"

@@ -28,14 +28,16 @@ Report = Callable[[str, str, int, str], object]
 class _Unit:
     """What one unit of work has done to one queue.
 
-    ``doubtful`` is what it had read before a restart that it may have survived in doubt: it is on the queue still.
+    ``own`` is what it has read of its own writes; ``doubtful`` is what it had read before a restart that it may have
+    survived in doubt: it is on the queue still.
     """
 
-    __slots__ = ("deleted", "doubtful", "reads", "written")
+    __slots__ = ("deleted", "doubtful", "own", "reads", "written")
 
     def __init__(self) -> None:
         self.reads: list[bytes] = []
         self.doubtful: list[bytes] = []
+        self.own: dict[bytes, None] = {}
         self.written = Shelf()
         self.deleted = False
 
@@ -344,6 +346,7 @@ class RegionChecker:
             queue.readers[uow] = None
         else:
             unit.written.take(data)
+            unit.own[data] = None
 
     def _strange(self, queue: _Queue, event: Event, data: bytes) -> None:
         """A record that could not be read: say why, as well as it can be known."""
@@ -355,10 +358,15 @@ class RegionChecker:
             queue.units[foreign[0]].written.take(data)
         elif queue.backed_out[data]:
             self._report("phantom", queue, f"{shown} was written by a unit of work that was backed out")
-        elif queue.gone[data] > 0 or (queue.logical and data in queue.unit(event.uow).reads):
+        elif queue.gone[data] > 0 or self._has_read(queue, event.uow, data):
             self._report("duplicated", queue, f"{shown} was read before")
         elif self.complete:
             self._report("unexpected", queue, f"{shown} was read, and nobody wrote it")
+
+    @staticmethod
+    def _has_read(queue: _Queue, uow: str, data: bytes) -> bool:
+        unit = queue.units.get(uow)
+        return unit is not None and (data in unit.own or data in unit.reads)
 
     def _empty(self, queue: _Queue, event: Event) -> None:
         held = queue.read_by_others(event.uow)
@@ -396,6 +404,7 @@ class RegionChecker:
             for data in reversed(unit.reads):
                 queue.records.put_front(data)
             queue.backed_out.update(unit.written)
+            queue.backed_out.update(list(unit.own))
         emptied = self._qzero.pop(event.uow, None)
         if committed:
             self._committed_at[event.uow] = self.index
@@ -404,6 +413,7 @@ class RegionChecker:
 
     def _commit(self, queue: _Queue, unit: _Unit) -> None:
         queue.gone.update(unit.reads)
+        queue.gone.update(list(unit.own))
         for data in unit.doubtful:
             if queue.records.take(data):
                 queue.gone[data] += 1
