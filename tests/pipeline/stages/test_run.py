@@ -170,7 +170,7 @@ def test_the_engine_is_chosen_by_size() -> None:
 
 @pytest.mark.spark
 def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path, spark: Any) -> None:
-    local = run_job(RunRequest(CARD_POSTING, tmp_path / "local", "local", 8, records=4000))
+    local = run_job(RunRequest(CARD_POSTING, tmp_path / "local", "local", 4, records=800))
     said: list[str] = []
     killed: list[int] = []
 
@@ -191,7 +191,7 @@ def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path,
     killer = threading.Thread(target=kill_a_worker, daemon=True)
     killer.start()
     result = run_job(
-        RunRequest(CARD_POSTING, tmp_path / "spark", "spark", 8, records=4000), spark=spark, say=said.append
+        RunRequest(CARD_POSTING, tmp_path / "spark", "spark", 4, records=800), spark=spark, say=said.append
     )
     assert killed
     assert any("a worker died" in text for text in said)
