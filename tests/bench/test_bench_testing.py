@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time_ns
+from time import perf_counter, process_time, process_time_ns
 
 import pytest
 
-from tdqsim import Region, define_tdqueue
-from tdqsim.testing import History, RecycledStores, Stage, explore
+from tdqsim import Region, System, define_tdqueue
+from tdqsim.testing import Event, History, RecycledStores, Stage, check_history, explore
 from tdqsim.testing.hooks import HookChain
 from tdqsim.testing.kit import Kit, definitions_of
-from tests.bench._ratio import Batch
+from tests.bench._ratio import Batch, compare, report
 
 pytestmark = pytest.mark.bench
 DEFINITIONS = [
@@ -116,3 +116,43 @@ def test_the_fixture() -> None:
             times.append(1000 * (perf_counter() - start))
     first, *rest = times
     print(f"\nregion fixture: the first {first:.1f} ms, then a median of {sorted(rest)[len(rest) // 2]:.2f} ms")
+
+
+def test_history_of_jobs_on(tmp_path: Path) -> None:
+    def pairs_of(system: System) -> Batch:
+        job = system.job()
+        job.crtdtaq(dtaq="QGPL/PLAIN", maxlen=100)
+
+        def run(n: int) -> None:
+            for _ in range(n):
+                job.qsnddtaq("PLAIN", "QGPL", b"x" * 100)
+                job.qrcvdtaq("PLAIN", "QGPL")
+
+        return run
+
+    with System() as off, System() as on, System() as file, History(path=tmp_path / "h.jsonl") as history:
+        History().attach(on)
+        history.attach(file)
+        batches = {"off": pairs_of(off), "ring": pairs_of(on), "file": pairs_of(file)}
+        costs = compare(batches, n=2000, rounds=15)
+        report("history, pair of QSNDDTAQ and QRCVDTAQ", costs)
+        for name in ("ring", "file"):
+            print(f"  {name} / off = {costs[name].ratio / costs['off'].ratio:.2f}")
+
+
+def test_the_checker_takes_each_event_once() -> None:
+    """Ten times the events, ten times the time: what a list that is searched would not do."""
+
+    def seconds(count: int) -> float:
+        facts = {"recovstatus": "NO", "records": []}
+        events = [Event("QUEUE", 0, "Q", b"", 0, info=facts)]
+        events += [Event(kind, 1, "Q", b"%d" % n, 0) for kind in ("WRITEQ TD", "READQ TD") for n in range(count // 2)]
+        start = process_time()
+        check_history(events).check()
+        return process_time() - start
+
+    small, large = seconds(100_000), seconds(1_000_000)
+    print(
+        f"\na million events checked in {large:.1f} s of processor time, {large / small:.1f} times a hundred thousand"
+    )
+    assert large / small < 30
