@@ -102,7 +102,9 @@ def test_schedules() -> None:
     start = process_time()
     found = explore(scenario, 2000)
     took = process_time() - start
-    print(f"\n2000 schedules in {took:.1f} s of processor time, {found.distinct} different; 10,000 would take {took * 5:.0f} s")
+    print(
+        f"\n2000 schedules in {took:.1f} s of processor time, {found.distinct} different; 10,000 would take {took * 5:.0f} s"
+    )
 
 
 def test_the_fixture() -> None:

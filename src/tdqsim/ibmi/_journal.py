@@ -58,7 +58,7 @@ class Journal(SystemObject):
         return (entry for _, entry in self.timed())
 
     def timed(self, after: int = 0) -> Iterator[tuple[int, JournalEntry]]:
-        """The entries with numbers above ``after``, oldest first, each with its moment in nanoseconds since 1970 UTC."""
+        """The entries with numbers above ``after``, oldest first, each with its moment (nanoseconds since 1970 UTC)."""
         assert self.entries is not None
         for stored in self.entries.entries(after=after):
             yield stored.time_ns, JournalEntry(stored.seq, "Q", **_ENTRY.parse(stored.data, _PAGE))
