@@ -45,15 +45,15 @@ class Hook(Protocol):
 
 
 class Recorder(Protocol):
-    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way.
+    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way."""
 
-    Attributes:
-        trace: told of each request that went well on a short way, as (command, task number, queue, record,
-            nanoseconds), on a logically recoverable queue with transid and the unit of work's id behind these; and of
-            SYNCPOINT, without a queue.
-    """
+    @property
+    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
+        """Told of each request that went well on a short way; None when that is not wanted.
 
-    trace: Callable[[tuple[Any, ...]], object]
+        As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
+        unit of work's id behind these; and of SYNCPOINT, without a queue.
+        """
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command on the long way has ended: what it returned, or its Condition."""

@@ -43,7 +43,7 @@ class Recording:
         self._attached: dict[int, tuple[int, int, int]] = {}
         self._own = [(queue, depths[queue.name]) for queue in region.intra_queues() if queue.name[:1] != "C"]
         self.trace = self._traced if commands else None
-        region.recorder = self  # type: ignore[assignment]  # no trace: queues are not slowed down
+        region.recorder = self
         region.dispatcher.on_dispatch = self._dispatched
 
     def stop(self) -> None:
