@@ -47,6 +47,9 @@ def hush() -> None:
         daemon.traceback = _Traceback  # type: ignore[union-attr]
 
 
+hush()  # with the import, which is all that some of these processes do of this package
+
+
 def main() -> None:
     """Be Spark's worker daemon."""
     from pyspark import daemon  # noqa: PLC0415 - an extra; settle() is called where it is loaded already

@@ -33,7 +33,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._worker import hush, settle
+from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
@@ -59,7 +59,6 @@ class QsamDataSource(DataSource):
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        hush()
         return read_options(self.options)
 
     def schema(self) -> StructType:

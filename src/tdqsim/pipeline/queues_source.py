@@ -43,7 +43,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._worker import hush, settle
+from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
 from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_stream import Offsets, Range, first_offsets, last_offsets, next_offsets, ranges, read_exactly
@@ -72,7 +72,6 @@ class _QueueDataSource(DataSource):
         return cls.kind
 
     def _checked(self, use: str = "") -> QueueOptions:
-        hush()
         options = read_queue_options(self.kind, self.options)
         if use:
             options.check_use(use)
