@@ -52,14 +52,6 @@ class Hardening:
             StoreError: it failed; everything since the last commit was undone, for all that wait too.
         """
         self.commits += 1
-        if not self._waiting:
-            try:
-                self._durable.commit()
-            except StoreError:
-                if self._durable.dirty:
-                    self._durable.abort()
-                raise
-            return
         batch, self._batch = self._batch, _Batch()
         batch.done = True
         try:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import WRITE_END
 from tdqsim.cics.logical import LogicalWork
 from tdqsim.errors import StoreError, TdqError
@@ -195,10 +194,8 @@ class UnitOfWork:
             return False
         region.hardening.commits += 1
         for queue, work in self.work.items():
-            if work.puts:
-                work.release_room()
-            stored = queue.stored
-            if (work.reads or not work.written) and (not stored.count or stored._head >> SLOT_BITS != queue.head_ci):  # noqa: SLF001
+            work.release_room()
+            if work.reads or not work.written:
                 work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
         self.state = Cvda.COMMIT
         self.ended = True

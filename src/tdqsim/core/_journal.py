@@ -225,10 +225,11 @@ def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
         found.append(body)
         at += len(body) + _OVERHEAD
     told = _slots(raw)
-    later = max([_mark_behind(raw, at, base), *(its for its, _ in told)])
+    marked = _mark_behind(raw, at, base)
+    later = max([marked, *(its for its, _ in told)])
     if later > base:
         return [], f"the journal builds on commit {later}, but the last commit in data.mdb is {base}"
-    if later == base and (_mark_behind(raw, at, base) == base or (base, at) < max(told, default=(0, 0))):
+    if later == base and (marked == base or (base, at) < max(told, default=(0, 0))):
         return found, f"commit {len(found) + 1} in the journal is damaged"
     return found, ""
 

@@ -221,13 +221,18 @@ class Writer(Room):
         if self.fault is not None:
             self.fault("after_log")
         self.unsettled.update(self.touched)
+        changes.clear()
+        self._begin_anew()
+        return True
+
+    def _begin_anew(self) -> None:
+        """Everything is committed, or undone: the next change is the first one again."""
         for queue in self.touched:
             queue.settle()
         self.touched.clear()
-        changes.clear()
+        self.undo.clear()
         self.dirty = False
         self._released = self._released_calls = 0
-        return True
 
     def _commit_tree(self) -> None:
         """Commit by LMDB."""
@@ -272,15 +277,10 @@ class Writer(Room):
 
     def _end(self) -> None:
         """LMDB has committed."""
-        for queue in self.touched:
-            queue.settle()
-        self.touched.clear()
-        self.undo.clear()
+        self._begin_anew()
         self.unsettled.clear()
         if self.journal is not None:
             self.journal.begin(self.state.txnid)
-        self.dirty = False
-        self._released = self._released_calls = 0
         self._rest()
 
     @property
@@ -337,11 +337,7 @@ class Writer(Room):
             self._restore_names()
             for queue, saved in self.touched.items():
                 queue.roll_back(saved)
-                queue.settle()
-        self.touched.clear()
-        self.undo.clear()
-        self.dirty = False
-        self._released = self._released_calls = 0
+        self._begin_anew()
 
     def _replay(self) -> None:
         """Carry what the journal has into a new transaction; where that fails, only opening the store anew helps."""
