@@ -18,21 +18,16 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    EqualTo,
     Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     InputPartition,
     IsNotNull,
-    LessThan,
-    LessThanOrEqual,
     WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
@@ -116,18 +111,11 @@ class QsamFilteringReader(QsamReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Comparisons of a column with values leave records out early; Spark checks all of them again."""
-        for item in filters:
-            operation = _OPERATIONS.get(type(item))
-            attribute: Sequence[str] = getattr(item, "attribute", ())
-            if operation is not None and len(attribute) == 1:
-                self.filters.append((attribute[0], operation, getattr(item, "value", None)))
+        self.filters.extend(comparisons(filters, _OPERATIONS))
         return filters
 
 
-_OPERATIONS: dict[type[Filter], str] = {
-    EqualTo: "equal", GreaterThan: "greater", GreaterThanOrEqual: "greater_equal", LessThan: "less",
-    LessThanOrEqual: "less_equal", In: "is_in", IsNotNull: "is_valid",
-}  # fmt: skip
+_OPERATIONS: dict[type[Filter], str] = {**COMPARISONS, IsNotNull: "is_valid"}
 
 
 def _predicate(operation: str, value: Any) -> Callable[[pa.Array], Any]:

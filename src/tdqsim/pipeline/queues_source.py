@@ -13,7 +13,7 @@ when Spark commits the batch they were in, and the last batch's go by
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -22,14 +22,8 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
-    EqualTo,
     Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     InputPartition,
-    LessThan,
-    LessThanOrEqual,
     WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -43,6 +37,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
 from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
@@ -156,22 +151,12 @@ class _Reader(DataSourceReader):
         return read_task(self.options, partition.value, self.columns, self.tests)
 
 
-_OPERATIONS: Final[dict[type[Filter], str]] = {
-    EqualTo: "equal", GreaterThan: "greater", GreaterThanOrEqual: "greater_equal", LessThan: "less",
-    LessThanOrEqual: "less_equal", In: "is_in",
-}  # fmt: skip
-
-
 class _FilteringReader(_Reader):
     """A reader that leaves rows out early, on demand; see ``QsamFilteringReader`` for why not always."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Comparisons of a column with values; Spark checks all of them again."""
-        for item in filters:
-            operation = _OPERATIONS.get(type(item))
-            attribute: Sequence[str] = getattr(item, "attribute", ())
-            if operation is not None and len(attribute) == 1:
-                self.tests.append((attribute[0], operation, getattr(item, "value", None)))
+        self.tests.extend(comparisons(filters, COMPARISONS))
         return filters
 
 
