@@ -139,18 +139,15 @@ def test_a_journal_that_cannot_be_written_costs_nothing_but_time(tmp_path, monke
 # -- torn writes ------------------------------------------------------------------------------------------------------
 
 
-WRITTEN = {"process": "journal", "power": "data.mdb"}
-
-
-def committed_twice(path: Path, durability: str) -> tuple[bytes, bytes]:
-    """The file that a commit writes, before and after the commit of two queues' changes."""
+def committed_twice(path: Path, durability: str, written: str = "journal", changes: int = 60) -> tuple[bytes, bytes]:
+    """A file that a commit writes, before and after the commit of two queues' changes."""
     region = make(store=path, durability=durability)
     for name in ("PHYQ", "LOGQ"):
         region.seed(name, [b"%s %d" % (name.encode(), number) for number in range(200)])
-    file = path / "durable" / WRITTEN[durability]
+    file = path / "durable" / written
     before = file.read_bytes()
     with region.task() as task:
-        for number in range(60):
+        for number in range(changes):
             task.readq_td("LOGQ")
             task.writeq_td("LOGQ", b"new %d" % number)
     after = file.read_bytes()
@@ -194,7 +191,7 @@ def test_a_torn_commit_is_whole_absent_or_refused(tmp_path, seeds):
         place = tmp_path / "torn"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "store", place)
-        (place / "durable" / WRITTEN["process"]).write_bytes(torn(before, after, random.Random(seed)))
+        (place / "durable" / "journal").write_bytes(torn(before, after, random.Random(seed)))
         found = contents(place)
         assert found in (None, OLD, NEW), seed
         seen["refused" if found is None else "old" if found == OLD else "new"] += 1
@@ -202,12 +199,52 @@ def test_a_torn_commit_is_whole_absent_or_refused(tmp_path, seeds):
     assert seen["old"]
 
 
+@pytest.mark.parametrize(
+    "seeds", [range(20), pytest.param(range(100, 400), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_with_durability_power_a_torn_commit_is_whole_or_absent(tmp_path, seeds):
+    """Only the last frame of the journal can be torn, and it is not in the way of those before it."""
+    before, after = committed_twice(tmp_path / "store", "power")
+    assert before != after
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        place = tmp_path / "torn"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(tmp_path / "store", place)
+        (place / "durable" / "journal").write_bytes(torn(before, after, random.Random(seed)))
+        found = contents(place)
+        assert found in (OLD, NEW), seed
+        seen["old" if found == OLD else "new"] += 1
+        assert contents(place) == found  # it stays so
+    assert seen["old"]
+
+
+def test_with_durability_power_a_frame_that_is_not_the_last_is_never_taken_for_a_torn_one(tmp_path):
+    region = make(store=tmp_path / "store", durability="power")
+    file = tmp_path / "store" / "durable" / "journal"
+    images = [file.read_bytes()]
+    for number in range(3):
+        region.writeq_td("LOGQ", b"%d" % number)
+        images.append(file.read_bytes())
+    region.close(clean=False)
+    (tmp_path / "store" / "lock").write_text("1 another-boot\n")
+    gone = bytearray(images[3])
+    for at in range(len(gone)):
+        if images[0][at] != images[1][at]:
+            gone[at] = images[0][at]  # the first frame, mark and all
+    file.write_bytes(gone)
+    with pytest.raises(StoreDamaged, match=r"commit \d in the journal is damaged"):
+        Region(store=tmp_path / "store")
+
+
 def test_with_durability_power_the_order_of_the_syncs_keeps_every_commit(tmp_path):
     """The pages are on the disk before the meta page is: whatever of the meta pages is lost, one commit is whole."""
-    before, after = committed_twice(tmp_path / "store", "power")
+    before, after = committed_twice(tmp_path / "store", "power", "data.mdb", changes=4000)
+    assert before != after
+    new = [b"new %d" % number for number in range(3800, 4000)]
     for metas in (before[: 2 * PAGE], after[: 2 * PAGE], before[:PAGE] + after[PAGE : 2 * PAGE]):
         place = tmp_path / "torn"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(tmp_path / "store", place)
         (place / "durable" / "data.mdb").write_bytes(metas + after[2 * PAGE :])
-        assert contents(place) in (OLD, NEW)
+        assert contents(place) in (OLD, new)

@@ -262,7 +262,9 @@ class Environment:
         """Commit whether the environment is closed cleanly, and the other one's last commit if it is."""
         self._pen.change(margin=REMOVAL)
         self.state.clean = clean
-        self.state.journal = self._pen.journal is not None and not clean
+        journal = None if clean else self._pen.journal
+        self.state.journal = journal is not None
+        self.state.synced = journal is not None and journal.synced
         self.state.partner = partner
         self._pen.commit()
 

@@ -1,9 +1,10 @@
-"""The journal: commits that survive the end of the process, each with one short write instead of one of LMDB's.
+"""The journal: commits that are one short write each, instead of one of LMDB's.
 
-An LMDB commit writes every page it has touched, and its meta page. With durability ``process`` the durable environment
-therefore keeps LMDB's transaction open over many commits, and what each of them changes is appended to this file in one
-write, which the system keeps even if the process is killed in the next instant. Now and then, when the file is full or
-a change is not of the short kind, LMDB commits everything at once, and the file begins anew.
+An LMDB commit writes every page it has touched, and its meta page. The durable environment therefore keeps LMDB's
+transaction open over many commits, and what each of them changes is appended to this file in one write. With durability
+``process`` that is all: the system keeps what was written even if the process is killed in the next instant. With
+durability ``power`` the file is synced before the commit is over. Now and then, when the file is full or a change is
+not of the short kind, LMDB commits everything at once, and the file begins anew.
 
 A frame holds the changes of one commit::
 
@@ -20,7 +21,11 @@ that of every later frame, is missing; otherwise it is damaged, and nothing behi
 
 How far the frames go is told a second time, in the head of the file, so that frames lost from the end are missed: two
 slots in turn, base, end and a check of both, each written after its frame through a mapping of the first page. The one
-that was being written when the process was killed may be torn; then the other one tells of the frame before.
+that was being written when the process was killed may be torn; then the other one tells of the frame before. A journal
+that is synced does without, as the head would be a second page to sync.
+
+When the machine stops, the last frame may be on the disk in part, its mark too. As each frame is synced before the next
+one is written, only the last one can be, and nobody was told that it was committed: :func:`forget_torn`.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct, pack, unpack_from
 from typing import Final
@@ -36,7 +42,17 @@ from zlib import crc32
 from tdqsim.core._meta import damaged
 from tdqsim.errors import StoreError
 
-__all__ = ["JOURNAL_SIZE", "Changes", "Journal", "JournalView", "forget_ends", "look_at_journal", "read_journal"]
+__all__ = [
+    "JOURNAL_SIZE",
+    "Changes",
+    "Frame",
+    "Journal",
+    "JournalView",
+    "forget_ends",
+    "forget_torn",
+    "look_at_journal",
+    "read_journal",
+]
 
 JOURNAL_SIZE: Final = 256 * 1024
 """Bytes of the file: what is replayed when a store is opened after a kill is never more."""
@@ -60,10 +76,14 @@ _SLOTS: Final = (32, 48)
 Changes = dict[bytes, bytes | None]
 """What is in the journal and not yet in the tree: the last value of each key, None for one that is gone."""
 
+Frame = list[tuple[bytes, bytes | None]]
+"""The changes of one commit: keys and values in the order in which they happened, None for a key that is gone."""
+
 _size = _SIZE.pack
 _count = _COUNT.pack
 _tell = _SLOT.pack_into
 pwrite = os.pwrite
+fdatasync = os.fdatasync if hasattr(os, "fdatasync") else os.fsync
 
 
 class Journal:
@@ -71,27 +91,29 @@ class Journal:
 
     Attributes:
         base: the LMDB commit on which the next frame builds.
+        synced: whether each frame is synced to the disk.
     """
 
-    __slots__ = ("_at", "_check", "_fd", "_first_page", "_front", "_mark", "_slot", "_start", "base")
+    __slots__ = ("_at", "_check", "_fd", "_first_page", "_front", "_mark", "_slot", "_start", "base", "synced")
 
-    def __init__(self, place: Path, store_id: bytes, *, brief: bool = False) -> None:
+    def __init__(self, place: Path, store_id: bytes, *, brief: bool = False, synced: bool = False) -> None:
         """Begin the journal of an environment anew.
 
         Whoever calls this has replayed what was in it. OSError when there is no room for it.
         """
         fd = os.open(place / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            if not brief and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(fd, 0, JOURNAL_SIZE)
-            elif os.fstat(fd).st_size < JOURNAL_SIZE:
-                os.ftruncate(fd, JOURNAL_SIZE)
-            os.pwrite(fd, _head(store_id), 0)
+            _make_room(fd, brief=brief, synced=synced)
+            os.pwrite(fd, _head(store_id).ljust(_FIRST, b"\0"), 0)
+            if synced:
+                os.fsync(fd)
+                _sync_directory(place)
             self._first_page = mmap.mmap(fd, mmap.PAGESIZE)
         except BaseException:
             os.close(fd)
             raise
         self._fd = fd
+        self.synced = synced
         self._slot = _SLOTS[0]
         self.begin(0)
 
@@ -134,12 +156,29 @@ class Journal:
         try:
             if pwrite(self._fd, frame, at) != len(frame):
                 return False
+            if self.synced:
+                fdatasync(self._fd)
+            else:
+                _tell(self._first_page, self._slot, self.base, end, end ^ self._check)
+                self._slot ^= 16
         except OSError:  # LMDB's commit takes its place, and says what is wrong if that fails too
+            self._wipe(at, end)
             return False
-        _tell(self._first_page, self._slot, self.base, end, end ^ self._check)
-        self._slot ^= 16
         self._at = end
         return True
+
+    def _wipe(self, at: int, end: int) -> None:
+        """Leave nothing of a frame that may not be on the disk: it is not committed."""
+        with suppress(OSError):  # on a disk that takes nothing, LMDB's commit fails too, and that is said
+            pwrite(self._fd, bytes(end - at), at)
+
+    def frames(self, place: Path, store_id: bytes) -> list[Frame]:
+        """The changes of each commit that was appended on this base; raises what :func:`read_journal` does."""
+        try:
+            raw = os.pread(self._fd, self._at, 0)
+        except OSError as error:
+            raise _unreadable(place, error) from error
+        return _whole(place, *_look_at(raw.ljust(JOURNAL_SIZE, b"\0"), store_id, self.base))
 
     def close(self) -> None:
         """Let the file go."""
@@ -157,6 +196,46 @@ def forget_ends(place: Path) -> None:
             file.write(bytes(_FIRST - _SLOTS[0]))
 
 
+def forget_torn(place: Path, base: int) -> None:
+    """Forget a frame on LMDB's commit ``base`` that was being synced when the machine stopped, and is there in part.
+
+    What looks like more than that is left to be found: a whole frame behind it, or the marks of two.
+    """
+    path = place / _NAME
+    if not path.exists():
+        return
+    raw = path.read_bytes()
+    _, at = _whole_frames(raw, base)
+    mark = _mark_of(base)
+    two = 0 <= raw.find(mark, at) < raw.rfind(mark)
+    if two or _mark_behind(raw, at, base) > base or _has_whole_frame(raw, at, base):
+        return
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes(len(raw) - at))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _make_room(fd: int, *, brief: bool, synced: bool) -> None:
+    """Make the file as large as it will ever be."""
+    if synced:
+        if os.fstat(fd).st_size < JOURNAL_SIZE:  # written once, its blocks are no more a change to sync
+            os.pwrite(fd, bytes(JOURNAL_SIZE), 0)
+    elif not brief and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, JOURNAL_SIZE)
+    elif os.fstat(fd).st_size < JOURNAL_SIZE:
+        os.ftruncate(fd, JOURNAL_SIZE)
+
+
+def _sync_directory(place: Path) -> None:
+    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _slot_check(base: int) -> int:
     """What the end in a slot is combined with; never zero, so that a slot of zeros is one that was never written."""
     return crc32(_BASE.pack(base)) | 1
@@ -166,21 +245,26 @@ def _head(store_id: bytes) -> bytes:
     return _HEAD.pack(_MAGIC, store_id, crc32(store_id, crc32(_MAGIC)))
 
 
-def read_journal(place: Path, store_id: bytes, base: int) -> list[list[tuple[bytes, bytes | None]]]:
+def _unreadable(place: Path, error: OSError) -> StoreError:
+    return StoreError(f"{place / _NAME}: it cannot be read: {error.strerror}")
+
+
+def read_journal(place: Path, store_id: bytes, base: int) -> list[Frame]:
     """The changes of each commit that builds on LMDB's commit ``base``; empty when there is no journal.
 
     Raises:
         StoreDamaged: what is there is not what was written, or belongs to another store or another commit.
     """
-    frames, problem = look_at_journal(place, store_id, base)
+    return _whole(place, *look_at_journal(place, store_id, base))
+
+
+def _whole(place: Path, frames: list[Frame] | None, problem: str) -> list[Frame]:
     if problem:
         raise damaged(place, problem)
     return frames or []
 
 
-def look_at_journal(
-    place: Path, store_id: bytes | None, base: int
-) -> tuple[list[list[tuple[bytes, bytes | None]]] | None, str]:
+def look_at_journal(place: Path, store_id: bytes | None, base: int) -> tuple[list[Frame] | None, str]:
     """The changes in the frames that are whole, None when there is no file, and what is wrong; nothing when empty.
 
     Whatever is wrong, the frames in front of the damage can be salvaged. ``store_id`` is None when it is not known to
@@ -191,7 +275,11 @@ def look_at_journal(
     except FileNotFoundError:
         return None, ""
     except OSError as error:
-        raise StoreError(f"{place / _NAME}: it cannot be read: {error.strerror}") from error
+        raise _unreadable(place, error) from error
+    return _look_at(raw, store_id, base)
+
+
+def _look_at(raw: bytes, store_id: bytes | None, base: int) -> tuple[list[Frame] | None, str]:
     if not raw.strip(b"\0"):
         return None, ""  # killed before it had a head, so before its first frame; or as good as missing
     owner = raw[len(_MAGIC) : len(_MAGIC) + 16]
@@ -219,11 +307,7 @@ def _mark_of(base: int) -> bytes:
 
 def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
     """The whole frames in front; a mark of the same base or a later one behind them, or a slot, tells of damage."""
-    found: list[bytes] = []
-    at = _FIRST
-    while (body := _frame_at(raw, at, base)) is not None:
-        found.append(body)
-        at += len(body) + _OVERHEAD
+    found, at = _whole_frames(raw, base)
     told = _slots(raw)
     marked = _mark_behind(raw, at, base)
     later = max([marked, *(its for its, _ in told)])
@@ -232,6 +316,26 @@ def _frames(raw: bytes, base: int) -> tuple[list[bytes], str]:
     if later == base and (marked == base or (base, at) < max(told, default=(0, 0))):
         return found, f"commit {len(found) + 1} in the journal is damaged"
     return found, ""
+
+
+def _whole_frames(raw: bytes, base: int) -> tuple[list[bytes], int]:
+    """The changes in the frames in front that are whole, and where the last of them ends."""
+    found: list[bytes] = []
+    at = _FIRST
+    while (body := _frame_at(raw, at, base)) is not None:
+        found.append(body)
+        at += len(body) + _OVERHEAD
+    return found, at
+
+
+def _has_whole_frame(raw: bytes, at: int, base: int) -> bool:
+    """Whether there is a whole frame anywhere behind ``at``."""
+    front = _BASE.pack(base)
+    while (at := raw.find(front, at)) >= 0:
+        if _frame_at(raw, at, base) is not None:
+            return True
+        at += 1
+    return False
 
 
 def _frame_at(raw: bytes, at: int, base: int, offset: int = 0) -> bytes | None:

@@ -116,8 +116,8 @@ def open_half(
             pen.recover()
             pen.pending = pen.reclaimable()
             state.format = FORMAT
-            if not automatic and not sync:
-                pen.journal = _journal(path, state, brief=brief)
+            if not automatic:
+                pen.journal = _journal(path, state, brief=brief, synced=sync)
     except BaseException:
         environment.close()
         raise
@@ -141,10 +141,10 @@ def _check_journal(env: Any, path: Path, state: State, *, busy: bool) -> None:
     raise damaged(path, problem)
 
 
-def _journal(path: Path, state: State, *, brief: bool) -> Journal | None:
+def _journal(path: Path, state: State, *, brief: bool, synced: bool) -> Journal | None:
     """The journal begun anew; without room for it there is none, and LMDB makes every commit."""
     try:
-        journal = Journal(path, state.store_id, brief=brief)
+        journal = Journal(path, state.store_id, brief=brief, synced=synced)
     except OSError:
         return None
     journal.begin(state.txnid)

@@ -25,9 +25,10 @@ class State:
         partner: the other environment's last commit, written at a clean close; 0 otherwise.
         clean: whether the environment was closed cleanly.
         journal: whether commits may be in the journal that came after the one that wrote the record.
+        synced: whether the journal was synced with each of them.
     """
 
-    __slots__ = ("clean", "format", "journal", "kind", "next_number", "partner", "store_id", "txnid")
+    __slots__ = ("clean", "format", "journal", "kind", "next_number", "partner", "store_id", "synced", "txnid")
 
     def __init__(self, format_: int, kind: int, store_id: bytes, next_number: int) -> None:
         self.format = format_
@@ -38,10 +39,11 @@ class State:
         self.partner = 0
         self.clean = False
         self.journal = False
+        self.synced = False
 
     def pack(self) -> bytes:
         """The record as stored."""
-        flags = self.clean | self.journal << 1
+        flags = self.clean | self.journal << 1 | self.synced << 2
         body = _STATE.pack(self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, flags)
         return seal(STATE_KEY, body)
 
@@ -54,5 +56,5 @@ class State:
         format_, kind, store_id, number, txnid, partner, flags = _STATE.unpack_from(body)
         state = cls(format_, kind, store_id, number)
         state.txnid, state.partner = txnid, partner
-        state.clean, state.journal = bool(flags & 1), bool(flags & 2)
+        state.clean, state.journal, state.synced = bool(flags & 1), bool(flags & 2), bool(flags & 4)
         return state

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, Protocol
 import lmdb
 
 from tdqsim.core._entry import ENTRIES, NUMBER, PIECES, RECLAIM, STATE_KEY
-from tdqsim.core._journal import Journal, JournalView, read_journal
+from tdqsim.core._journal import Frame, Journal, JournalView, read_journal
 from tdqsim.core._room import COMMIT_PAGES, OPERATION, PAGES_TOUCHED, REMOVAL, SPREAD, Room, pages_of
 from tdqsim.core._space import Space
 from tdqsim.core._state import State
@@ -344,13 +344,13 @@ class Writer(Room):
         assert self.journal is not None, self.place
         try:
             txn = self.begin()
-            for frame in read_journal(self.place, self.state.store_id, self.journal.base):
+            for frame in self.journal.frames(self.place, self.state.store_id):
                 self._carry_in(txn, frame)
         except (lmdb.Error, StoreError) as error:
             self.close()
             raise StoreError(f"{self.place}: what was committed cannot be read back; open the store anew") from error
 
-    def _carry_in(self, txn: Any, frame: list[tuple[bytes, bytes | None]]) -> None:
+    def _carry_in(self, txn: Any, frame: Frame) -> None:
         for key, value in frame:
             if value is None:
                 txn.delete(key)

@@ -21,7 +21,7 @@ from typing import Self
 
 from tdqsim.core._entry import INLINE, Durability, Entry, Order, SearchOrder
 from tdqsim.core._environment import Environment
-from tdqsim.core._journal import forget_ends
+from tdqsim.core._journal import forget_ends, forget_torn
 from tdqsim.core._lockfile import LockFile, this_boot
 from tdqsim.core._meta import HELP, KINDS
 from tdqsim.core._moves import Move
@@ -142,6 +142,8 @@ class Store:
         if state.clean:
             return
         forget_ends(self.path / "durable")
+        if state.synced:
+            forget_torn(self.path / "durable", state.txnid)
         report = look_through(self.path)
         wrong = [problem for problem in report.problems if problem.startswith("durable")]
         damaged = [queue for queue in report.queues if queue.environment == "durable" and queue.damaged]

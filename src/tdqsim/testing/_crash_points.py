@@ -166,13 +166,14 @@ def tear(store: Path, image: dict[str, bytes], *, synced: bool) -> None:
     Args:
         store: the store's directory; nobody has it open.
         image: what was in the files of its durable half before.
-        synced: with durability ``power`` what makes a commit valid is written when the rest is on the disk: so that
-            is what has not been written.
+        synced: with durability ``power`` what makes LMDB's commit valid is written when the rest is on the disk: so
+            that is what has not been written. Of the journal only the last frame is half there.
     """
     durable = store / "durable"
     if synced:
         with (durable / "data.mdb").open("r+b") as file:
             file.write(image["data.mdb"][: _METAS * _PAGE])
+        torn.tear(durable, {name: old for name, old in image.items() if name == "journal"})
     else:
         torn.tear(durable, image)
     (store / "lock").write_bytes(_ANOTHER_START)
