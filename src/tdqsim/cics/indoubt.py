@@ -371,9 +371,10 @@ def kept_units(region: Region) -> list[UnitOfWork]:
     found = [uow for uow in alone if uow.id not in region.units]
     for uow_id, kept in _kept(region, _DECISIONS):
         if uow_id not in region.units and uow_id not in region.shunted:
-            found.append(
-                _waiting_unit(region, uow_id, kept, Cvda.COMMIT, Cvda.WAITFORGET, next(iter(kept["names"]), ""))
-            )
+            link = next(iter(kept["names"]), "")
+            uow = _waiting_unit(region, uow_id, kept, Cvda.COMMIT, Cvda.WAITFORGET, link)
+            uow.decision = tuple(kept["names"])
+            found.append(uow)
     return found
 
 

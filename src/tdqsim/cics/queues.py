@@ -73,6 +73,14 @@ class ExtraFile(Protocol):
 class RemoteLink(Protocol):
     """A way to another region: what remote queues and SYSID need of it."""
 
+    @property
+    def netname(self) -> str:
+        """The APPLID of the other region."""
+
+    @property
+    def acquired(self) -> bool:
+        """Whether requests get through."""
+
     def ship(
         self,
         task: Task,

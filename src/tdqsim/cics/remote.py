@@ -286,6 +286,16 @@ class RemoteSystem:
     def __repr__(self) -> str:
         return f"<RemoteSystem {self.name} of {self.region.applid}>"
 
+    @property
+    def netname(self) -> str:
+        """See :class:`~tdqsim.cics.queues.RemoteLink`."""
+        return self.far.region.applid
+
+    @property
+    def acquired(self) -> bool:
+        """See :class:`~tdqsim.cics.queues.RemoteLink`."""
+        return self.link.acquired
+
     def name_of(self, uow: UnitOfWork) -> str:
         """How the other region knows a unit of work of this one."""
         return f"{self.region.applid}.{uow.id.hex().upper()}"

@@ -1,10 +1,11 @@
-"""INQUIRE UOW, UOWENQ, TASK and TRANSACTION; SET UOW and TRANSACTION: who holds what, who waits for whom.
+"""INQUIRE UOW, UOWENQ, UOWLINK, TASK, TRANSACTION; SET UOW, TRANSACTION: who holds what, who waits for whom.
 
 A unit of work shows from its first recoverable request to its end, and beyond it while it waits for others: shunted, or
 decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or committed here while another region has not heard
 of it (COMMIT, WAITING). UOWENQ shows the ends of logically recoverable queues: RESOURCE the queue, QUALIFIER the end
 (FROMQ is read, TOQ written), RELATION OWNER or WAITER, STATE RETAINED for those of a shunted unit of work on a queue
-with WAITACTION(REJECT). Sources: INQUIRE UOW, INQUIRE UOWENQ, SET UOW (IBM Docs).
+with WAITACTION(REJECT). UOWLINK shows the connections of units of work: see :mod:`~tdqsim.cics.uow_links`. Sources:
+INQUIRE UOW, INQUIRE UOWENQ, INQUIRE UOWLINK, SET UOW (IBM Docs).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tdqsim.cics.inquire_commands import open_browses
 from tdqsim.cics.queues import IntraQueue
 from tdqsim.cics.security import Access
 from tdqsim.cics.spi import may_issue, refusal, to_cvda
+from tdqsim.cics.uow_links import LINK_READERS, UowLink, links_of, netname, token
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, table
 
@@ -32,6 +34,7 @@ __all__ = ["UnitCommands"]
 
 _NS: Final = 1_000_000_000
 _UOW_LENGTH: Final = 16
+_UOWLINK_LENGTH: Final = 4
 _KINDS: Final[dict[str, OptionKind]] = {
     "CVDA": "cvda", "CHAR": "name", "BINARY": "fullword", "HEX": "data", "PACKED": "fullword",
 }  # fmt: skip
@@ -49,7 +52,7 @@ def _options(resource: str) -> dict[str, _Option]:
     return {row["option"]: _Option(row["option"], row["receiver"], int(row["length"])) for row in rows}
 
 
-_OPTIONS: Final = {resource: _options(resource) for resource in ("UOW", "UOWENQ", "TASK", "TRANSACTION")}
+_OPTIONS: Final = {resource: _options(resource) for resource in ("UOW", "UOWENQ", "UOWLINK", "TASK", "TRANSACTION")}
 
 
 def _receivers(resource: str, **more: Opt) -> dict[str, Opt]:
@@ -99,10 +102,7 @@ def _age(region: Region, since_ns: int) -> int:
 
 def _netname(uow: UnitOfWork, region: Region) -> str:
     """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
-    if not uow.link:
-        return ""
-    connection = region.connections.get(uow.link)
-    return connection.applid if connection is not None else uow.link
+    return netname(region, uow.link) if uow.link else ""
 
 
 _UOW: Final[Mapping[str, _Reader]] = {
@@ -134,6 +134,8 @@ _UOWENQ: Final[Mapping[str, _Reader]] = {
     "TYPE": lambda _enq, _region: Cvda.TDQ,
     "UOW": lambda enq, _region: long_id(enq.uow.id),
 }
+
+_UOWLINK: Final[Mapping[str, _Reader]] = {**LINK_READERS, "UOW": lambda link, _region: long_id(link.uow.id)}
 
 
 def _facility(task: Task, _region: Region) -> str:
@@ -180,7 +182,9 @@ _TRANSACTION: Final[Mapping[str, _Reader]] = {
     "REMOTESYSTEM": lambda entry, _region: entry.definition.remotesystem,
     "STATUS": lambda entry, _region: Cvda[entry.definition.status],
 }
-_READERS: Final = {"UOW": _UOW, "UOWENQ": _UOWENQ, "TASK": _TASK, "TRANSACTION": _TRANSACTION}
+_READERS: Final = {
+    "UOW": _UOW, "UOWENQ": _UOWENQ, "UOWLINK": _UOWLINK, "TASK": _TASK, "TRANSACTION": _TRANSACTION,
+}  # fmt: skip
 
 
 def _values(resource: str, thing: Any, region: Region, options: tuple[str, ...]) -> dict[str, Any]:
@@ -291,6 +295,63 @@ class UnitCommands(CommandGroup):
     def inquire_uowenq_end(self, *, nohandle: Flag = False) -> None:
         """End the browse of enqueues."""
         self._browse_end("UOWENQ", nohandle)
+
+    @command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", _receivers("UOWLINK"))
+    def inquire_uowlink(
+        self, uowlink: Annotated[bytes, Opt("data", _UOWLINK_LENGTH)], *options: str, nohandle: bool = False
+    ) -> Info:
+        """Retrieve information about a connection that a unit of work uses.
+
+        Args:
+            uowlink: its token, as a browse gave it: 4 bytes.
+            options: the options wanted; all when none is named.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: UOWLNOTFOUND 1; NOTAUTH 100.
+        """
+
+        def find() -> Info:
+            wanted = bytes(uowlink)
+            for link in links_of(units_of_work(self.region)):
+                if token(link) == wanted:
+                    return Info(_values("UOWLINK", link, self.region, options))
+            raise refusal("INQUIRE UOWLINK", "not found", f"no unit of work has a link X'{wanted.hex().upper()}'")
+
+        return self._inquire_one("INQUIRE UOWLINK", "UOWLINK", Access.READ, find, nohandle)
+
+    @command("INQUIRE UOWLINK START", "ILLOGIC NOTAUTH UOWNOTFOUND")
+    def inquire_uowlink_start(self, uow: UowId = None, *, nohandle: Flag = False) -> None:
+        """Start a browse of the connections that units of work use.
+
+        Args:
+            uow: only those of this unit of work.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
+        """
+
+        def chosen() -> Iterator[UowLink]:
+            if uow is None:
+                return iter([*links_of(units_of_work(self.region))])
+            return iter([*links_of([_find_uow(self.region, "INQUIRE UOWLINK", uow, "uow not found")])])
+
+        self._browse_start("UOWLINK", chosen, nohandle)
+
+    @command("INQUIRE UOWLINK NEXT", "END ILLOGIC", _receivers("UOWLINK", UOWLINK=Opt("data", _UOWLINK_LENGTH)))
+    def inquire_uowlink_next(self, *options: str, nohandle: bool = False) -> Info:
+        """Retrieve information about the next link; its token is ``uowlink``.
+
+        Raises:
+            Condition: END 2; ILLOGIC 1.
+        """
+        return self._browse_next("UOWLINK", options, nohandle, lambda link: {"UOWLINK": token(link)})
+
+    @command("INQUIRE UOWLINK END", "ILLOGIC")
+    def inquire_uowlink_end(self, *, nohandle: Flag = False) -> None:
+        """End the browse of links."""
+        self._browse_end("UOWLINK", nohandle)
 
     @command("INQUIRE TASK", "NOTAUTH TASKIDERR", _receivers("TASK"))
     def inquire_task(self, task: Fullword, *options: str, nohandle: bool = False) -> Info:
@@ -417,12 +478,12 @@ class UnitCommands(CommandGroup):
         self.issue(f"{name} END", work, nohandle=nohandle, otherwise=None)
 
 
-def _find_uow(region: Region, command_name: str, uow_id: bytes) -> UnitOfWork:
+def _find_uow(region: Region, command_name: str, uow_id: bytes, cause: str = "not found") -> UnitOfWork:
     wanted = long_id(bytes(uow_id))
     for uow in units_of_work(region):
         if long_id(uow.id) == wanted:
             return uow
-    raise refusal(command_name, "not found", f"there is no unit of work X'{wanted.hex().upper()}'")
+    raise refusal(command_name, cause, f"there is no unit of work X'{wanted.hex().upper()}'")
 
 
 def _transaction(region: Region, command_name: str, name: str) -> Any:

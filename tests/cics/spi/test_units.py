@@ -149,6 +149,7 @@ def test_browses_of_units_and_enqueues_have_the_usual_sequence(reg):
     for start, following, end in [
         (reg.inquire_uow_start, reg.inquire_uow_next, reg.inquire_uow_end),
         (reg.inquire_uowenq_start, reg.inquire_uowenq_next, reg.inquire_uowenq_end),
+        (reg.inquire_uowlink_start, reg.inquire_uowlink_next, reg.inquire_uowlink_end),
     ]:
         expect_rule("UOW-BROWSE-ILLOGIC", following)
         expect_rule("UOW-BROWSE-ILLOGIC", end)
@@ -205,4 +206,6 @@ def test_command_security():
         assert condition(reg.set_uow, UNKNOWN, uowstate="COMMIT") == (Resp.NOTAUTH, 100)
         assert condition(reg.inquire_task, 1) == (Resp.NOTAUTH, 100)
         assert condition(reg.inquire_uowenq_start) == (Resp.NOTAUTH, 100)
+        assert condition(reg.inquire_uowlink_start) == (Resp.NOTAUTH, 100)
+        assert condition(reg.inquire_uowlink, UNKNOWN[:4]) == (Resp.NOTAUTH, 100)
         assert condition(reg.set_transaction, "PAYP", status="ENABLED") == (Resp.NOTAUTH, 100)

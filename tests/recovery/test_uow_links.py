@@ -1,0 +1,162 @@
+"""INQUIRE UOWLINK: which connections units of work use, in which role, and how those connections stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Condition
+from tdqsim.cics.sysplex import Sysplex
+from tdqsim.definitions import define_connection, define_tdqueue
+from tests.recovery.helpers import WRITEQ, again, make, prepared, queue
+from tests.rules import expect_rule, rule
+
+
+class Two:
+    """A region with a remote queue, and the one that has it."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.sysplex = Sysplex()
+        self.near = self.start("NEAR")
+        self.far = self.start("FAR")
+
+    def start(self, applid):
+        definitions = {
+            "NEAR": [define_tdqueue(name="REMQ", remotesystem="FARR"), define_connection(name="FARR", netname="FAR")],
+            "FAR": [queue("REMQ")],
+        }[applid]
+        region = make(
+            *definitions, applid=applid, sysid=applid, store=self.directory / applid, dispatcher=self.sysplex.dispatcher
+        )
+        return self.sysplex.add(region)
+
+    @property
+    def link(self):
+        return self.sysplex.link("NEAR", "FAR")
+
+
+@pytest.fixture
+def two(tmp_path):
+    made = Two(tmp_path)
+    yield made
+    made.sysplex.close()
+
+
+def links(region, uow=None):
+    """What a browse shows, CVDAs by name and text without blanks."""
+    found = []
+    with region.task() as task:
+        task.inquire_uowlink_start(uow)
+        while info := task.inquire_uowlink_next(nohandle=True):
+            found.append(info.as_dict(plain=True))
+        task.inquire_uowlink_end()
+    return found
+
+
+def shown(info):
+    return " ".join(info[option] for option in ("TYPE", "PROTOCOL", "RESYNCSTATUS"))
+
+
+@pytest.mark.rule("UOWLINK-ROLES", "UOWLINK-REGION")
+def test_both_ends_of_a_distributed_unit_of_work(two):
+    with two.near.task() as task:
+        task.writeq_td("REMQ", b"one")
+        (here,), (there,) = links(two.near), links(two.far)
+        assert " ".join((here["ROLE"], there["ROLE"])) == rule("UOWLINK-ROLES").message
+        assert shown(here) == shown(there) == rule("UOWLINK-REGION").message
+        assert (here["LINK"], here["SYSID"], here["UOW"]) == ("FAR", "FARR", task.uow.id.ljust(16, b"\0"))
+        assert (there["LINK"], there["SYSID"]) == ("NEAR", "NEAR")
+        assert (here["HOST"], here["PORT"], here["RMIQFY"], here["URID"]) == ("", 0, "", "")
+        assert here["XID"] == here["BRANCHQUAL"] == bytes(64)
+        (unit,) = two.far.units.values()
+        assert there["UOW"] == unit.id.ljust(16, b"\0")
+    assert links(two.near) == links(two.far) == []
+
+
+def test_a_unit_of_work_without_others_has_no_link(two):
+    with two.far.task() as task:
+        task.writeq_td("REMQ", b"one")
+        assert links(two.far) == []
+
+
+@pytest.mark.rule("UOWLINK-UNAVAILABLE")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_the_link_of_a_unit_of_work_in_doubt(two, restarted):
+    two.link.cut_at("VOTE")
+    with pytest.raises(Condition, match="ROLLEDBACK"):
+        two.near.writeq_td("REMQ", b"one")
+    region = two.far
+    before = links(region)
+    if restarted:
+        region.close(clean=False)
+        two.near.close()
+        region = two.start("FAR")
+    (info,) = links(region)
+    assert info["ROLE"] == "COORDINATOR"
+    assert info["RESYNCSTATUS"] == ("UNCONNECTED" if restarted else rule("UOWLINK-UNAVAILABLE").message)
+    assert info["UOWLINK"] == before[0]["UOWLINK"]
+    assert region.inquire_uowlink(info["UOWLINK"], "UOW").uow == info["UOW"]
+
+
+@pytest.mark.rule("UOWLINK-UNHEARD")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_a_decision_that_was_not_heard_has_its_link(two, restarted):
+    two.link.cut_at("COMMIT")
+    two.near.writeq_td("REMQ", b"one")
+    region = two.near
+    if restarted:
+        region.close(clean=False)
+        two.far.close()
+        region = two.start("NEAR")
+    (info,) = links(region)
+    assert (info["ROLE"], info["LINK"], info["SYSID"], info["RESYNCSTATUS"]) == (
+        "SUBORDINATE", "FAR", "FARR", "UNAVAILABLE",
+    )  # fmt: skip
+    if not restarted:
+        two.link.restore()
+        assert links(two.near) == links(two.far) == []
+
+
+@pytest.mark.rule("UOWLINK-OUTSIDE")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_a_coordinator_outside_cics(tmp_path, restarted):
+    region = make(queue("LOGQ"), store=tmp_path / "store")
+    branch = prepared(region, (WRITEQ, "LOGQ"), name="TRANSACTION-1")
+    branch.lose_coordinator()
+    if restarted:
+        region = again(region, tmp_path / "store")
+    (info,) = links(region)
+    assert shown(info) == rule("UOWLINK-OUTSIDE").message
+    assert (info["ROLE"], info["LINK"], info["SYSID"]) == ("COORDINATOR", "TRANSACT", "")
+    assert info["XID"].rstrip(b"\0") == b"TRANSACTION-1"
+    region.branch("TRANSACTION-1").commit()
+    assert links(region) == []
+    region.close()
+
+
+@pytest.mark.rule("UOWLINK-FILTER", "UOWLINK-NOT-FOUND", "UOWLINK-UOW-NOT-FOUND")
+def test_one_link_and_the_links_of_one_unit_of_work(tmp_path):
+    with make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store") as region:
+        one = prepared(region, (WRITEQ, "LOGQ"), name="ONE")
+        other = prepared(region, (WRITEQ, "LOG2"), name="OTHER")
+        tokens = [info["UOWLINK"] for info in links(region)]
+        assert len(set(tokens)) == 2
+        (chosen,) = links(region, other.uow.id)
+        assert chosen["LINK"] == "OTHER"
+        info = region.inquire_uowlink(tokens[0])
+        assert info.link == "ONE".ljust(8)
+        assert info.netuowid.rstrip().endswith(one.uow.id.hex().upper())
+        expect_rule("UOWLINK-NOT-FOUND", region.inquire_uowlink, b"\0\0\0\0")
+        expect_rule("UOWLINK-UOW-NOT-FOUND", region.inquire_uowlink_start, bytes(16))
+
+
+def test_as_text(two):
+    with two.near.task() as task:
+        task.writeq_td("REMQ", b"one")
+        host = {}
+        task.execute("INQUIRE UOWLINK START")
+        task.execute("INQUIRE UOWLINK(TOKEN) NEXT ROLE(R) LINK(L) RESYNCSTATUS(S)", host)
+        task.execute("INQUIRE UOWLINK END")
+        task.execute("INQUIRE UOWLINK(TOKEN) SYSID(NAME) TYPE(T)", host)
+        assert (host["L"].rstrip(), host["NAME"], len(host["TOKEN"])) == ("FAR", "FARR", 4)
+        assert [value.name for value in (host["R"], host["S"], host["T"])] == ["SUBORDINATE", "OK", "CONNECTION"]
