@@ -183,8 +183,8 @@ def op(kind: str, name: str, data: bytes, uow: str = "", resp: str = "NORMAL") -
     return Event(kind, 1, name, data, 0, uow=uow, resp=resp)
 
 
-def restart(start: str = "EMERGENCY") -> Event:
-    return Event("RESTART", 0, "", b"", 0, info={"start": start})
+def restart(start: str = "EMERGENCY", tdintra: str = "NOEMPTY") -> Event:
+    return Event("RESTART", 0, "", b"", 0, info={"start": start, "tdintra": tdintra})
 
 
 UNIT = [stands("P"), stands("Q"), op(W, "P", b"p", "1"), op(W, "Q", b"q", "1")]
@@ -219,6 +219,20 @@ RESTARTS: dict[str, tuple[list[Event], list[str]]] = {
         [stands("P", recovstatus="NO"), op(W, "P", b"a"), restart("WARM"), stands("P", recovstatus="NO")], ["lost"],
     ),
     "a cold start begins anew": ([*COMMITTED, restart("COLD"), stands("P"), stands("Q")], []),
+    "TDINTRA=EMPTY": ([*COMMITTED, restart("WARM", "EMPTY"), stands("P"), stands("Q")], []),
+    "TDINTRA=EMPTY, and something is there": (
+        [*COMMITTED, restart("EMERGENCY", "EMPTY"), stands("P", b"p"), stands("Q")], ["duplicated"],
+    ),
+    "TDINTRA=EMPTY throws away what is in doubt": (
+        [*UNIT, restart("EMERGENCY", "EMPTY"), stands("P"), stands("Q"), op(W, "Q", b"n", "2"),
+         Event("COMMIT", 2, "", b"", 0, uow="2"), op(R, "Q", b"n", "3")], [],
+    ),
+    "TDINTRA=EMPTY, and what was in doubt is read": (
+        [*UNIT, restart("EMERGENCY", "EMPTY"), stands("P"), stands("Q"), op(R, "P", b"p", "3")], ["phantom"],
+    ),
+    "TDINTRA=EMPTY gives no read of a PHYSICAL queue back": (
+        [*PHYSICAL, op(R, "P", b"a", "1"), restart("EMERGENCY", "EMPTY"), stands("P", recovstatus="PHYSICAL")], [],
+    ),
     "the last read of a PHYSICAL queue is given back": (
         [*PHYSICAL, op(R, "P", b"a", "1"), restart(), stands("P", b"a", b"b", recovstatus="PHYSICAL")], [],
     ),
@@ -252,6 +266,25 @@ def test_a_history_checks_itself_over_restarts(tmp_path) -> None:
     with Region(store=tmp_path / "store", supplied_queues=False) as region:
         history.attach(region)
         assert history.check().left == {"LOGQ": 3}
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_history_knows_tdintra_empty(tmp_path, clean) -> None:
+    history = History()
+    region = Region(DEFINITIONS, store=tmp_path / "store", supplied_queues=False)
+    history.attach(region)
+    for name in NAMES:
+        region.writeq_td(name, b"one")
+    task = region.task()
+    task.readq_td("LOGQ")
+    task.writeq_td("LOGQ", b"in flight")
+    region.coordinate(task, "XA1").prepare()
+    region.close(clean=clean)
+    with Region(store=tmp_path / "store", supplied_queues=False, tdintra="EMPTY") as region:
+        assert region.tdintra == "EMPTY"
+        history.attach(region)
+        region.writeq_td("LOGQ", b"two")
+        assert history.check().left == {"LOGQ": 1}
 
 
 def test_a_check_of_a_history_says_what_is_wrong() -> None:

@@ -97,6 +97,7 @@ class Region(RegionTasks):
         damage: units of work that were decided without their coordinator, and otherwise than that.
         links: the ways to other regions by connection name.
         start_type: INITIAL, COLD, WARM or EMERGENCY.
+        tdintra: as it was started: NOEMPTY or EMPTY.
         statistics: see :class:`~tdqsim.cics.statistics.Statistics`.
         abends: how many tasks abended, by code.
         closed: whether it has been closed.
@@ -140,6 +141,7 @@ class Region(RegionTasks):
         self.log = inspecting.RegionLog(applid)
         self.closed = self.failed = False
         self.start_type = ""
+        self.tdintra = tdintra
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self.unguarded = security is None

@@ -1,8 +1,8 @@
 """What a region's history must be like: the queues as the events make them, and where an event differs.
 
-The region may have been started again within the history. What an emergency restart must find is known from the start
-type and RECOVSTATUS, with one freedom: a unit of work whose end nobody was told of is committed or is not, but on all
-of its queues alike.
+The region may have been started again within the history. What a restart must find is known from the start type,
+TDINTRA and RECOVSTATUS, with one freedom: a unit of work whose end nobody was told of is committed or is not, but on
+all of its queues alike.
 """
 
 from __future__ import annotations
@@ -83,6 +83,18 @@ class _Queue:
     def empty(self) -> None:
         self.gone.update(self.records.clear())
 
+    def throw_away(self) -> None:
+        """TDINTRA=EMPTY: no record is left, and what unfinished units of work have done is gone, in doubt or not."""
+        self.empty()
+        for unit in self.units.values():
+            self.gone.update(unit.reads)
+            self.backed_out.update(unit.written)
+            self.backed_out.update(list(unit.own))
+        self.units.clear()
+        self.readers.clear()
+        self.last_reads.clear()
+        self.deleting = False
+
     def read_by_others(self, uow: str) -> list[bytes]:
         """What unfinished units of work other than this have read, in order."""
         if not self.readers or (len(self.readers) == 1 and uow in self.readers):
@@ -154,7 +166,7 @@ class RegionChecker:
         elif kind == "END":
             self._task_ended(event)
         elif kind == "RESTART":
-            self._restarted(str(event.info.get("start", "")))
+            self._restarted(str(event.info.get("start", "")), emptied=event.info.get("tdintra") == "EMPTY")
         self.index += 1
 
     # -- how queues stand -----------------------------------------------------------------------------------------
@@ -179,16 +191,24 @@ class RegionChecker:
         queue.defined = bool(info.get("defined", True))
         queue.startable = queue.startable or bool(info.get("startable"))
 
-    def _restarted(self, start: str) -> None:
-        """The region was started again: tasks are gone, and how its queues stand now follows."""
+    def _restarted(self, start: str, *, emptied: bool) -> None:
+        """The region was started again: tasks are gone, and how its queues stand now follows.
+
+        Args:
+            start: the start type.
+            emptied: with TDINTRA=EMPTY.
+        """
         self._start = start
         self._outcomes.clear()
         self._qzero.clear()
         self._emptied_by.clear()
         if start in _FRESH:
             self._queues.clear()
+        if emptied or start in _FRESH:
             self._touched.clear()
         for queue in self._queues.values():
+            if emptied:
+                queue.throw_away()
             queue.forget_cycle()
             queue.restarted = True
 

@@ -9,7 +9,7 @@ What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     ``SEED``              a record put on a queue outside any task
     ``COMMIT`` ``BACKOUT``  the end of a unit of work that did anything to a logically recoverable queue
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
-    ``RESTART``           the region was started again, and this history attached again; ``info`` has the start type
+    ``RESTART``           the region was started again, and this history attached; ``info`` has start type and TDINTRA
 
 What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
     an API's or command's name  when it takes effect: a receive that waited when its entry is handed to it. QRCVDTAQ
@@ -112,7 +112,7 @@ class History:
         self._region = region
         self._stands.clear()
         if self._again:
-            info = {"start": region.start_type}
+            info = {"start": region.start_type, "tdintra": region.tdintra}
             self.trace(("RESTART", 0, "", b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
