@@ -19,6 +19,7 @@ from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 from tdqsim.facts import Resp
 from tests.core.test_store_damage import damage
 from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
+from tests.rules import rule
 
 Contents = dict[str, list[str]]
 IN_DOUBT = "in doubt"
@@ -167,6 +168,36 @@ def test_a_damaged_record_is_ioerr_and_keeps_its_place(tmp_path):
             region.deleteq_td(name)
             region.writeq_td(name, b"works again")
             assert region.readq_td(name) == b"works again"
+
+
+@pytest.mark.rule("REC-DAMAGED-RECORD")
+@pytest.mark.parametrize("alone", [True, False], ids=["one a control interval", "all in one"])
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+@pytest.mark.parametrize("kind", NAMES)
+def test_those_before_a_damaged_record_are_read_wherever_it_lies(tmp_path, kind, damaged, alone):
+    """A damaged head does not keep the region from starting; the read of its neighbour is not lost."""
+    path, name = tmp_path / "store", NAMES[kind]
+    room = {"ci_size": 512, "control_intervals": 8}
+    records = [b"record %d" % number + b" " * 300 * alone for number in range(3)]
+    region = make(store=path, dfhintra=room)
+    region.seed(name, records)
+    region.close()
+    for half in ("durable", "volatile"):
+        file = path / half / "data.mdb"
+        file.write_bytes(file.read_bytes().replace(b"record %d" % damaged, b"RECORD %d" % damaged))
+    with make(store=path, dfhintra=room) as region:
+        for before in records[:damaged]:
+            assert region.readq_td(name) == before
+        for _ in range(2):
+            with pytest.raises(Condition, match=f"queue b'{name}'.*damaged.*tdq store salvage") as caught:
+                region.readq_td(name)
+            assert caught.value.resp is Resp[rule("REC-DAMAGED-RECORD").resp]
+        assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3 - damaged
+        assert not region.units
+        region.deleteq_td(name)
+        for record in (records * 3)[:7]:
+            region.writeq_td(name, record)  # all room is there again
+        assert region.readq_td(name) == records[0]
 
 
 def test_check_and_salvage_from_the_command_line(tmp_path, capsys):

@@ -80,7 +80,7 @@ class IntraSpace:
         queue.ci_left = -1
         if not stored.count:
             return
-        queue.head_ci = stored.first_seq >> SLOT_BITS
+        queue.head_ci = _head_ordinal(queue)
         with suppress(StoreDamaged):  # then nothing more goes into it; whoever reads the record is told
             queue.ci_left = self.longest - _bytes_in_tail(queue)
         self._used(queue.tail_ci - queue.head_ci + 1, queue)
@@ -174,7 +174,7 @@ class IntraSpace:
         """
         stored = queue.stored
         if stored.count:
-            head = min(stored.first_seq >> SLOT_BITS, queue.tail_ci)
+            head = min(_head_ordinal(queue), queue.tail_ci)
         elif queue.uncommitted and not settled:
             return  # a unit of work still fills it; its end settles the account
         elif queue.head_ci > queue.tail_ci:
@@ -203,6 +203,18 @@ class IntraSpace:
         """Counts go to 0 and peaks to the current value, as at a reset of statistics."""
         self.nospace = self.formatted = 0
         self.peak = self.count()
+
+
+def _head_ordinal(queue: IntraQueue) -> int:
+    """The control interval of the first record. Where that is damaged it is the one in which the last read left off.
+
+    That may be one too low: the account of room then counts a control interval too many, and whoever reads the record
+    is told of the damage. To raise it here would take a record from whoever read the one before.
+    """
+    try:
+        return queue.stored.first_seq >> SLOT_BITS
+    except StoreDamaged:
+        return queue.stored._head >> SLOT_BITS  # noqa: SLF001  (where the search for the first record begins)
 
 
 def _bytes_in_tail(queue: IntraQueue) -> int:
