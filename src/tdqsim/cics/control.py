@@ -71,21 +71,21 @@ class ControlCommands(CommandGroup):
         if not region.unguarded or self.ended:
             self.issue("SYNCPOINT", self.take_syncpoint, nohandle=nohandle, otherwise=None)
             return
+        recorder = region._recorder  # noqa: SLF001  (the property costs a call)
         try:
             self.take_syncpoint()
         except Condition as condition:
-            if region.recorder is not None:
+            if recorder is not None:
                 region.record(self, "SYNCPOINT", {}, condition)  # type: ignore[arg-type]
             self.respond(condition, "SYNCPOINT", "", nohandle=nohandle, otherwise=None)
             return
         self.eib.last = _SYNCPOINT_OK
-        recorder = region.recorder
         if recorder is not None:
             if recorder.trace is not None:
                 recorder.trace(("SYNCPOINT", self.number, "", b"", region.clock.time_ns(), self.transid, b""))
             else:
                 region.record(self, "SYNCPOINT", {}, None)  # type: ignore[arg-type]
-        if self.outside:
+        if self.outside and ((others := region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
             self.let_others_run()
 
     @command("SYNCPOINT ROLLBACK", "INVREQ")

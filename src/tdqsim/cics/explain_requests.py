@@ -223,7 +223,7 @@ def _writeq(task: Task, queue: IntraQueue, size: int) -> None:
     if queue.write_end is not None:
         _ask_for(queue.write_end, task)
     _, work = _work(task, queue)
-    empty = not queue.stored.count and (work is None or not work.wrote)
+    empty = not queue.stored.count and (work is None or not work.last_seq)
     if not region.intra.has_room(queue, size, empty=empty):
         full = f"all {region.intra.capacity} control intervals of DFHINTRA are in use"
         raise Condition(Resp.NOSPACE, detail=full)

@@ -9,8 +9,7 @@ log holds cursors, no images).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.intra import SLOT_BITS
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LogicalWork"]
 
-_LARGEST_BATCH: Final = 64
-
 
 class LogicalWork:
     """The uncommitted part of a queue.
@@ -36,75 +33,57 @@ class LogicalWork:
         reads: committed records read so far, from the head.
         deleted: whether the queue was deleted: every committed record goes.
         written: records written and not read back, with their sequence numbers.
-        wrote: whether anything was ever written, even if it was read back or deleted since.
-        last_seq: the last sequence number given to a record written here; 0 for none.
+        last_seq: the last sequence number given to a record written here, even if it was read back or deleted since;
+            0 when nothing was ever written.
         last_read: the sequence number of the last committed record read; 0 for none.
         reserved, puts: bytes of data and number of records for which room is held.
     """
 
     __slots__ = (
-        "_cursor", "_durable", "_mark", "_space", "_step", "deleted", "last_read", "last_seq", "puts", "queue", "reads",
-        "reserved", "written", "wrote",
+        "_durable", "_mark", "_space", "deleted", "last_read", "last_seq", "puts", "queue", "reads", "reserved",
+        "written",
     )  # fmt: skip
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
         self.queue = queue
-        self.reads = 0
+        self.reads = self.last_read = 0
         self.deleted = False
         self.written: deque[tuple[int, bytes]] = deque()
-        self.wrote = False
         self.last_seq = 0
         self._space = space
         self._durable = durable
         self._mark: Mark | None = None
         self.reserved = self.puts = 0
-        self._cursor: Iterator[Entry] | None = None
-        self.last_read = 0
-        self._step = 1
 
     def twin(self) -> LogicalWork:
         """Another that stands where this one does, to try what a request would find; it is never committed."""
         found = LogicalWork(self.queue, self._space, self._durable)
-        found.reads, found.deleted, found.wrote = self.reads, self.deleted, self.wrote
+        found.reads, found.deleted, found.last_seq = self.reads, self.deleted, self.last_seq
         found.written, found.last_read = self.written.copy(), self.last_read
         return found
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def first_committed(self) -> bytes | None:
-        """Read the record at the head of the queue, the short way; None when the long way must be gone."""
-        stored = self.queue.stored
-        if self.reads or self.deleted or not stored.count:
-            return None
-        data = stored.head()
-        if data is None:
-            stored.peek()  # takes the head over a gap, such as the end of a control interval
-            data = stored.head()
-        if data is not None:
-            self.last_read = stored._head  # noqa: SLF001  (the record's number: what head() has read)
-            self.reads = 1
-        return data
-
     def next_committed(self) -> bytes | None:
         """Read the next committed record; None when there is none left for this unit of work."""
-        if self.deleted or self.reads >= self.queue.stored.count:
+        stored, reads = self.queue.stored, self.reads
+        if self.deleted or reads >= stored.count:
             return None
-        entry = next(self._cursor, None) if self._cursor is not None else None
-        if entry is None:
-            entry = self._fetch()
-        if entry is not None:
-            self.last_read = entry.seq
-            self.reads += 1
-        return None if entry is None else entry.data
+        seq = self.last_read + 1 if reads else stored._head  # noqa: SLF001  (a property costs a call)
+        data = stored.plain(seq)
+        if data is None:  # a gap, such as the end of a control interval, or a record that is not plain
+            entry = self._look_behind(seq - 1)
+            if entry is None:
+                return None
+            seq, data = entry.seq, entry.data
+        self.last_read = seq
+        self.reads = reads + 1
+        return data
 
-    def _fetch(self) -> Entry | None:
-        """Look further along the queue: one record first, then more at a time."""
+    def _look_behind(self, seq: int) -> Entry | None:
+        """The next record behind a sequence number; at the head of the queue it takes the head over a gap."""
         stored = self.queue.stored
-        if not self.last_read:
-            return stored.get(stored._head) or stored.peek()  # noqa: SLF001  (where the head is, unless a gap follows)
-        self._cursor = stored.entries(after=self.last_read, limit=self._step)
-        self._step = min(self._step * 4, _LARGEST_BATCH)
-        return next(self._cursor, None)
+        return next(stored.entries(after=seq, limit=1), None) if self.reads else stored.peek()
 
     def next_own(self) -> bytes | None:
         """Read back the oldest record that this unit of work wrote; None when there is none."""
@@ -127,7 +106,6 @@ class LogicalWork:
         queue.ci_left -= size
         self.reserved += size
         self.puts += 1
-        self.wrote = True
         self.written.append((seq, data))
         return True
 
@@ -142,7 +120,7 @@ class LogicalWork:
             self._mark = space.mark(queue)
         before = space.mark(queue)
         last = self.last_seq or queue.stored.last_seq
-        seq = space.place(queue, len(data), last, empty=not queue.stored.count and not self.wrote)
+        seq = space.place(queue, len(data), last, empty=not queue.stored.count and not self.last_seq)
         try:
             self._durable.reserve(len(data))
         except StoreFull as error:
@@ -152,7 +130,6 @@ class LogicalWork:
         self.reserved += len(data)
         self.puts += 1
         self.last_seq = seq
-        self.wrote = True
         self.written.append((seq, data))
 
     def delete(self) -> None:
@@ -175,13 +152,13 @@ class LogicalWork:
         queue, taken, written = self.queue, self.reads, self.written
         stored = queue.stored
         count = stored.count
-        if self.deleted or taken > 1 or (taken and self.last_read != stored._head):  # noqa: SLF001
+        if self.deleted or count - taken + len(written) >= queue.fire_at:
             return None
-        if self.reserved > INLINE or count - taken + len(written) >= queue.fire_at:
+        if self.reserved > INLINE and any(len(data) > INLINE for _, data in written):
             return None
         if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
             queue.peak = count
-        return stored, taken, written
+        return stored, taken, self.last_read, written
 
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
@@ -196,6 +173,13 @@ class LogicalWork:
                 stored.discard()
         for seq, data in self.written:
             stored.put(data, seq=seq)
+
+    def begin_anew(self) -> None:
+        """Become what it was at first: what it stood for is committed, and its room given back."""
+        self.reads = self.last_read = self.last_seq = self.reserved = self.puts = 0
+        self._mark = None
+        if self.written:
+            self.written.clear()
 
     def committed(self, *, alone: bool) -> None:
         """The store's transaction is committed: free the control intervals that have become empty.
@@ -237,7 +221,6 @@ class LogicalWork:
             self.reads += 1
         if written:
             self._mark = self._space.mark(self.queue)
-            self.wrote = True
             self.written.extend(written)
             self.last_seq = written[-1][0]
             self._space.adopt(self.queue, self.last_seq)

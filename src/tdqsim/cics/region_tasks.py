@@ -36,8 +36,13 @@ class RegionTasks(RegionResources):
     def new_uow(self, task: Task) -> UnitOfWork:
         """A unit of work for a task."""
         self._last_uow += 1
-        uow = UnitOfWork(self.whole, self._last_uow.to_bytes(UOW_ID_LENGTH, "big"), task)
-        self.units[uow.id] = uow
+        uow_id = self._last_uow.to_bytes(UOW_ID_LENGTH, "big")
+        uow, task.spare_uow = task.spare_uow, None
+        if uow is None:
+            uow = UnitOfWork(self.whole, uow_id, task)
+        else:
+            uow.begin_anew(uow_id)
+        self.units[uow_id] = uow
         return uow
 
     @property

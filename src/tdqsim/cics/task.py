@@ -18,6 +18,7 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from sys import getrefcount
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -48,6 +49,15 @@ _PROGRAM_CHECK: Final = "ASRA"
 _NO_QUEUES: Final[dict[str, Any]] = {}
 _COMPLETIONS: Final[dict[tuple[str, str], Completion]] = {}
 _COMPLETIONS_KEPT: Final = 10_000
+
+
+def _references_to_a_local() -> int:
+    """How many references Python counts to what only a local name holds."""
+    thing = object()
+    return getrefcount(thing)
+
+
+_ALONE: Final = _references_to_a_local()
 
 
 def _done(name: str, resource: str) -> Completion:
@@ -86,12 +96,13 @@ class Task(Commands):
         strand: its strand; None for the program outside.
         ended: whether it is over.
         facts: what its units of work say of it, once it has had one.
+        spare_uow: its last unit of work, if nobody knows it any more: the next one may use it again.
     """
 
     __slots__ = (
         "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
         "facility", "facts", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
-        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
+        "request", "spare_uow", "start_data", "startcode", "strand", "suspended", "transid", "userid",
     )  # fmt: skip
 
     region: Region
@@ -122,6 +133,7 @@ class Task(Commands):
         self.ended = False
         self.facts: Facts | None = None
         self._uow: UnitOfWork | None = None
+        self.spare_uow: UnitOfWork | None = None
         self._queues = region.tdqueues
         self._entered = False
 
@@ -152,8 +164,9 @@ class Task(Commands):
         uow = self._uow
         if uow is None:
             return
-        if not uow.participants and uow.commit_shortly():
+        if uow.plain and uow.commit_shortly():
             self._uow = None
+            self.spare_uow = uow if getrefcount(uow) == _ALONE else None
             return
         try:
             committed = self.region.commit(uow)
@@ -282,7 +295,7 @@ class Task(Commands):
         self.suspended = (kind, name)
         uow = self._uow
         if uow is not None:
-            uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
+            uow.waitstate, uow.since_ns, uow.plain = Cvda.WAITING, region.clock.time_ns(), False
         try:
             return region.dispatcher.wait(attempt, queue, self.dtimout_ns)
         except TimedOut as error:

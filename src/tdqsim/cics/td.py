@@ -110,7 +110,7 @@ class TdCommands(CommandGroup):
             if q.trace is not None:
                 now = self.region.clock.time_ns()
                 q.trace(("WRITEQ TD", self.number, q.name, from_, now, self.transid, self._uow.id))
-            if self.outside:
+            if self.outside and ((others := self.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
                 self.let_others_run()
             return
         elif q is not None and q.quick and length is None and sysid is None and from_.__class__ is bytes:
@@ -201,7 +201,7 @@ class TdCommands(CommandGroup):
             if q.trace is not None:
                 now = self.region.clock.time_ns()
                 q.trace(("READQ TD", self.number, q.name, record, now, self.transid, self._uow.id))
-            if self.outside:
+            if self.outside and ((others := self.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
                 self.let_others_run()
             return record
         elif q is not None and q.quick and length is None and sysid is None:
@@ -506,7 +506,7 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
         return None
     work = uow.work.get(queue) or uow.on(queue)
     try:
-        record = work.next_committed() if work.reads else work.first_committed()
+        record = work.next_committed()
     except StoreDamaged:  # the long way meets it again, and says IOERR
         return None
     if record is not None and owner is None:  # as lock.take(uow, 0) does

@@ -22,8 +22,9 @@ when the region fails before the unit of work ends. Sources: Recovery and Restar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import WRITE_END
 from tdqsim.cics.logical import LogicalWork
 from tdqsim.errors import StoreError, TdqError
@@ -42,6 +43,27 @@ UOW_ID_LENGTH: Final = 8
 
 Facts = tuple[str, str, str, int, bool, str, int | None]
 """Of a task: transid, userid, termid, number, and its TRANSACTION's WAIT, ACTION and WAITTIME."""
+
+_SPARE: Final = 16
+"""Of how many queues the next unit of work of a task may use again what stood for the last one's changes."""
+_FACTS: Final = {
+    name: at for at, name in enumerate(("transid", "userid", "termid", "taskid", "wait", "action", "waittime"))
+}
+_NO_TASK: Final[Facts] = ("", "", "", 0, True, "BACKOUT", None)
+_LATER: Final[dict[str, Any]] = {
+    "waitcause": Cvda.NOTAPPLIC,
+    "since_ns": 0,
+    "link": "",
+    "coordinator": "",
+    "decision": (),
+}
+_LATER_MADE: Final[dict[str, Callable[[], Any]]] = {
+    "physical": dict,
+    "qzero": dict,
+    "participants": list,
+    "at_harden": list,
+    "at_end": list,
+}
 
 
 class Participant(Protocol):
@@ -66,6 +88,9 @@ class Participant(Protocol):
 class UnitOfWork:
     """One unit of work.
 
+    Most are begun and ended without anybody asking for more than what they hold and have done; the rest of their
+    attributes is made when it is first asked for.
+
     Attributes:
         id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
         region: where it runs.
@@ -76,7 +101,8 @@ class UnitOfWork:
         since_ns: when it got into that wait state.
         link: name of the connection to the coordinator, when that is remote.
         coordinator: the coordinator's own name for the unit of work; empty for none.
-        transid, userid, termid, taskid: of its task, kept when the task is gone.
+        facts: what it knows of its task, kept when the task is gone.
+        transid, userid, termid, taskid: of its task.
         wait, waittime, action: the TRANSACTION's WAIT (whether), WAITTIME in seconds (None for no limit) and ACTION.
         locks: the ends it holds, in the order in which it got them.
         work: what it has done to logically recoverable queues.
@@ -87,42 +113,66 @@ class UnitOfWork:
         at_harden: called when it commits, inside the store's transaction.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         ended: whether it is over.
+        plain: whether nobody has asked yet for those of its attributes that make its end more than a commit.
     """
 
     __slots__ = (
-        "action", "at_end", "at_harden", "coordinator", "decision", "ended", "id", "link", "locks", "participants",
-        "physical", "qzero", "region", "since_ns", "state", "task", "taskid", "termid", "transid", "userid", "wait",
-        "waitcause", "waitstate", "waittime", "work",
+        "_spare", "action", "at_end", "at_harden", "coordinator", "decision", "ended", "facts", "id", "link", "locks",
+        "participants", "physical", "plain", "qzero", "region", "since_ns", "state", "task", "taskid", "termid",
+        "transid", "userid", "wait", "waitcause", "waitstate", "waittime", "work",
     )  # fmt: skip
+
+    if TYPE_CHECKING:  # those that are made later
+        action: str
+        at_end: list[Callable[[bool], None]]
+        at_harden: list[Callable[[], None]]
+        coordinator: str
+        decision: tuple[str, ...]
+        link: str
+        participants: list[Participant]
+        physical: dict[IntraQueue, None]
+        qzero: dict[IntraQueue, None]
+        since_ns: int
+        taskid: int
+        termid: str
+        transid: str
+        userid: str
+        wait: bool
+        waitcause: Cvda
+        waittime: int | None
 
     def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:
         self.region = region
         self.id = uow_id
         self.task = task
+        self.facts = _NO_TASK if task is None else task.facts or _facts_of(task)
         self.state = Cvda.INFLIGHT
         self.waitstate = Cvda.ACTIVE
-        self.waitcause = Cvda.NOTAPPLIC
-        self.since_ns = 0
-        self.link = ""
-        self.coordinator = ""
-        self.transid = self.userid = self.termid = ""
-        self.taskid = 0
-        self.wait, self.action = True, "BACKOUT"
-        self.waittime: int | None = None
-        if task is not None:
-            facts = task.facts
-            if facts is None:
-                facts = task.facts = _facts_of(task)
-            self.transid, self.userid, self.termid, self.taskid, self.wait, self.action, self.waittime = facts
         self.locks: list[Lock] = []
         self.work: dict[IntraQueue, LogicalWork] = {}
-        self.physical: dict[IntraQueue, None] = {}
-        self.qzero: dict[IntraQueue, None] = {}
-        self.participants: list[Participant] = []
-        self.decision: tuple[str, ...] = ()
-        self.at_harden: list[Callable[[], None]] = []
-        self.at_end: list[Callable[[bool], None]] = []
+        self._spare: dict[IntraQueue, LogicalWork] = {}
         self.ended = False
+        self.plain = True
+
+    def begin_anew(self, uow_id: bytes) -> None:
+        """Become the next unit of work of the same task, after :meth:`commit_shortly`: nobody knows the last one."""
+        self.id = uow_id
+        self.state = Cvda.INFLIGHT
+        self.ended = False
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute that is asked for the first time."""
+        if name in _FACTS:
+            value = self.facts[_FACTS[name]]
+        elif name in _LATER:
+            value = _LATER[name]
+        elif name in _LATER_MADE:
+            value = _LATER_MADE[name]()
+            self.plain = False
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        setattr(self, name, value)
+        return value
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -139,7 +189,8 @@ class UnitOfWork:
         """What it has done to a queue; a record of nothing the first time."""
         work = self.work.get(queue)
         if work is None:
-            work = self.work[queue] = LogicalWork(queue, self.region.intra, self.region.store.durable)
+            work = self._spare.pop(queue, None) or LogicalWork(queue, self.region.intra, self.region.store.durable)
+            self.work[queue] = work
         return work
 
     def remember_read(self, queue: IntraQueue, seq: int, data: bytes) -> None:
@@ -170,7 +221,7 @@ class UnitOfWork:
             raise late
 
     def commit_shortly(self) -> bool:
-        """Do what :meth:`commit` does when the unit of work has read one record a queue at most, and written some.
+        """Do what :meth:`commit` does when the unit of work has read some records, and written some, and no more.
 
         It must be the program outside's, and nothing else may be concerned: no other strand, no QZERO, DELETEQ,
         PHYSICAL queue, trigger level, ENQ, nor a queue that is about to be disabled.
@@ -179,33 +230,38 @@ class UnitOfWork:
             False when it is more than that: nothing was done then.
         """
         region = self.region
-        if self.physical or self.qzero or self.at_harden or self.at_end or self.state is not Cvda.INFLIGHT:
+        if not self.plain or self.state is not Cvda.INFLIGHT:
             return False
-        if region.enqueues or region.failed or region.dispatcher.strands_live:
+        if region.enqueues or region.failed or region.dispatcher._live:  # noqa: SLF001  (properties cost calls)
             return False
         moves: list[Move] = []
-        size = 0
+        size = puts = 0
         for queue, work in self.work.items():
             if queue.enablestatus is not Cvda.ENABLED or (move := work.move()) is None:
                 return False
             moves.append(move)
             size += work.reserved
-        if not moves or not region.store.durable.commit_moves(moves, size):
+            puts += work.puts
+        if not moves or not region.store.durable.commit_moves(moves, size, puts):
             return False
         region.hardening.commits += 1
-        for queue, work in self.work.items():
-            work.release_room()
-            if work.reads or not work.written:
+        works = self.work
+        for queue, work in works.items():
+            stored = queue.stored
+            if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
                 work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
+            work.begin_anew()
         self.state = Cvda.COMMIT
         self.ended = True
         del region.units[self.id]
-        if region.recorder is not None:
-            region.recorder.unit_of_work_ended(self, committed=True)
-        self.work.clear()
+        if (recorder := region._recorder) is not None:  # noqa: SLF001
+            recorder.unit_of_work_ended(self, committed=True)
         for lock in self.locks:
             lock.owner = None
         self.locks.clear()
+        self.work = self._spare
+        self.work.clear()
+        self._spare = works if len(works) <= _SPARE else {}
         return True
 
     def _harden(self, due: list[IntraQueue], *, prepared: bool) -> BaseException | None:
@@ -391,7 +447,8 @@ def _facts_of(task: Task) -> Facts:
     if transaction is not None:
         definition = transaction.definition
         wait, action, waittime = definition.wait == "YES", definition.action, definition.waittime_seconds
-    return task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
+    task.facts = task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
+    return task.facts
 
 
 def prepared_key(uow_id: bytes) -> bytes:

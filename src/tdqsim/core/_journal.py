@@ -13,7 +13,7 @@ A frame holds the changes of one commit::
     checksum   4  of base, place in the file, and changes
     changes       how many keys and values, four bytes; their lengths, a byte each, or four bytes each when one is over
                   255 and the number has its highest bit set; keys and values in turn, an empty value for a key that is
-                  gone
+                  gone; the record of a queue may lie there without its seal, since the frame has a checksum
     mark      16  the letters TDQ; and base and a checksum of both
 
 The mark is written last. So a frame that is not whole was being written when the process was killed if its mark, and
@@ -39,6 +39,7 @@ from struct import Struct, pack, unpack_from
 from typing import Final
 from zlib import crc32
 
+from tdqsim.core._entry import QUEUE, QUEUE_RECORD, seal
 from tdqsim.core._meta import damaged
 from tdqsim.errors import StoreError
 
@@ -91,10 +92,11 @@ class Journal:
 
     Attributes:
         base: the LMDB commit on which the next frame builds.
+        end: where the next frame will lie in the file.
         synced: whether each frame is synced to the disk.
     """
 
-    __slots__ = ("_at", "_check", "_fd", "_first_page", "_front", "_mark", "_slot", "_start", "base", "synced")
+    __slots__ = ("_check", "_fd", "_first_page", "_front", "_mark", "_slot", "_start", "base", "end", "synced")
 
     def __init__(self, place: Path, store_id: bytes, *, brief: bool = False, synced: bool = False) -> None:
         """Begin the journal of an environment anew.
@@ -120,7 +122,7 @@ class Journal:
     def begin(self, base: int) -> None:
         """Everything is in LMDB's commit ``base``: the next frame is the first one on it."""
         self.base = base
-        self._at = _FIRST
+        self.end = _FIRST
         self._front = _BASE.pack(base)
         self._start = crc32(self._front)
         self._check = _slot_check(base)
@@ -129,11 +131,7 @@ class Journal:
     @property
     def used(self) -> bool:
         """Whether there is a frame on this base."""
-        return self._at > _FIRST
-
-    def has_room(self, nbytes: int) -> bool:
-        """Whether so many bytes of changes fit in."""
-        return self._at + nbytes + _OVERHEAD <= JOURNAL_SIZE
+        return self.end > _FIRST
 
     def append(self, changes: list[bytes]) -> bool:
         """Write the changes of one commit; False when they have no room, and nothing is written then.
@@ -148,7 +146,7 @@ class Journal:
             count = len(changes)
             body = pack(f">I{count}I", count | _WIDE, *map(len, changes)) + b"".join(changes)
         size = len(body)
-        at = self._at
+        at = self.end
         end = at + size + _OVERHEAD
         if end > JOURNAL_SIZE:
             return False
@@ -164,7 +162,7 @@ class Journal:
         except OSError:  # LMDB's commit takes its place, and says what is wrong if that fails too
             self._wipe(at, end)
             return False
-        self._at = end
+        self.end = end
         return True
 
     def _wipe(self, at: int, end: int) -> None:
@@ -175,7 +173,7 @@ class Journal:
     def frames(self, place: Path, store_id: bytes) -> list[Frame]:
         """The changes of each commit that was appended on this base; raises what :func:`read_journal` does."""
         try:
-            raw = os.pread(self._fd, self._at, 0)
+            raw = os.pread(self._fd, self.end, 0)
         except OSError as error:
             raise _unreadable(place, error) from error
         return _whole(place, *_look_at(raw.ljust(JOURNAL_SIZE, b"\0"), store_id, self.base))
@@ -363,7 +361,7 @@ def _mark_behind(raw: bytes, at: int, base: int) -> int:
 
 
 def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
-    """Keys and values of a frame whose checksum was right."""
+    """Keys and values of a frame whose checksum was right; records of queues that are not sealed become so."""
     (count,) = _COUNT.unpack_from(body)
     wide, count = count & _WIDE, count & ~_WIDE
     at = _COUNT.size
@@ -372,7 +370,10 @@ def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     for index in range(0, count, 2):
         middle = at + lengths[index]
         end = middle + lengths[index + 1]
-        yield body[at:middle], body[middle:end] or None
+        key, value = body[at:middle], body[middle:end] or None
+        if end - middle == QUEUE_RECORD.size and key.startswith(QUEUE):
+            value = seal(key, body[middle:end])
+        yield key, value
         at = end
 
 

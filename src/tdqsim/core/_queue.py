@@ -195,12 +195,21 @@ class StoredQueue:
         self.data_bytes -= len(data)
         return data
 
-    def head(self) -> bytes | None:
-        """The data of the entry at the head of a FIFO queue, which stays; None when :meth:`peek` must be asked."""
+    @property
+    def head(self) -> int:
+        """The sequence number of the first entry, unless a gap follows; only of use in a queue that is not KEYED."""
+        return self._head
+
+    def plain(self, seq: int) -> bytes | None:
+        """The data of the entry with a sequence number in a FIFO queue, which stays.
+
+        Returns:
+            None when there is no such entry, or it is not of the plain kind: then :meth:`get` must be asked.
+        """
         pen = self._pen
         if pen.txn is None or get_ident() != pen.thread:
             return None
-        lmdb_key = _entry_key(self._number, self._head)
+        lmdb_key = _entry_key(self._number, seq)
         try:
             value: bytes | None = pen.txn.get(lmdb_key)
         except lmdb.Error:  # the long way says what is wrong
