@@ -420,7 +420,7 @@ def machine(examples: int, steps: int, **more: Any) -> Callable[..., Any]:
 def test_a_planted_bug_is_found_and_told_as_a_script(monkeypatch):
     """Nothing is given back to PHYSICAL queues; the script that is printed fails as the machine did."""
     monkeypatch.setattr(restart, "give_back_reads", lambda _region: None)
-    case = machine(60, 20, database=None, phases=[Phase.generate], derandomize=True)("runTest")
+    case = machine(600, 20, database=None, phases=[Phase.generate], derandomize=True)("runTest")
     with pytest.raises(AssertionError, match="To see it again") as raised:
         case.runTest()
     script = str(raised.value).partition("To see it again:\n")[2]
