@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from decimal import Decimal
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,37 @@ def differences(expected: list[bytes], actual: list[bytes], match: Match) -> lis
 
 def kinds(expected: list[bytes], actual: list[bytes], match: Match) -> list[tuple[str, int]]:
     return [(each[0], each[1]) for each in differences(expected, actual, match)]
+
+
+def slowly(expected: list[bytes], actual: list[bytes], match: Match) -> list[tuple[str, int]]:
+    """The same, record by record, as the definition has it."""
+
+    def cut(record: bytes, part: slice) -> bytes:
+        return record[part].ljust(part.stop - part.start, b"\0")
+
+    def known(records: list[bytes]) -> dict[tuple[bytes, int], int]:
+        seen: defaultdict[bytes, int] = defaultdict(int)
+        found = {}
+        for place, record in enumerate(records):
+            key = b"" if match.key is None else cut(record, match.key)
+            found[key, seen[key]] = place
+            seen[key] += 1
+        return found
+
+    left, right = known(expected), known(actual)
+    pairs = sorted((place, right[key]) for key, place in left.items() if key in right)
+    missing = sorted(place for key, place in left.items() if key not in right)
+    extra = sorted(place for key, place in right.items() if key not in left)
+    found = [("missing", place + 1) for place in missing] + [("extra", place + 1) for place in extra]
+    found += [("changed", mine + 1) for mine, theirs in pairs if expected[mine] != actual[theirs]]
+    last: dict[bytes, int] = {}
+    for mine, theirs in pairs if match.order is not None else []:
+        assert match.order is not None
+        name = cut(expected[mine], match.order)
+        if theirs < last.get(name, -1):
+            found.append(("order", mine + 1))
+        last[name] = theirs
+    return found
 
 
 def test_nothing_differs() -> None:
@@ -61,21 +93,86 @@ def test_fields_masks_and_tolerances() -> None:
     assert differences([before], [after], near) == []
 
 
-records = st.lists(st.tuples(st.sampled_from([b"A1", b"A2", b"B1"]), st.sampled_from([b"", b"x", b"yy"])), max_size=8)
+def test_null_is_an_empty_record_and_a_slice_is_looked_at_where_it_is() -> None:
+    column = pa.array([b"A1x", None, b"C1z", b"D1"], pa.binary())
+    assert list(compare(column, pa.array([b"A1x", b"", b"C1z", b"D1"], pa.binary()), KEYED)) == []
+    assert list(compare(column[1:], column[:3], Match())) == [
+        ("changed", 1, None, "from byte 0", "X''", "X'413178'"),
+        ("changed", 2, None, "from byte 0", "X'43317A'", "X''"),
+        ("changed", 3, None, "from byte 0", "X'4431'", "X'43317A'"),
+    ]
+    assert list(compare(column[2:], column[2:], KEYED)) == []
 
 
-@given(records, records)
-def test_as_a_slow_comparison_counts(left: list[tuple[bytes, bytes]], right: list[tuple[bytes, bytes]]) -> None:
-    expected, actual = [k + v for k, v in left], [k + v for k, v in right]
-    found = Counter(each[0] for each in differences(expected, actual, KEYED))
-    keys = {key for key, _ in (*left, *right)}
-    missing = extra = changed = 0
-    for key in keys:
-        mine = [value for each, value in left if each == key]
-        theirs = [value for each, value in right if each == key]
-        missing += max(0, len(mine) - len(theirs))
-        extra += max(0, len(theirs) - len(mine))
-        changed += sum(a != b for a, b in zip(mine, theirs, strict=False))
-    if expected == actual:
-        assert not found
-    assert found == Counter({"missing": missing, "extra": extra, "changed": changed}) - Counter()
+def test_a_short_key_goes_on_with_zeros() -> None:
+    assert kinds([b"A", b"", b"A\0"], [b"A\0", b"A", b"\0\0\0"], KEYED) == slowly(
+        [b"A", b"", b"A\0"], [b"A\0", b"A", b"\0\0\0"], KEYED
+    )
+
+
+COPYBOOK = """
+       01 R.
+          05 ID PIC X(2).
+          05 AMOUNT PIC 9(3).
+          05 NOTE PIC X(2).
+          05 NUMBERS REDEFINES NOTE PIC 9(2).
+          05 EACH OCCURS 2 PIC X.
+"""
+
+
+def test_what_no_field_has_is_named_without_one() -> None:
+    before, after = "A1100S1AB".encode("cp037"), "A1100S1AC".encode("cp037")
+    assert [each[0::3] for each in differences([before], [after], Match(slice(0, 2), copybook=COPYBOOK))] == [
+        ("changed", "")
+    ]
+
+
+# many of them, against the slow comparison -----------------------------------------------------------------------------
+
+
+def texts(*parts: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    return st.tuples(*parts).map(b"".join)
+
+
+keys = st.sampled_from([b"A1", b"A2", b"B1"])
+short = st.lists(texts(keys, st.sampled_from([b"", b"x", b"yy"])), max_size=8)
+parts = st.sampled_from([b"\0" * 8, b"ACCOUNT1", b"ACCOUNT2"])
+long = st.lists(texts(parts, parts, parts, st.sampled_from([b"a" * 8, b"b" * 8])), max_size=12)
+odd = st.lists(texts(parts, st.binary(max_size=3)), max_size=8)
+
+
+@pytest.mark.parametrize("order", [None, slice(0, 1)])
+@given(short, short)
+def test_as_a_slow_comparison(order: slice | None, expected: list[bytes], actual: list[bytes]) -> None:
+    match = Match(slice(0, 2), order)
+    assert kinds(expected, actual, match) == slowly(expected, actual, match)
+
+
+@pytest.mark.parametrize("order", [None, slice(0, 8), slice(8, 32)])
+@pytest.mark.parametrize("key", [slice(0, 24), slice(3, 20), slice(16, 40)])
+@given(long, long)
+def test_long_keys_as_a_slow_comparison(
+    key: slice, order: slice | None, expected: list[bytes], actual: list[bytes]
+) -> None:
+    assert kinds(expected, actual, Match(key, order)) == slowly(expected, actual, Match(key, order))
+
+
+@given(odd, st.data())
+def test_records_that_moved_were_lost_or_came_twice_as_a_slow_comparison(expected: list[bytes], data: st.DataObject
+) -> None:  # fmt: skip
+    actual = data.draw(st.permutations(expected + data.draw(st.lists(st.sampled_from(expected or [b"new"])))))
+    actual = actual[data.draw(st.integers(0, 2)) :]
+    match = Match(slice(0, 9), slice(0, 8))
+    assert kinds(expected, actual, match) == slowly(expected, actual, match)
+
+
+def test_thousands_as_a_slow_comparison() -> None:
+    expected = [b"%016d%061d" % (number // 3, number) for number in range(6000)]
+    moved = list(expected)
+    for place in range(0, 5900, 700):
+        moved[place], moved[place + 7] = moved[place + 7], moved[place]
+    actual = [record for number, record in enumerate(moved) if number % 500 != 250]
+    actual[20:20] = actual[10:20]
+    match = Match(slice(0, 16), slice(0, 15))
+    assert kinds(expected, actual, match) == slowly(expected, actual, match)
+    assert {kind for kind, _ in kinds(expected, actual, match)} == {"missing", "extra", "changed", "order"}

@@ -1,0 +1,125 @@
+"""Naming what differs in pairs of records, field by field through the layout, with masks and tolerances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tdqsim.errors import ConversionError
+from tdqsim.layouts import Field, Layout, parse_copybook
+
+__all__ = ["Match", "Naming", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How the records of one queue are compared.
+
+    Attributes:
+        key: the bytes by which a record is known; None pairs by position.
+        order: the bytes that name what keeps its order; None when order does not matter.
+        copybook: the layout that names differences; empty for none.
+        masks: fields whose differences do not count.
+        tolerances: how far numbers may differ, by field.
+    """
+
+    key: slice | None = None
+    order: slice | None = None
+    copybook: str = ""
+    masks: tuple[str, ...] = ()
+    tolerances: Mapping[str, Decimal] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=16)
+def _layout(copybook: str) -> tuple[Layout, tuple[tuple[Field, slice], ...]]:
+    """A copybook's layout, and its elementary fields outside tables with the bytes they take."""
+    layout = parse_copybook(copybook, file="the layout").record()
+    leaves = [item for item in layout.walk() if not item.is_group and item.occurs is None]
+    return layout, tuple((item, slice(item.offset, item.offset + item.size)) for item in leaves)
+
+
+class Naming:
+    """What counts as a difference of a pair, by a :class:`Match`.
+
+    Args:
+        match: names the layout, the masks and the tolerances.
+
+    Raises:
+        LayoutError: the copybook is wrong.
+    """
+
+    def __init__(self, match: Match) -> None:
+        self._match = match
+        self._layout: Layout | None = None
+        self._leaves: tuple[tuple[Field, slice], ...] = ()
+        if match.copybook:
+            self._layout, self._leaves = _layout(match.copybook)
+
+    @property
+    def plain(self) -> bool:
+        """Without a layout each pair that differs is one difference."""
+        return self._layout is None
+
+    def named(self, before: bytes, after: bytes) -> Iterator[tuple[str, str, str]]:
+        """The differences of one pair: field, expected, actual; without a name when no elementary field has it."""
+        if self._layout is None:
+            both = zip(before, after, strict=False)
+            place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
+            yield f"from byte {place}", shown(before), shown(after)
+            return
+        nameless = True
+        for item, span in self._leaves:
+            if before[span] == after[span]:
+                continue
+            nameless = False
+            if item.name not in self._match.masks:
+                old, new = self._value(item.name, before, span), self._value(item.name, after, span)
+                if not _tolerated(old, new, self._match.tolerances.get(item.name)):
+                    yield item.name, str(old), str(new)
+        if nameless:
+            yield "", shown(before), shown(after)
+
+    def counted(self, before: Any, after: Any) -> Any:
+        """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out.
+
+        Args:
+            before: records of one length, a row of bytes each.
+            after: their counterparts, of the same length.
+        """
+        found = np.zeros(len(before), np.int64)
+        nameless = np.ones(len(before), np.bool_)
+        for item, span in self._leaves:
+            differ = (before[:, span] != after[:, span]).any(axis=1)
+            nameless &= ~differ
+            if item.name in self._match.masks:
+                continue
+            if (tolerance := self._match.tolerances.get(item.name)) is not None:
+                for row in np.flatnonzero(differ).tolist():
+                    old, new = (self._value(item.name, each[row].tobytes(), span) for each in (before, after))
+                    differ[row] = not _tolerated(old, new, tolerance)
+            found += differ
+        return found + nameless
+
+    def _value(self, name: str, record: bytes, span: slice) -> Any:
+        assert self._layout is not None
+        try:
+            return self._layout.value(record, name)
+        except (ConversionError, ValueError, LookupError, ArithmeticError):
+            return shown(record[span])  # a field that does not hold what the layout says is shown as it is
+
+
+def _tolerated(old: Any, new: Any, tolerance: Decimal | None) -> bool:
+    if tolerance is None or not isinstance(old, (int, Decimal)) or not isinstance(new, (int, Decimal)):
+        return False
+    return abs(Decimal(old) - Decimal(new)) <= tolerance
+
+
+def shown(record: bytes, most: int = 64) -> str:
+    """A record as hexadecimal digits, cut."""
+    text = record[:most].hex().upper()
+    return f"X'{text}'" if len(record) <= most else f"X'{text}'... of {len(record)} bytes"
