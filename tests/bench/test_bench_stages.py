@@ -99,8 +99,16 @@ def test_replay_on_spark_against_one_process(trace: Path, tmp_path: Path, spark:
 
 # reconcile --------------------------------------------------------------------------------------------------------------
 
+SHAPES = {
+    "one in 10,000 differs": lambda number: number % 10_000 == 7,
+    "one in 100 differs": lambda number: number % 100 == 7,
+    "a thousand together differ": lambda number: number < 1000,
+    "every record differs": lambda number: number >= 0,
+}
+LOST = "one in 1,000 is lost"
 
-def records(region: int, *, wrong: bool) -> Any:
+
+def records(region: int, shape: str = "") -> Any:
     """The records of a region, a row of bytes each: a key of 16 digits, and 64 bytes by chance."""
     import numpy as np
 
@@ -109,18 +117,20 @@ def records(region: int, *, wrong: bool) -> Any:
     digits = number[:, None] // 10 ** np.arange(15, -1, -1) % 10 + 0x30
     chance = np.random.default_rng(region).integers(0, 256, (count, 64), np.uint8)
     found = np.concatenate([digits.astype(np.uint8), chance], axis=1)
-    if wrong:
-        found[number % 10_000 == 7, -1] ^= 1
+    if shape == LOST:
+        return found[number % 1000 != 5]
+    if shape:
+        found[SHAPES[shape](number), -1] ^= 1
     return found
 
 
-def record_table(region: int, schema: Any, *, wrong: bool) -> Any:
+def record_table(region: int, schema: Any, shape: str = "") -> Any:
     import numpy as np
     import pyarrow as pa
 
     from tdqsim.pipeline.stages.events import fixed_binary
 
-    found = records(region, wrong=wrong)
+    found = records(region, shape)
     rows = len(found)
     columns = {
         "region": pa.repeat(f"R{region:05d}", rows), "seq": pa.array(np.arange(rows)), "recno": pa.array(np.arange(rows)),
@@ -130,41 +140,53 @@ def record_table(region: int, schema: Any, *, wrong: bool) -> Any:
     return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in schema], schema=schema)
 
 
-def test_reconcile_against_a_full_outer_join(tmp_path: Path, spark: Any) -> None:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, int]]:
+    """A run's directory with what is expected, as one Parquet file and laid down by bucket, and each region's bucket."""
     import pyarrow.parquet as pq
 
     from tdqsim.pipeline.stages.engine import Engine
     from tdqsim.pipeline.stages.events import EVENTS
+    from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
+
+    run = tmp_path_factory.mktemp("reconcile")
+    with pq.ParquetWriter(run / "expected.parquet", EVENTS) as writer:
+        for region in range(REGIONS):
+            writer.write_table(record_table(region, EVENTS))
+    plan, _ = spread_events(Engine("local"), run, parquet_pieces([run / "expected.parquet"]), "b", BUCKETS, "expected")
+    return run, plan
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, LOST])
+def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int]], spark: Any, shape: str) -> None:
+    import pyarrow.parquet as pq
+
+    from tdqsim.pipeline.stages.engine import Engine
     from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
-    from tdqsim.pipeline.stages.run import parquet_pieces, run_stage, spread_events
+    from tdqsim.pipeline.stages.run import run_stage
     from tdqsim.pipeline.stages.tables import TABLES
 
-    with pq.ParquetWriter(tmp_path / "expected.parquet", EVENTS) as writer:
-        for region in range(REGIONS):
-            writer.write_table(record_table(region, EVENTS, wrong=False))
-    plan, _ = spread_events(
-        Engine("local"), tmp_path, parquet_pieces([tmp_path / "expected.parquet"]), "b", BUCKETS, "expected"
-    )
-    (tmp_path / "replay" / "records").mkdir(parents=True)
+    run, plan = expected
+    (run / "replay" / "records").mkdir(parents=True, exist_ok=True)
     for bucket in set(plan.values()):
-        with pq.ParquetWriter(tmp_path / f"replay/records/{bucket:05d}.parquet", TABLES["records"]) as writer:
+        with pq.ParquetWriter(run / f"replay/records/{bucket:05d}.parquet", TABLES["records"]) as writer:
             for region in range(REGIONS):
                 if plan[f"R{region:05d}"] == bucket:
-                    writer.write_table(record_table(region, TABLES["records"], wrong=True))
+                    writer.write_table(record_table(region, TABLES["records"], shape))
     tasks = [
-        ReconcileTask(tmp_path, bucket, "b", 1, tuple(sorted((tmp_path / f"expected/{bucket:05d}").glob("*.arrow"))),
-                      tmp_path / f"replay/records/{bucket:05d}.parquet", {"Q": Match(slice(0, 16))})
+        ReconcileTask(run, bucket, shape, 1, tuple(sorted((run / f"expected/{bucket:05d}").glob("*.arrow"))),
+                      run / f"replay/records/{bucket:05d}.parquet", {"Q": Match(slice(0, 16))})
         for bucket in sorted(set(plan.values()))
     ]  # fmt: skip
     with Watch() as ours:
-        receipts = run_stage(Engine("spark", spark=spark), "reconcile", tmp_path, tasks, reconcile_bucket)
+        receipts = run_stage(Engine("spark", spark=spark), "reconcile", run, tasks, reconcile_bucket)
     found = sum(sum(receipt.details["differences"].values()) for receipt in receipts)
     with Watch() as theirs:
-        expected = spark.read.parquet(str(tmp_path / "expected.parquet")).selectExpr("key", "data as a")
-        actual = spark.read.parquet(str(tmp_path / "replay/records")).selectExpr("key", "data as b")
-        joined = expected.join(actual, "key", "full_outer").where("not (a <=> b)").count()
+        wanted = spark.read.parquet(str(run / "expected.parquet")).selectExpr("key", "data as a")
+        actual = spark.read.parquet(str(run / "replay/records")).selectExpr("key", "data as b")
+        joined = wanted.join(actual, "key", "full_outer").where("not (a <=> b)").count()
     assert joined == found > 0
-    told(f"reconcile {OPERATIONS:,} against as many", ours, theirs, "full outer join")
+    told(f"reconcile {OPERATIONS:,} against as many, {shape}", ours, theirs, "full outer join")
 
 
 # from end to end --------------------------------------------------------------------------------------------------------
