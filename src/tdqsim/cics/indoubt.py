@@ -10,7 +10,8 @@ attributes of the transaction and of every logically recoverable queue that was 
 
 (It waits only if all say YES: a choice, the manuals pull apart.) A shunted unit of work keeps its locks: retained on
 queues with WAITACTION(REJECT), active with WAITACTION(QUEUE). It ends when the link is back and the coordinator has
-been asked, by SET UOW, or when WAITTIME is over, then as ACTION says.
+been asked, by SET UOW, or when WAITTIME is over, then as ACTION says. A coordinator that was started INITIAL meanwhile
+knows nothing of it; then only the latter two are left.
 
 A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
 HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported. A coordinator keeps its own
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
 
 __all__ = [
+    "LOG_BEGAN",
     "OUTCOMES",
     "Damage",
     "Subordinate",
@@ -71,6 +73,8 @@ _ABENDS: Final = {  # outcome, ACTION: the task's abend and the message
 _HEURISTIC: Final = {"COMMIT": Cvda.HEURCOMMIT, "BACKOUT": Cvda.HEURBACKOUT}
 _DECISIONS: Final = b"decided/"
 _HEURISTICS: Final = b"heur/"
+LOG_BEGAN: Final = b"region/log"
+"""Where a region keeps the highest id of a unit of work that was before its log began, at its last initial start."""
 
 
 class Damage(NamedTuple):
@@ -231,7 +235,7 @@ def commit_together(uow: UnitOfWork) -> bool:
 def coordinator_lost(uow: UnitOfWork) -> Abend:
     """End or shunt an indoubt unit of work by the table; the abend that its task gets."""
     region = uow.region
-    all_wait = all(queue.wait == "YES" for queue in uow.work)
+    all_wait = all(lock.queue.wait == "YES" for lock in uow.locks)  # a request that was refused has left none
     outcome = OUTCOMES["YES" if uow.wait else "NO", all_wait]
     code, message = _ABENDS[outcome, uow.action]
     inserts = {"transid": uow.transid, "abcode": code, "termid": uow.termid, "program": uow.transid}
@@ -337,10 +341,18 @@ def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
 
 
 def decision_of(region: Region, uow_id: bytes) -> str:
-    """What became of a unit of work that this region coordinated: COMMIT, BACKOUT, or INDOUBT while undecided."""
-    if region.store.durable.get_meta(_DECISIONS + uow_id) is not None:
+    """What became of a unit of work that this region coordinated.
+
+    Returns:
+        COMMIT, BACKOUT, INDOUBT while it is undecided, or COLD when nothing can be known any more: an initial start has
+        thrown the log away, and that there is no decision on record says nothing.
+    """
+    durable = region.store.durable
+    if durable.get_meta(_DECISIONS + uow_id) is not None:
         return "COMMIT"
-    return "INDOUBT" if uow_id in region.shunted or uow_id in region.units else "BACKOUT"
+    if uow_id in region.shunted or uow_id in region.units:
+        return "INDOUBT"
+    return "COLD" if uow_id <= (durable.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
 
 
 def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.locks import Lock
     from tdqsim.cics.signature import Signature
     from tdqsim.cics.task import Task
+    from tdqsim.cics.uow import UnitOfWork
     from tdqsim.core.dispatch import WaitQueue
     from tdqsim.core.store import StoredQueue
     from tdqsim.errors import DatasetError
@@ -77,9 +78,8 @@ class RemoteLink(Protocol):
     def netname(self) -> str:
         """The APPLID of the other region."""
 
-    @property
-    def acquired(self) -> bool:
-        """Whether requests get through."""
+    def resyncstatus(self, uow: UnitOfWork) -> Cvda:
+        """What can be said of a unit of work over it: OK, UNAVAILABLE, or COLD: its coordinator has forgotten it."""
 
     def ship(
         self,

@@ -223,7 +223,8 @@ class Region(RegionTasks):
                 restart.check_nothing_kept(self)
             initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(self))
             self.start_type = "INITIAL" if initial else "COLD"
-            store.clear(restart.kept_over_cold_start(self) if not initial else None)
+            kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
+            store.clear(kept(self))
             claim(store, _KEEPER)
             self._cold(definitions, supplied=supplied)
             return
@@ -259,6 +260,8 @@ class Region(RegionTasks):
         self.cold_start_abstime = abstime(self.clock.time_ns(), self.zone)
         indoubt.resume(self)
         restart.begin_numbering(self)
+        if self.start_type == "INITIAL":
+            restart.begin_log(self)
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in inspecting.supplied().tdqueues if queue.name not in own]

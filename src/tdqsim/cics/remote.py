@@ -30,7 +30,7 @@ from tdqsim.cics.conditions import Abend, Condition
 from tdqsim.cics.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
 from tdqsim.cics.task import Task
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
-from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
@@ -291,10 +291,13 @@ class RemoteSystem:
         """See :class:`~tdqsim.cics.queues.RemoteLink`."""
         return self.far.region.applid
 
-    @property
-    def acquired(self) -> bool:
+    def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """See :class:`~tdqsim.cics.queues.RemoteLink`."""
-        return self.link.acquired
+        if not self.link.acquired:
+            return Cvda.UNAVAILABLE
+        theirs = uow.coordinator.rpartition(".")[2] if uow.link == self.name else ""
+        cold = theirs and decision_of(self.far.region, bytes.fromhex(theirs)) == "COLD"
+        return Cvda.COLD if cold else Cvda.OK
 
     def name_of(self, uow: UnitOfWork) -> str:
         """How the other region knows a unit of work of this one."""
@@ -523,9 +526,11 @@ class RemoteSystem:
         if theirs in self.far.branches:
             return  # the other region is still at it, and will say
         decision = decision_of(self.far.region, theirs)
-        if decision != "INDOUBT":
+        if decision in ("COMMIT", "BACKOUT"):
             resolve(self.region, uow_id, commit=decision == "COMMIT")
             self._pass_on()
+        elif decision == "COLD":
+            self.region.log.warning("coordinator_was_started_initial", uow=uow_id.hex().upper(), coordinator=key)
 
     def _pass_on(self) -> None:
         """Regions behind this one may have waited for the same answer."""

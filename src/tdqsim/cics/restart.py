@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim import definitions as defs
 from tdqsim.cics.ati import Latch
 from tdqsim.cics.handlers import TransactionEntry
+from tdqsim.cics.indoubt import LOG_BEGAN
 from tdqsim.cics.install import make_queue, open_initially
 from tdqsim.cics.locks import READ_END
 from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Catalogue",
+    "begin_log",
     "begin_numbering",
     "check_nothing_kept",
     "cold_start_finished",
@@ -48,6 +50,7 @@ __all__ = [
     "give_back_reads",
     "image_of",
     "kept_over_cold_start",
+    "kept_over_initial_start",
     "load_units_of_work",
     "pending_triggers",
     "save_latches",
@@ -70,7 +73,7 @@ _LATCHES: Final = b"ati/"
 _READS: Final = b"read/"
 _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
-_KEPT: Final = (b"decided/", b"heur/", _NUMBERING)
+_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
 _COLD: Final = b"region/cold_start_under_way"
 _IDS_OF_A_RUN: Final = 2**32
 
@@ -201,6 +204,12 @@ def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
     return {**found, _COLD: b""}
 
 
+def kept_over_initial_start(region: Region) -> dict[bytes, bytes]:
+    """What an initial start keeps: which ids were given, so that nobody who asks later is told of another's."""
+    before = region.store.durable.get_meta(_NUMBERING)
+    return {} if before is None else {_NUMBERING: before}
+
+
 def check_nothing_kept(region: Region) -> None:
     """A region that was never started has no records: with some, its own record is missing, as after a salvage.
 
@@ -233,6 +242,11 @@ def begin_numbering(region: Region) -> None:
     if before is not None:
         region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
     region.store.durable.put_meta(_NUMBERING, region.last_uow_id)
+
+
+def begin_log(region: Region) -> None:
+    """At an initial start: of units of work with ids up to now nothing is known, nor ever will be."""
+    region.store.durable.put_meta(LOG_BEGAN, region.last_uow_id)
 
 
 # -- what was going on ------------------------------------------------------------------------------------------------

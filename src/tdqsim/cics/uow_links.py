@@ -5,8 +5,9 @@ about it, and one to each region that must hear its own decision (ROLE SUBORDINA
 after its commit those that have not heard of it yet. The token that names a link is made from the unit of work, the
 connection and the role, so it is the same after a restart.
 
-RESYNCSTATUS is OK while the connection is there, UNAVAILABLE while it is down, and UNCONNECTED where there is none: the
-coordinator is no CICS region, or the connection is no longer defined. Sources: INQUIRE UOWLINK (IBM Docs), CEMT INQUIRE
+RESYNCSTATUS is OK while the connection is there, UNAVAILABLE while it is down, COLD when the coordinator can decide no
+more because it was started INITIAL, and UNCONNECTED where there is no connection: the coordinator is no CICS region, or
+the connection is no longer defined. Sources: INQUIRE UOWLINK (IBM Docs), CEMT INQUIRE
 UOWLINK (SC33-1686); what is shown of a coordinator outside CICS is a choice.
 """
 
@@ -73,7 +74,7 @@ def _link(link: UowLink, region: Region) -> str:
 def _resyncstatus(link: UowLink, region: Region) -> Cvda:
     system = region.links.get(link.name)
     if system is not None:
-        return Cvda.OK if system.acquired else Cvda.UNAVAILABLE
+        return system.resyncstatus(link.uow)
     return Cvda.UNAVAILABLE if link.name in region.connections else Cvda.UNCONNECTED
 
 

@@ -242,6 +242,7 @@ class Cvda(IntEnum):
     TDQUEUE = auto()
     COORDINATOR = auto()
     SUBORDINATE = auto()
+    COLD = auto()
     IRC = auto()
     OK = auto()
     UNAVAILABLE = auto()

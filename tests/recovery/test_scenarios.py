@@ -1,0 +1,117 @@
+"""What was found by trying the text of the reference, sentence by sentence, and fits into no other file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics.sysplex import Sysplex
+from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
+from tdqsim.facts import Resp
+from tests.recovery.helpers import make, outcome, queue
+from tests.rules import rule
+
+
+@pytest.mark.rule("REC-INDOUBT-TOUCHED")
+@pytest.mark.parametrize("refused", ["QBUSY", "DISABLED", ""], ids=["QBUSY", "DISABLED", "QZERO"])
+def test_a_refused_request_does_not_make_the_wait_of_its_queue_count(tmp_path, refused):
+    with make(
+        queue("LOGQ"), queue("NOWT", wait="NO"), define_transaction(name="PAYP"), store=tmp_path / "store"
+    ) as region:
+        other = region.task()
+        if refused == "QBUSY":
+            other.writeq_td("NOWT", b"x")
+        elif refused:
+            region.set_tdqueue("NOWT", enablestatus="DISABLED")
+        task = region.task(transid="PAYP")
+        task.writeq_td("LOGQ", b"one")
+        task.readq_td("NOWT", nosuspend=True, nohandle=True)
+        assert task.eib.eibresp is Resp[refused or "QZERO"]
+        branch = region.coordinate(task, "XA1")
+        assert branch.prepare()
+        touched, not_touched = rule("REC-INDOUBT-TOUCHED").message.split()
+        assert branch.lose_coordinator().code == (not_touched if refused else touched)
+
+
+class Doubt:
+    """A region that has promised, and whose coordinator has failed before it could say that it committed."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.sysplex = Sysplex()
+        self.start("NEAR")
+        self.far = self.start("FAR")
+        self.sysplex.link("NEAR", "FAR").cut_at("COMMIT")
+        self.near.writeq_td("REMQ", b"one")
+        self.near.close(clean=False)
+        (self.uow,) = self.far.shunted.values()
+
+    @property
+    def near(self):
+        return self.sysplex.regions["NEAR"]
+
+    def start(self, applid, **options):
+        definitions = {
+            "NEAR": [define_tdqueue(name="REMQ", remotesystem="FAR"), define_connection(name="FAR")],
+            "FAR": [queue("REMQ"), define_transaction(name="CSMI", waittime="00,00,10", action="COMMIT")],
+        }[applid]
+        region = make(
+            *definitions, applid=applid, sysid=applid, store=self.directory / applid,
+            dispatcher=self.sysplex.dispatcher, **options,
+        )  # fmt: skip
+        return self.sysplex.add(region)
+
+    def resyncstatus(self):
+        with self.far.task() as task:
+            task.inquire_uowlink_start(self.uow.id)
+            return task.inquire_uowlink_next("RESYNCSTATUS").resyncstatus.name
+
+
+@pytest.fixture
+def doubt(tmp_path):
+    made = Doubt(tmp_path)
+    yield made
+    made.sysplex.close()
+
+
+@pytest.mark.rule("REC-RESYNC-COLD")
+@pytest.mark.parametrize("end", ["SET UOW", "WAITTIME"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_a_coordinator_that_was_started_initial_decides_nothing(doubt, restarted, end):
+    doubt.start("NEAR", start="INITIAL")
+    if restarted:
+        doubt.far.close(clean=False)
+        doubt.far = doubt.start("FAR")
+        (doubt.uow,) = doubt.far.shunted.values()
+    assert list(doubt.far.shunted) == [doubt.uow.id]  # that nothing is on record says nothing: it had committed
+    assert doubt.resyncstatus() == rule("REC-RESYNC-COLD").message
+    assert outcome(doubt.far.writeq_td, "REMQ", b"two") == "LOCKED"
+    if end == "SET UOW":
+        doubt.far.set_uow(doubt.uow.id, uowstate="COMMIT")
+    else:
+        doubt.far.clock.advance(601)
+        doubt.far.run()
+    assert doubt.far.peek("REMQ") == [b"one"]
+    assert not doubt.far.shunted
+    doubt.near.writeq_td("REMQ", b"three")
+    assert doubt.far.peek("REMQ") == [b"one", b"three"]
+
+
+@pytest.mark.rule("REC-RESYNC-COLD")
+@pytest.mark.parametrize("start", ["AUTO", "COLD"])
+def test_any_other_start_of_the_coordinator_keeps_its_decision(doubt, start):
+    doubt.start("NEAR", start=start)
+    assert doubt.far.peek("REMQ") == [b"one"]
+    assert not doubt.far.shunted
+
+
+@pytest.mark.rule("REC-RESYNC-COLD")
+def test_units_of_work_after_the_initial_start_are_known_again(doubt):
+    doubt.start("NEAR", start="INITIAL")
+    doubt.far.set_uow(doubt.uow.id, uowstate="COMMIT")
+    doubt.sysplex.link("NEAR", "FAR").cut_at("COMMIT")
+    doubt.near.writeq_td("REMQ", b"two")
+    assert len(doubt.far.shunted) == 1
+    doubt.near.close(clean=False)
+    doubt.start("NEAR")
+    assert doubt.far.peek("REMQ") == [b"one", b"two"]
+    assert not doubt.far.shunted
