@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 __all__ = ["copybooks", "pictures"]
 
+EDITED = ["ZZ9", "Z(3)", "ZZ9.99", "Z(4).ZZ", "+9(4)", "-ZZ9.9", "9(5)-", "9(3),99", "S9(3).99", "Z(12)9.99", "$$9.99"]
+
 digits = st.integers(1, 18)
 
 
@@ -13,7 +15,9 @@ digits = st.integers(1, 18)
 def pictures(draw):
     """The clauses of a numeric or text item."""
     kind = draw(
-        st.sampled_from(["X", "zoned", "binary", "packed", "comp6", "comp5", "float", "N", "G", "pointer", "P"])
+        st.sampled_from(
+            ["X", "zoned", "binary", "packed", "comp6", "comp5", "float", "N", "G", "pointer", "P", "edited"]
+        )
     )
     count, scale, sign = draw(digits), draw(st.integers(0, 4)), draw(st.sampled_from(["", "S"]))
     number = f"PIC {sign}9({count})" + (f"V9({scale})" if scale and count + scale <= 18 else "")
@@ -33,6 +37,7 @@ def pictures(draw):
         "N": f"PIC N({count})",
         "G": f"PIC G({count})",
         "pointer": "POINTER",
+        "edited": f"PIC {draw(st.sampled_from(EDITED))}",
         "P": f"PIC {sign}9(3)P({scale + 1})" + draw(st.sampled_from(["", " COMP-3"])),
     }[kind]
 

@@ -180,6 +180,13 @@ def test_columns_can_be_moved():
     assert offsets(text, source_format="fixed", columns=(2, 20)) == {"A": (0, 7)}
 
 
+def test_text_may_begin_in_the_indicator_column_next_to_a_number():
+    stars, right = "*" * 72, "12345"
+    lines = [f"{stars}", "01234501  R.", "000001   05 A PIC X(4).", "000002*  05 NO PIC X.", "000003   05 B PIC 9."]
+    assert offsets("\n".join(line.ljust(72) + right for line in lines)) == {"A": (0, 4), "B": (4, 1)}
+    assert offsets("34501  R.\n001   05 A PIC X(4).", source_format="fixed", columns=(3, 50)) == {"A": (0, 4)}
+
+
 def test_sections_exec_sql_and_listing_words_are_passed_over():
     text = """\
        EJECT

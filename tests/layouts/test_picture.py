@@ -30,6 +30,8 @@ from tdqsim.layouts import parse_picture
         ("-(5)9", "numeric-edited", 6, 5, 0, True),
         ("99/99/9999", "numeric-edited", 10, 8, 0, False),
         ("*(6)9", "numeric-edited", 7, 7, 0, False),
+        ("S9(3).99", "numeric", 6, 5, 2, True),
+        ("9(3),99", "numeric-edited", 6, 5, 2, False),
         ("9(38)", "numeric", 38, 38, 0, False),
     ],
 )
@@ -37,6 +39,30 @@ def test_what_a_picture_says(text, category, length, digits, scale, signed):
     picture = parse_picture(text)
     assert (picture.category, picture.length, picture.digits) == (category, length, digits)
     assert (picture.scale, picture.signed) == (scale, signed)
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ("9(3)", ""),
+        ("ZZ9.99", "ZZ9.99"),
+        ("Z(3)V99", "ZZZ99"),
+        ("+9(3)", "+999"),
+        ("9(3).9-", "999.9-"),
+        ("S9(2).9", "99.9"),
+        ("9,99", "9,99"),
+        ("9,999", ""),
+        ("Z,ZZ9.99", ""),
+        ("-(5)9", ""),
+        ("$9.99", ""),
+        ("99/99", ""),
+        ("Z9Z", ""),
+        ("9.", ""),
+        ("*9", ""),
+    ],
+)
+def test_what_is_read_as_a_number_has_a_mask(text, mask):
+    assert parse_picture(text).mask == mask
 
 
 @pytest.mark.parametrize(
@@ -59,6 +85,9 @@ def test_what_a_picture_says(text, category, length, digits, scale, signed):
         "NX",
         "SX",
         "X(99999999)",
+        "Z(9999999)",
+        "+S9",
+        "S9-",
         "9" * 300,
     ],
 )

@@ -27,7 +27,22 @@ BOTH_WAYS = [
     ("PIC A(2)", "81 82", "ab"),
     ("PIC N(2)", "00 41 20 AC", "A€"),
     ("PIC G(1)", "45 66", bytes.fromhex("4566")),
-    ("PIC ZZ9.99-", "40 40 F7 4B F5 F0 60", "  7.50-"),
+    ("PIC ZZ9.99-", "40 40 F7 4B F5 F0 60", Decimal("-7.50")),
+    ("PIC ZZ,ZZ9.99-", "40 40 40 40 40 F7 4B F5 F0 60", "     7.50-"),
+    ("PIC ZZ9.99", "F1 F0 F7 4B F0 F5", Decimal("107.05")),
+    ("PIC ZZZ.ZZ", "40 40 40 40 40 40", Decimal("0.00")),
+    ("PIC ZZZ.ZZ", "40 40 40 4B F0 F5", Decimal("0.05")),
+    ("PIC Z(5)", "40 40 40 40 40", 0),
+    ("PIC Z(3)V99", "40 40 F7 F5 F0", Decimal("7.50")),
+    ("PIC +9(3)", "4E F0 F4 F2", 42),
+    ("PIC +9(3)", "60 F0 F4 F2", -42),
+    ("PIC -ZZ9.9", "40 40 F4 F2 4B F5", Decimal("42.5")),
+    ("PIC 9(3)-", "F0 F4 F2 60", -42),
+    ("PIC 9(3),99", "F0 F4 F2 6B F5 F0", Decimal("42.50")),
+    ("PIC 9,999", "F1 6B F2 F3 F4", "1,234"),
+    ("PIC S9(3).99", "F0 F4 F2 4B F5 D0", Decimal("-42.50")),
+    ("PIC S9(3).9 SIGN LEADING SEPARATE", "60 F0 F4 F2 4B F5", Decimal("-42.5")),
+    ("PIC 9(4) COMP-3U", "00 42", 42),
     ("PIC 9(4)", "F0 F0 F4 F2", 42),
     ("PIC S9(4)", "F0 F0 F4 C2", 42),
     ("PIC S9(4)", "F0 F0 F4 D2", -42),
@@ -108,10 +123,22 @@ def test_rules_of_a_layout(rules, clauses, data, expected):
         ("PIC 9(3) COMP-3", "12 3D", -123),
         ("PIC S9(4) COMP-3", "12 34 5C", 12345),
         ("PIC 9(4) COMP", "7F FF", 32767),
+        ("PIC 9(4) COMP", "FF FE", 65534),
+        ("PIC 9(3) COMP-0", "00 07", 7),
+        ("PIC S9(18) COMP-3", "44 35 29 38 16 34 88 32 91 5C", 4435293816348832915),
+        ("PIC ZZ9.99", "40 40 40 40 40 40", None),
+        ("PIC 9(3).99", "F7 40 40 40 40 40", Decimal("7.00")),
+        ("PIC 9(3).99", "F0 F0 F7 6B F5 F0", Decimal("7.50")),
+        ("PIC S9(3).99", "40 40 F7 4B F5 D0", Decimal("-7.50")),
+        ("PIC -9(3)", "60 F0 F0 F7", -7),
+        ("PIC 9(3)-", "40 40 F7 40", 7),
+        ("PIC 9(2)V9 BLANK WHEN ZERO", "40 40 40", Decimal("0.0")),
     ],
 )
 def test_what_readers_of_such_files_expect(clauses, data, expected):
-    assert value(clauses, data) == expected
+    found = value(clauses, data)
+    assert found == expected
+    assert type(found) is type(expected)
 
 
 @pytest.mark.rule("LAY-DISPLAY-SIGN", "LAY-DISPLAY-NULL", "LAY-PACKED-SIGN", "LAY-BINARY-PICTURE")
@@ -130,7 +157,7 @@ def test_what_readers_of_such_files_expect(clauses, data, expected):
         ("PIC S9(3) COMP-3", "1A 3C"),
         ("PIC S9(2)V99 COMP-3", "12 34 5C"),
         ("PIC 9(4) COMP-6", "0A 00"),
-        ("PIC 9(4) COMP", "80 00"),
+        ("PIC 9(5) COMP", "80 00 00 00"),
         ("PIC S9(2)V99 COMP", "7F FF"),
         ("PIC N", "D8 00"),
         ("PIC 9(2) NATIONAL", "00 41 00 30"),
@@ -181,7 +208,7 @@ def test_null_text_can_be_kept_as_text():
         ("PIC 9(2)PP", 150),
         ("PIC S9(3)V99", Decimal("0.001")),
         ("PIC S9(4) COMP", 32768),
-        ("PIC 9(4) COMP", 32768),
+        ("PIC 9(4) COMP", 65536),
         ("PIC S9(4)V99 COMP", Decimal("10000.00")),
         ("PIC S9(3) COMP-3", 1000),
         ("PIC N(1)", "ab"),

@@ -43,10 +43,11 @@ class Usage(StrEnum):
 
 
 USAGES = {usage.value: usage for usage in Usage} | {
-    "COMP": Usage.BINARY, "COMP-4": Usage.BINARY, "COMP-3": Usage.PACKED_DECIMAL,
+    "COMP": Usage.BINARY, "COMP-0": Usage.BINARY, "COMP-4": Usage.BINARY, "COMP-3": Usage.PACKED_DECIMAL,
     "COMPUTATIONAL": Usage.BINARY, "COMPUTATIONAL-4": Usage.BINARY, "COMPUTATIONAL-3": Usage.PACKED_DECIMAL,
     "COMPUTATIONAL-1": Usage.COMP_1, "COMPUTATIONAL-2": Usage.COMP_2, "COMPUTATIONAL-5": Usage.COMP_5,
-    "COMPUTATIONAL-6": Usage.COMP_6, "FLOAT-SHORT": Usage.COMP_1, "FLOAT-LONG": Usage.COMP_2,
+    "COMPUTATIONAL-6": Usage.COMP_6, "COMP-3U": Usage.COMP_6, "COMPUTATIONAL-3U": Usage.COMP_6,
+    "COMPUTATIONAL-0": Usage.BINARY, "FLOAT-SHORT": Usage.COMP_1, "FLOAT-LONG": Usage.COMP_2,
     "POINTER-31": Usage.POINTER,
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tdqsim.layouts._items import DataItem, Usage
+from tdqsim.layouts._items import DataItem, Sign, Usage
 from tdqsim.layouts._source import bad
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.picture import Picture
@@ -136,7 +136,7 @@ def _field(
         name=item.name, key=key, path=inner, level=item.level, type=kind, offset=start, length=length,
         picture=item.picture,
         usage=item.usage or _natural(item), digits=_digits(item, kind), scale=item.picture.scale if item.picture else 0,
-        signed=_signed(item, kind), sign=item.sign, occurs=item.occurs, depending_on=depending, redefines=redefines,
+        signed=_signed(item, kind), sign=_sign(item), occurs=item.occurs, depending_on=depending, redefines=redefines,
         justified=item.justified, blank_when_zero=item.blank_when_zero, children=children,
         conditions=tuple(item.conditions),
         values=item.values, code_page=item.code_page, slack=start - offset, place=item.place,
@@ -168,6 +168,14 @@ def _signed(item: DataItem, kind: FieldType) -> bool:
     return item.usage in (Usage.COMP_1, Usage.COMP_2, Usage.INDEX) or (item.picture is not None and item.picture.signed)
 
 
+def _sign(item: DataItem) -> Sign | None:
+    """The SIGN clause, or where the sign of an edited number stands."""
+    mask = item.picture.mask if item.picture is not None else ""
+    if mask[:1] in ("+", "-") or mask[-1:] in ("+", "-"):
+        return Sign(leading=mask[0] in "+-", separate=True)
+    return item.sign
+
+
 def _digits(item: DataItem, kind: FieldType) -> int:
     if item.picture is None:
         return 9 if item.usage is Usage.INDEX else 0
@@ -184,7 +192,7 @@ def _type(item: DataItem) -> FieldType:
         return _pictureless(item)
     kind = _with_picture(item, item.picture)
     numeric = kind in (FieldType.ZONED, FieldType.NATIONAL_DIGITS)
-    if item.sign and not numeric:
+    if item.sign and not (numeric and item.picture.category == "numeric"):
         # A group's SIGN reaches only the items it can apply to; written on the item itself it must fit.
         if "SIGN" in item.seen:
             raise bad(item.place, "SIGN", f"{item.label}: only signed numeric DISPLAY or NATIONAL items can have it")
@@ -233,7 +241,7 @@ def _with_picture(item: DataItem, picture: Picture) -> FieldType:
         return FieldType.BYTES
     allowed = {
         "national": (Usage.NATIONAL, FieldType.NATIONAL), "dbcs": (Usage.DISPLAY_1, FieldType.DBCS),
-        "numeric-edited": (Usage.DISPLAY, FieldType.EDITED),
+        "numeric-edited": (Usage.DISPLAY, FieldType.ZONED if picture.mask else FieldType.EDITED),
     }.get(category, (Usage.DISPLAY, FieldType.TEXT))  # fmt: skip
     if category == "national" and usage is Usage.DISPLAY_1:
         return FieldType.DBCS
@@ -249,6 +257,8 @@ def _check_numeric(item: DataItem, picture: Picture, usage: Usage) -> None:
             "PICTURE",
             f"{item.label}: a binary item has at most {BINARY_DIGITS} digits, not {picture.digits}",
         )
+    if picture.mask and usage is not Usage.DISPLAY:
+        raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
     if usage is Usage.COMP_6 and picture.signed:
         raise bad(item.place, "PICTURE", f"{item.label}: COMP-6 has no sign")
 

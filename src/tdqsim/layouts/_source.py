@@ -124,9 +124,14 @@ def _looks_fixed(lines: list[str], left: int) -> bool:
         if len(line) <= left:
             if not line.strip().isdigit():
                 return False
-        elif not (SEQUENCE.fullmatch(line[:6]) or left != 6) or line[left] not in " *-/dD$":
+        elif not _early(line, left) and not ((left != 6 or SEQUENCE.fullmatch(line[:6])) and line[left] in " *-/dD$"):
             return False
     return True
+
+
+def _early(line: str, left: int) -> bool:
+    """Whether the level number begins in the indicator's own column, next to a sequence number, or all are stars."""
+    return line[: left + 1].isdigit() or set(line[: left + 1]) == {"*"}
 
 
 def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[int, int]) -> Iterator[_Line]:
@@ -142,6 +147,8 @@ def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[i
             indicator, column, body = line[left], left + 2, line[left + 1 : right]
             if indicator in "*/dD$":
                 continue
+            if _early(line, left):
+                indicator, column, body = " ", left + 1, line[left:right]
             if indicator not in " -":
                 raise bad(
                     Place(file, number, left + 1),

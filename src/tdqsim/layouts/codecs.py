@@ -6,8 +6,8 @@ that readers of mainframe files have come to expect where they are not (``facts/
 * DISPLAY numbers: digits with an overpunched sign (zone C or D; F is none), or a sign of its own; blanks and X'00'
   between digits are passed over; ``.`` and ``,`` are decimal points that stand in the data. Only blanks or X'00': null.
 * Packed numbers: sign C, D or F; all X'00': null.
-* Binary numbers are not cut to their PICTURE; an unsigned one with its top bit set is corrupt, except COMP-5 and those
-  of 9 and 18 digits.
+* Binary numbers are not cut to their PICTURE; an unsigned one with its top bit set is corrupt, except COMP-5, those of
+  two bytes, and those of 9 and 18 digits.
 * Text of X'00' only is null.
 
 A null is None in Python. What is none of this is corrupt: :class:`BadValue`.
@@ -34,6 +34,7 @@ FLOAT_FORMATS = ("IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian")
 FloatFormat = str
 LONG_DIGITS = 18
 WIDENED_DIGITS = (9, 18)
+HALFWORD = 2
 DIGIT, PLUS, MINUS, POINT, SKIP, BAD = 0, 16, 32, 48, 49, 255
 EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
 
@@ -118,7 +119,7 @@ def overflows(field: Field, unscaled: int) -> bool:
         return abs(unscaled) >= int(10**field.digits)
     # A packed number of an even PICTURE has room for one digit more; a whole one may use it as long as a long holds it.
     spare = field.type is FieldType.PACKED and field.scale == 0 and field.digits <= LONG_DIGITS
-    return abs(unscaled) >= int(10 ** (LONG_DIGITS if spare else field.digits))
+    return abs(unscaled) >= (1 << 63 if spare else int(10**field.digits))
 
 
 def _null(field: Field) -> bytes:
@@ -219,10 +220,16 @@ def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int 
                 digits.append(str(code & 15))
     if not digits:
         if negative is None and point < 0:
-            return 0 if field.blank_when_zero and any(data) else None
+            return _scaled(field, 0) if _blank_is_zero(field) and any(data) else None
         raise BadValue("there is a sign or a point, but no digit")
     number = int("".join(digits))
-    return _pointed(field, -number if negative else number, len(digits) - point if point >= 0 else None)
+    return _pointed(field, -number if negative else number, len(digits), len(digits) - point if point >= 0 else None)
+
+
+def _blank_is_zero(field: Field) -> bool:
+    """BLANK WHEN ZERO, or a PICTURE that suppresses every digit."""
+    mask = field.picture.mask if field.picture is not None else ""
+    return field.blank_when_zero or ("Z" in mask and "9" not in mask)
 
 
 def _check_sign(field: Field, code: int, *, negative: bool, rules: Rules) -> None:
@@ -232,10 +239,16 @@ def _check_sign(field: Field, code: int, *, negative: bool, rules: Rules) -> Non
         raise BadValue("the field is unsigned, its PICTURE has no S")
 
 
-def _pointed(field: Field, number: int, after_point: int | None) -> int | Decimal:
-    """A point that stands in the data wins over the one the PICTURE implies."""
+def _pointed(field: Field, number: int, digits: int, after_point: int | None) -> int | Decimal:
+    """A point that stands in the data wins over the one the PICTURE implies.
+
+    Where the PICTURE shows a point and the data has none, there is nothing after it; unless even its place is taken
+    by a digit.
+    """
     if after_point is None:
-        return _scaled(field, number)
+        mask = field.picture.mask.strip("+-") if field.picture is not None else ""
+        shown = ("." in mask or "," in mask) and digits < len(mask)
+        return _scaled(field, number * int(10**field.scale) if shown else number)
     if field.scale < after_point or (field.scale <= 0 and after_point >= 0):
         raise BadValue("there is a decimal point, and more digits behind it than the PICTURE allows")
     return _scaled(field, number * int(10 ** (field.scale - after_point)))
@@ -248,9 +261,12 @@ def _decode_zoned(field: Field, data: bytes, rules: Rules) -> Value:
 def _encode_zoned(field: Field, value: object, rules: Rules) -> bytes:
     ascii_page = rules.page(field).kind != EBCDIC_FAMILY
     negative, digits = _digits(field, value)
-    if field.blank_when_zero and not digits.strip("0"):
+    if _blank_is_zero(field) and not digits.strip("0"):
         return (b" " if ascii_page else b"\x40") * field.length
-    text = _signed_text(field, digits, negative=negative)
+    if field.picture is not None and field.picture.mask:
+        text = _edited(field, field.picture.mask, digits, negative=negative)
+    else:
+        text = _signed_text(field, digits, negative=negative)
     # The sign, whatever the code page: '{' and 'A'-'I' lie at C0-C9 in EBCDIC, '}' and 'J'-'R' at D0-D9.
     return text.encode("ascii") if ascii_page else text.encode("cp037")
 
@@ -265,6 +281,24 @@ def _signed_text(field: Field, digits: str, *, negative: bool) -> str:
     index = 0 if leading else len(digits) - 1
     mark = ("}JKLMNOPQR" if negative else "{ABCDEFGHI")[int(digits[index])]
     return digits[:index] + mark + digits[index + 1 :]
+
+
+def _edited(field: Field, mask: str, digits: str, *, negative: bool) -> str:
+    """The digits as a mask shows them: leading zeros are blank under Z, and a plus is under ``-``."""
+    if field.sign is not None and field.sign.separate:
+        mark = "-" if negative else " " if "-" in mask else "+"
+        body = _suppressed(mask.strip("+-"), digits)
+        return mark + body if field.sign.leading else body + mark
+    return _suppressed(mask, _signed_text(field, digits, negative=negative))
+
+
+def _suppressed(mask: str, digits: str) -> str:
+    rest, begun, out = iter(digits), False, list[str]()
+    for symbol in mask:
+        character = symbol if symbol in ".," else next(rest)
+        begun = begun or symbol != "Z" or character != "0"
+        out.append(character if begun else " ")
+    return "".join(out)
 
 
 def _decode_national_digits(field: Field, data: bytes, rules: Rules) -> Value:
@@ -295,6 +329,7 @@ def _decode_binary(field: Field, data: bytes, rules: Rules) -> Value:
         not field.signed
         and field.usage is not Usage.COMP_5
         and field.digits not in WIDENED_DIGITS
+        and len(data) > HALFWORD
         and number >> (8 * len(data) - 1)
     ):
         raise BadValue("the top bit of an unsigned number is set")
@@ -305,7 +340,7 @@ def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
     unscaled = _unscaled(field, value)
     bits = 8 * field.length - 1
     top = (1 << bits) - 1
-    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS):
+    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS or field.length == HALFWORD):
         top = (1 << (bits + 1)) - 1
     low = -(1 << bits) if field.signed else 0
     if not low <= unscaled <= top or overflows(field, unscaled):

@@ -2,12 +2,16 @@
 
 The rules are those of the PICTURE clause in the Enterprise COBOL language reference: A, X, N, G and U make text items,
 9, S, V and P numeric ones, and any editing symbol (B 0 / , . Z * + - CR DB and the currency sign) an edited one.
+
+Edited items whose characters are plainly a number (``ZZ9.99-``, ``+9(5)``, ``9(3),99``: blanks for leading zeros, one
+point and one sign at most) have a mask; they are read and written as numbers. So are ``S9(3).99`` and its like, which
+the language does not know, but readers of mainframe files do.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tdqsim.errors import LayoutError
 
@@ -18,6 +22,8 @@ MAX_DIGITS = 38
 MAX_LENGTH = 1 << 24
 SYMBOL = re.compile(r"(CR|DB|[A-Z0-9/,.*+\-$€£¥])(?:\((\d{1,9})\))?", re.IGNORECASE)
 EDITING = frozenset("B0/,.Z*+-$€£¥") | {"CR", "DB"}
+PLAIN_NUMBER = re.compile(r"(?P<left>[S+\-]?)(?P<whole>Z*9*)(?:(?P<point>[.,V])(?P<part>9*|Z*))?(?P<right>[+\-]?)")
+GROUP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Picture:
         digits: digit positions stored (0 for text).
         scale: digits after the decimal point; negative where P stands for zeros before it.
         signed: S was given, or the edited item has a sign.
+        mask: the symbols of an item with a point, a sign or suppressed zeros that is read as a number, S and V left
+            out, a point always as ``.`` or ``,``; else empty.
     """
 
     text: str
@@ -39,6 +47,7 @@ class Picture:
     digits: int
     scale: int
     signed: bool
+    mask: str = ""
 
 
 def parse_picture(text: str) -> Picture:
@@ -56,7 +65,25 @@ def parse_picture(text: str) -> Picture:
         raise LayoutError(f"PICTURE {text!r}: {length} positions; at most {MAX_LENGTH} are allowed")
     if kinds <= {"9", "S", "V", "P"}:
         return _numeric(text, symbols, length)
-    return _other(text, symbols, kinds, length)
+    mask = _mask(symbols)
+    if "S" in kinds and mask:
+        return replace(_edited(text, symbols, length), category="numeric", signed=True, mask=mask)
+    return replace(_other(text, symbols, kinds, length), mask=mask)
+
+
+def _mask(symbols: list[tuple[str, int]]) -> str:
+    """The symbols one by one, if what they edit can be read as a number; else nothing.
+
+    A comma with three digits behind it is taken for what sets off thousands, any other for a decimal point.
+    """
+    if sum(count for _, count in symbols) > MAX_PICTURE:
+        return ""
+    found = PLAIN_NUMBER.fullmatch("".join(symbol * count for symbol, count in symbols))
+    if found is None or (found["left"] and found["right"]) or not (found["whole"] or found["part"]):
+        return ""
+    if (found["point"] in (".", ",") and not found["part"]) or (found["point"] == "," and len(found["part"]) == GROUP):
+        return ""
+    return found[0].replace("S", "").replace("V", "")
 
 
 def _symbols(text: str) -> list[tuple[str, int]]:
@@ -120,7 +147,8 @@ def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: i
 
 
 def _edited(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
-    point = [symbol in ".V" for symbol, _ in symbols]
+    marks = ".V" if any(symbol in ".V" for symbol, _ in symbols) or not _mask(symbols) else ","
+    point = [symbol in marks for symbol, _ in symbols]
     if sum(point) > 1 or any(count > 1 for symbol, count in symbols if symbol in (".", "V", "CR", "DB")):
         raise LayoutError(f"PICTURE {text!r}: one decimal point, and CR or DB once, are allowed")
     after = symbols[point.index(True) :] if any(point) else []

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, Usage, encode_value
-from tdqsim.layouts.codecs import WIDENED_DIGITS, fill
+from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import up_to
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
@@ -146,7 +146,9 @@ class _Matrix:
         made: tuple[Bytes, Mask] | None = None
         if item.type in TEXTS and pa.types.is_string(kind):
             made = _texts(item, array, self.rules.page(item), blank=self.plain.null(item) == "")
-        elif item.type in (FieldType.ZONED, FieldType.PACKED, FieldType.BINARY):
+        elif item.type in (FieldType.ZONED, FieldType.PACKED, FieldType.BINARY) and not (
+            item.picture is not None and item.picture.mask
+        ):
             made = self._number(item, array)
         elif item.type is FieldType.FLOAT and pa.types.is_floating(kind):
             made = _floats(item, array, self.rules.floating_point)
@@ -339,7 +341,7 @@ def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) ->
 def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     """Two's complement; wrong are numbers for which there is no room, as the plain encoder has it."""
     bits = 8 * item.length - 1
-    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS):
+    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length == HALFWORD):
         bits += 1
     top = min((1 << bits) - 1, np.iinfo(np.int64).max)
     wrong = (low > top) | (low < (-top - 1 if item.signed else 0))
