@@ -13,6 +13,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -51,17 +53,23 @@ def cpu_seconds(root: int) -> float:
 
 def resident(root: int, *, shared: bool = True) -> int:
     """Bytes of memory of the tree; without ``shared`` each shared page is counted once (slower)."""
-    total = 0
+    return sum(by_program(root, shared=shared).values())
+
+
+def by_program(root: int, *, shared: bool = True) -> Counter[str]:
+    """Bytes of memory of the tree by the name of the program, as :func:`resident` counts them."""
+    found: Counter[str] = Counter()
     for pid in tree(root):
         try:
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
             if shared:
-                total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+                found[name] += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
             else:
                 lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-                total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
+                found[name] += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
         except (OSError, IndexError, StopIteration):
             continue
-    return total
+    return found
 
 
 @dataclass
@@ -71,6 +79,8 @@ class Watch:
     Attributes:
         seconds, cpu: wall and processor time.
         peak: greatest sum of memory, bytes; each shared page counted once.
+        parts: what each program had of it.
+        resident: greatest sum of resident memory, bytes; shared pages counted in each process.
     """
 
     root: int = field(default_factory=os.getpid)
@@ -78,6 +88,8 @@ class Watch:
     seconds: float = 0.0
     cpu: float = 0.0
     peak: int = 0
+    parts: Counter[str] = field(default_factory=Counter)
+    resident: int = 0
 
     def __enter__(self) -> Self:
         self._stop = threading.Event()
@@ -88,7 +100,10 @@ class Watch:
 
     def _look(self) -> None:
         while not self._stop.wait(self.every):
-            self.peak = max(self.peak, resident(self.root, shared=False))
+            parts = by_program(self.root, shared=False)
+            if parts.total() > self.peak:
+                self.peak, self.parts = parts.total(), parts
+            self.resident = max(self.resident, resident(self.root))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -98,10 +113,20 @@ class Watch:
         self.seconds = time.perf_counter() - self._begun
         self.cpu = cpu_seconds(self.root) - self._cpu
 
+    def told(self) -> str:
+        """Seconds and memory, in a line."""
+        parts = ", ".join(f"{name} {size >> 20:,}" for name, size in self.parts.most_common() if size >> 20)
+        return f"{self.seconds:.1f} s, peak {self.peak >> 20:,} MB ({parts}), resident {self.resident >> 20:,} MB"
+
+
+def watched(command: Sequence[str | Path], *, every: float = 0.5) -> tuple[int, Watch]:
+    """Run a command to its end: its exit code, and what its tree took."""
+    with subprocess.Popen(command) as child, Watch(child.pid, every) as watch:
+        code = child.wait()
+    return code, watch
+
 
 if __name__ == "__main__":
-    with subprocess.Popen(sys.argv[1:]) as child, Watch(child.pid) as watch:
-        code = child.wait()
-        peak = watch.peak
-    print(f"{watch.seconds:.1f} s, peak {peak / 1e6:,.0f} MB", file=sys.stderr)
+    code, watch = watched(sys.argv[1:])
+    print(watch.told(), file=sys.stderr)
     sys.exit(code)
