@@ -1,14 +1,17 @@
 """The Python processes that Spark runs tasks in.
 
 ``python -m tdqsim.pipeline._worker`` is what a local session starts them with (``spark.python.daemon.module``): Spark's
-own, except that a task whose rows nobody wants any more (``limit``, ``show``) ends without a traceback on the terminal.
+own, except that one that Spark has hung up on (the rows were enough for ``limit`` or ``show``, the session ends) ends
+without a traceback on the terminal. What a task itself fails with goes to Spark and is not concerned.
 """
 
 from __future__ import annotations
 
+import builtins
 import gc
 import sys
 import traceback
+from types import ModuleType
 from typing import Any
 
 __all__ = ["hush", "main", "settle"]
@@ -25,26 +28,42 @@ def settle() -> None:
         hush()
 
 
+def _hung_up() -> bool:
+    """Whether the error at hand is that Spark has closed the connection: it has all it wanted, or it ends."""
+    return isinstance(sys.exc_info()[1], BrokenPipeError)
+
+
 class _Traceback:
-    """The daemon's ``traceback``, which does not tell of a pipe that Spark has closed: it has all it wanted."""
+    """The daemon's ``traceback``, which does not tell of a connection that Spark has closed."""
 
     format_exc = staticmethod(traceback.format_exc)
 
     @staticmethod
     def print_exc() -> None:
         """Print the traceback of any other exception."""
-        if not isinstance(sys.exc_info()[1], BrokenPipeError):
+        if not _hung_up():
             traceback.print_exc()
+
+
+def _print(*words: Any, **rest: Any) -> None:
+    """The daemon's ``print``: it tells of output that could not be flushed, as older ones do instead of raising."""
+    if not _hung_up():
+        builtins.print(*words, **rest)  # noqa: T201 - Spark's own message
+
+
+def _quieten(daemon: ModuleType) -> None:
+    daemon.traceback = _Traceback  # type: ignore[attr-defined]
+    daemon.print = _print  # type: ignore[attr-defined]
 
 
 def hush() -> None:
     """In a process that Spark's own daemon has forked: end without a traceback when Spark hangs up.
 
-    A local session's tasks have :func:`main` for this; a cluster's, Connect's and the planners of streams come here.
+    A local session's tasks have :func:`main` for this; a cluster's, Connect's and those that plan come here.
     """
     daemon = sys.modules.get("__main__")
-    if getattr(getattr(daemon, "__spec__", None), "name", "") == "pyspark.daemon":
-        daemon.traceback = _Traceback  # type: ignore[union-attr]
+    if daemon is not None and getattr(daemon.__spec__, "name", "") == "pyspark.daemon":
+        _quieten(daemon)
 
 
 hush()  # with the import, which is all that some of these processes do of this package
@@ -54,15 +73,7 @@ def main() -> None:
     """Be Spark's worker daemon."""
     from pyspark import daemon  # noqa: PLC0415 - an extra; settle() is called where it is loaded already
 
-    serve = daemon.worker
-
-    def quiet(sock: Any, authenticated: bool) -> int:
-        try:
-            return int(serve(sock, authenticated))
-        except BrokenPipeError:
-            return 1  # Spark has hung up: it has all the rows it wanted
-
-    daemon.worker = quiet
+    _quieten(daemon)
     daemon.manager()
 
 
