@@ -187,6 +187,21 @@ def test_text_may_begin_in_the_indicator_column_next_to_a_number():
     assert offsets("34501  R.\n001   05 A PIC X(4).", source_format="fixed", columns=(3, 50)) == {"A": (0, 4)}
 
 
+def test_text_from_column_7_with_names_behind_column_72_is_fixed():
+    lines = [
+        "      01  R.",
+        "         05 A PIC X(4).",
+        "      * a comment",
+        "          * another",
+        "         05 B PIC 9.",
+    ]
+    wanted = {"A": (0, 4), "B": (4, 1)}
+    assert offsets("\n".join(line.ljust(72) + "CARD0001" for line in lines)) == wanted
+    assert offsets("\n".join(lines)) == wanted
+    far = "      01  R.\n      05 A PIC X(4)".ljust(90) + "COMP.\n"
+    assert offsets(far) == {"A": (0, 4)}, "free: what stands behind column 72 is text"
+
+
 def test_sections_exec_sql_and_listing_words_are_passed_over():
     text = """\
        EJECT

@@ -24,6 +24,7 @@ MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = 8
 QUOTES = "'\""
 SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}")
+IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")
 SOURCE_DIRECTIVE = re.compile(
     r"\s*(?:>>|\$SET\s+)SOURCE\s*(?:FORMAT)?\s*(?:IS)?\s*\(?\"?(FREE|FIXED)\"?\)?\s*\.?\s*", re.IGNORECASE
 )
@@ -112,19 +113,26 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
     if source_format not in ("auto", "fixed", "free"):
         raise LayoutError(f"source format {source_format!r}: must be auto, fixed or free")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "").expandtabs(TAB_STOPS).split("\n")
-    fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns[0]))
+    fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns))
     return _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])
 
 
-def _looks_fixed(lines: list[str], left: int) -> bool:
+def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
     """Whether every line has blanks or a sequence number in columns 1 to 6 and an indicator in column 7."""
+    left, right = columns
+    aside = [line[right - 1 :] for line in lines if len(line.rstrip()) > right]
+    named = bool(aside) and all(IDENTIFICATION.fullmatch(rest) for rest in aside)
     for line in lines:
         if not line.strip() or SOURCE_DIRECTIVE.fullmatch(line):
             continue
         if len(line) <= left:
             if not line.strip().isdigit():
                 return False
-        elif not _early(line, left) and not ((left != 6 or SEQUENCE.fullmatch(line[:6])) and line[left] in " *-/dD$"):
+        elif not (
+            _early(line, left)
+            or ((left != 6 or SEQUENCE.fullmatch(line[:6])) and line[left] in " *-/dD$")
+            or (named and line[: left + 1].strip().isdigit())
+        ):
             return False
     return True
 
@@ -145,9 +153,9 @@ def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[i
             if len(line) <= left:
                 continue
             indicator, column, body = line[left], left + 2, line[left + 1 : right]
-            if indicator in "*/dD$":
+            if indicator in "*/dD$" or (indicator == " " and body.lstrip().startswith("*")):
                 continue
-            if _early(line, left):
+            if indicator.isdigit() and indicator.isascii():  # a level number one column too far to the left
                 indicator, column, body = " ", left + 1, line[left:right]
             if indicator not in " -":
                 raise bad(
