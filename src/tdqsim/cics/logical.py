@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.intra import SLOT_BITS
-from tdqsim.core.store import INLINE
 from tdqsim.errors import StoreFull
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.intra import IntraSpace, Mark
     from tdqsim.cics.queues import IntraQueue
-    from tdqsim.core.store import Entry, Environment, Move
+    from tdqsim.core.store import Entry, Environment
 
 __all__ = ["LogicalWork"]
 
@@ -36,18 +35,21 @@ class LogicalWork:
         last_seq: the last sequence number given to a record written here, even if it was read back or deleted since;
             0 when nothing was ever written.
         last_read: the sequence number of the last committed record read; 0 for none.
+        read_bytes: how many bytes the committed records read have.
+        plain: whether all that it has read was plain, and nothing was deleted.
         reserved, puts: bytes of data and number of records for which room is held.
     """
 
     __slots__ = (
-        "_durable", "_mark", "_space", "deleted", "last_read", "last_seq", "puts", "queue", "reads", "reserved",
-        "written",
+        "_durable", "_mark", "_space", "deleted", "last_read", "last_seq", "plain", "puts", "queue", "read_bytes",
+        "reads", "reserved", "written",
     )  # fmt: skip
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
         self.queue = queue
-        self.reads = self.last_read = 0
+        self.reads = self.last_read = self.read_bytes = 0
         self.deleted = False
+        self.plain = True
         self.written: deque[tuple[int, bytes]] = deque()
         self.last_seq = 0
         self._space = space
@@ -76,8 +78,10 @@ class LogicalWork:
             if entry is None:
                 return None
             seq, data = entry.seq, entry.data
+            self.plain = self.plain and stored.plain(seq) is not None
         self.last_read = seq
         self.reads = reads + 1
+        self.read_bytes += len(data)
         return data
 
     def _look_behind(self, seq: int) -> Entry | None:
@@ -135,6 +139,7 @@ class LogicalWork:
     def delete(self) -> None:
         """Delete every record, one's own included."""
         self.deleted = True
+        self.plain = False
         self.written.clear()
 
     # -- the end --------------------------------------------------------------------------------------------------
@@ -143,22 +148,6 @@ class LogicalWork:
     def changed(self) -> bool:
         """Whether committing it changes the queue."""
         return bool(self.reads or self.deleted or self.written)
-
-    def move(self) -> Move | None:
-        """What it comes to, for the store's ``commit_moves``; None when it is more than that can do.
-
-        A commit that reaches the trigger level is more: the cycle that it begins is part of it.
-        """
-        queue, taken, written = self.queue, self.reads, self.written
-        stored = queue.stored
-        count = stored.count
-        if self.deleted or count - taken + len(written) >= queue.fire_at:
-            return None
-        if self.reserved > INLINE and any(len(data) > INLINE for _, data in written):
-            return None
-        if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
-            queue.peak = count
-        return stored, taken, self.last_read, written
 
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
@@ -176,9 +165,10 @@ class LogicalWork:
 
     def begin_anew(self) -> None:
         """Become what it was at first: what it stood for is committed, and its room given back."""
-        self.reads = self.last_read = self.last_seq = self.reserved = self.puts = 0
-        self._mark = None
-        if self.written:
+        self.reads = self.last_read = self.read_bytes = 0
+        if self._mark is not None:
+            self._mark = None
+            self.last_seq = self.reserved = self.puts = 0
             self.written.clear()
 
     def committed(self, *, alone: bool) -> None:
@@ -214,6 +204,7 @@ class LogicalWork:
         What it read is told by the last record's number, not by a count: in a store that was salvaged some may be gone.
         """
         self.deleted = deleted
+        self.plain = False
         for entry in self.queue.stored.entries() if last_read else ():
             if entry.seq > last_read:
                 break

@@ -19,17 +19,24 @@ from tdqsim.cics.task import Task
 from tdqsim.cics.uow import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.core.dispatch import Strand
 from tdqsim.errors import RegionClosed, TdqError
-from tdqsim.facts import table
+from tdqsim.facts import Cvda, table
 
 __all__ = ["RegionTasks"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("kernel")}
+_INFLIGHT: Final = Cvda.INFLIGHT
 _PURGED: Final = "AEXY"
 _OUTSIDE_TRANSID: Final = "TEST"
 
 
 class RegionTasks(RegionResources):
-    """What runs in a region."""
+    """What runs in a region.
+
+    Attributes:
+        spare_uow: a unit of work that has ended and that nobody knows any more, for :meth:`new_uow`; or None.
+    """
+
+    spare_uow: UnitOfWork | None = None
 
     # -- units of work --------------------------------------------------------------------------------------------
 
@@ -37,11 +44,12 @@ class RegionTasks(RegionResources):
         """A unit of work for a task."""
         self._last_uow += 1
         uow_id = self._last_uow.to_bytes(UOW_ID_LENGTH, "big")
-        uow, task.spare_uow = task.spare_uow, None
+        uow = self.spare_uow
         if uow is None:
             uow = UnitOfWork(self.whole, uow_id, task)
-        else:
-            uow.begin_anew(uow_id)
+        else:  # this is all in which it differs from a new one
+            self.spare_uow = None
+            uow.id, uow.task, uow.state, uow.ended = uow_id, task, _INFLIGHT, False
         self.units[uow_id] = uow
         return uow
 

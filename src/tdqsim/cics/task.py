@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.handlers import Handler
     from tdqsim.cics.queues import TdQueue
     from tdqsim.cics.region import Region
-    from tdqsim.cics.uow import Facts
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "Task"]
@@ -95,14 +94,12 @@ class Task(Commands):
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         strand: its strand; None for the program outside.
         ended: whether it is over.
-        facts: what its units of work say of it, once it has had one.
-        spare_uow: its last unit of work, if nobody knows it any more: the next one may use it again.
     """
 
     __slots__ = (
         "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "facts", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
-        "request", "spare_uow", "start_data", "startcode", "strand", "suspended", "transid", "userid",
+        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
+        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
     )  # fmt: skip
 
     region: Region
@@ -131,9 +128,7 @@ class Task(Commands):
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
         self.ended = False
-        self.facts: Facts | None = None
         self._uow: UnitOfWork | None = None
-        self.spare_uow: UnitOfWork | None = None
         self._queues = region.tdqueues
         self._entered = False
 
@@ -166,7 +161,8 @@ class Task(Commands):
             return
         if uow.plain and uow.commit_shortly():
             self._uow = None
-            self.spare_uow = uow if getrefcount(uow) == _ALONE else None
+            if getrefcount(uow) == _ALONE:
+                self.region.spare_uow = uow
             return
         try:
             committed = self.region.commit(uow)

@@ -391,7 +391,7 @@ def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
     uow = task._uow or task.uow  # noqa: SLF001  (the property costs a call)
     lock: Any = queue.write_end
     owner = lock.owner
-    if owner is not uow and (owner is not None or lock.waiting):
+    if owner is not uow and (owner is not None or lock.waiting._waiters):  # noqa: SLF001  (its truth costs a call)
         return False
     if not (uow.work.get(queue) or uow.on(queue)).write_in_place(data):
         return False
@@ -502,7 +502,7 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
     uow = task._uow or task.uow  # noqa: SLF001
     lock: Any = queue.read_end
     owner = lock.owner
-    if owner is not uow and (owner is not None or lock.waiting):
+    if owner is not uow and (owner is not None or lock.waiting._waiters):  # noqa: SLF001  (its truth costs a call)
         return None
     work = uow.work.get(queue) or uow.on(queue)
     try:

@@ -44,20 +44,23 @@ UOW_ID_LENGTH: Final = 8
 Facts = tuple[str, str, str, int, bool, str, int | None]
 """Of a task: transid, userid, termid, number, and its TRANSACTION's WAIT, ACTION and WAITTIME."""
 
+_INFLIGHT: Final = Cvda.INFLIGHT  # a member costs more when it is looked up in its class
+_COMMIT: Final = Cvda.COMMIT
+_ENABLED: Final = Cvda.ENABLED
 _SPARE: Final = 16
 """Of how many queues the next unit of work of a task may use again what stood for the last one's changes."""
 _FACTS: Final = {
     name: at for at, name in enumerate(("transid", "userid", "termid", "taskid", "wait", "action", "waittime"))
 }
 _NO_TASK: Final[Facts] = ("", "", "", 0, True, "BACKOUT", None)
-_LATER: Final[dict[str, Any]] = {
+_UNSET: Final[dict[str, Any]] = {
     "waitcause": Cvda.NOTAPPLIC,
     "since_ns": 0,
     "link": "",
     "coordinator": "",
     "decision": (),
 }
-_LATER_MADE: Final[dict[str, Callable[[], Any]]] = {
+_MADE_LATER: Final[dict[str, Callable[[], Any]]] = {
     "physical": dict,
     "qzero": dict,
     "participants": list,
@@ -89,7 +92,8 @@ class UnitOfWork:
     """One unit of work.
 
     Most are begun and ended without anybody asking for more than what they hold and have done; the rest of their
-    attributes is made when it is first asked for.
+    attributes is made when it is asked for. One that ended by :meth:`commit_shortly`, and that nobody knows any more,
+    is the region's next one.
 
     Attributes:
         id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
@@ -128,6 +132,7 @@ class UnitOfWork:
         at_harden: list[Callable[[], None]]
         coordinator: str
         decision: tuple[str, ...]
+        facts: Facts
         link: str
         participants: list[Participant]
         physical: dict[IntraQueue, None]
@@ -145,8 +150,7 @@ class UnitOfWork:
         self.region = region
         self.id = uow_id
         self.task = task
-        self.facts = _NO_TASK if task is None else task.facts or _facts_of(task)
-        self.state = Cvda.INFLIGHT
+        self.state = _INFLIGHT
         self.waitstate = Cvda.ACTIVE
         self.locks: list[Lock] = []
         self.work: dict[IntraQueue, LogicalWork] = {}
@@ -154,25 +158,19 @@ class UnitOfWork:
         self.ended = False
         self.plain = True
 
-    def begin_anew(self, uow_id: bytes) -> None:
-        """Become the next unit of work of the same task, after :meth:`commit_shortly`: nobody knows the last one."""
-        self.id = uow_id
-        self.state = Cvda.INFLIGHT
-        self.ended = False
-
     def __getattr__(self, name: str) -> Any:
-        """An attribute that is asked for the first time."""
+        """An attribute that nobody has set: what it is then, or made now."""
+        if name == "facts":
+            return _NO_TASK if self.task is None else _facts_of(self.task)
         if name in _FACTS:
-            value = self.facts[_FACTS[name]]
-        elif name in _LATER:
-            value = _LATER[name]
-        elif name in _LATER_MADE:
-            value = _LATER_MADE[name]()
-            self.plain = False
-        else:
+            return self.facts[_FACTS[name]]
+        if name in _UNSET:
+            return _UNSET[name]
+        if name not in _MADE_LATER:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        setattr(self, name, value)
-        return value
+        self.plain = False
+        setattr(self, name, _MADE_LATER[name]())
+        return getattr(self, name)
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -230,28 +228,33 @@ class UnitOfWork:
             False when it is more than that: nothing was done then.
         """
         region = self.region
-        if not self.plain or self.state is not Cvda.INFLIGHT:
+        if not self.plain or self.state is not _INFLIGHT:
             return False
         if region.enqueues or region.failed or region.dispatcher._live:  # noqa: SLF001  (properties cost calls)
             return False
+        works = self.work
         moves: list[Move] = []
-        size = puts = 0
-        for queue, work in self.work.items():
-            if queue.enablestatus is not Cvda.ENABLED or (move := work.move()) is None:
+        operations = size = puts = 0
+        for queue, work in works.items():
+            stored, taken, written = queue.stored, work.reads, work.written
+            count, new = stored.count, len(written)
+            if not work.plain or count - taken + new >= queue.fire_at or queue.enablestatus is not _ENABLED:
                 return False
-            moves.append(move)
+            if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+                queue.peak = count
+            moves.append((stored, taken, work.last_read, work.read_bytes, written))
+            operations += taken + new
             size += work.reserved
             puts += work.puts
-        if not moves or not region.store.durable.commit_moves(moves, size, puts):
+        if not moves or not region.store.durable.commit_moves(moves, operations, size, puts):
             return False
         region.hardening.commits += 1
-        works = self.work
         for queue, work in works.items():
             stored = queue.stored
             if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
                 work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
             work.begin_anew()
-        self.state = Cvda.COMMIT
+        self.state = _COMMIT
         self.ended = True
         del region.units[self.id]
         if (recorder := region._recorder) is not None:  # noqa: SLF001
@@ -414,6 +417,7 @@ class UnitOfWork:
         region = self.region
         self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
         self.since_ns = region.clock.time_ns()
+        self.facts = self.facts
         self.task = None
         region.units.pop(self.id, None)
         region.shunted[self.id] = self
@@ -447,8 +451,7 @@ def _facts_of(task: Task) -> Facts:
     if transaction is not None:
         definition = transaction.definition
         wait, action, waittime = definition.wait == "YES", definition.action, definition.waittime_seconds
-    task.facts = task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
-    return task.facts
+    return task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
 
 
 def prepared_key(uow_id: bytes) -> bytes:

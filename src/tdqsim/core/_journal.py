@@ -140,17 +140,17 @@ class Journal:
             changes: keys and values in turn, in the order in which they happened; no value is empty but of a key that
                 is gone.
         """
+        count = len(changes)
         try:
-            body = _count(len(changes)) + bytes(map(len, changes)) + b"".join(changes)
+            body = _count(count) + bytes(map(len, changes)) + b"".join(changes)
         except ValueError:  # a length over 255
-            count = len(changes)
             body = pack(f">I{count}I", count | _WIDE, *map(len, changes)) + b"".join(changes)
         size = len(body)
         at = self.end
         end = at + size + _OVERHEAD
         if end > JOURNAL_SIZE:
             return False
-        frame = self._front + _size(size, crc32(body, self._start ^ at)) + body + self._mark
+        frame = b"".join((self._front, _size(size, crc32(body, self._start ^ at)), body, self._mark))
         try:
             if pwrite(self._fd, frame, at) != len(frame):
                 return False

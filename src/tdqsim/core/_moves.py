@@ -15,17 +15,16 @@ from zlib import crc32
 
 import lmdb
 
-from tdqsim.core._entry import ENTRY_KEY, MAX_SEQ, PLAIN, PLAIN_HEAD, QUEUE_RECORD
+from tdqsim.core._entry import ENTRY_KEY, INLINE, MAX_SEQ, PLAIN, PLAIN_HEAD, QUEUE_RECORD
 from tdqsim.core._journal import JOURNAL_SIZE
 from tdqsim.core._room import OPERATION
 
 __all__ = ["Move", "commit_moves"]
 
-Move = tuple[Any, int, int, Collection[tuple[int, bytes]]]
-"""A FIFO queue, how many entries are taken from its head, the number of the last of them, and what is put on it:
-sequence numbers and data."""
+Move = tuple[Any, int, int, int, Collection[tuple[int, bytes]]]
+"""A FIFO queue; how many entries are taken from its head, all of them plain, the number of the last one, and the bytes
+of their data; and what is put on it: sequence numbers and data."""
 
-_PLAIN_SIZE: Final = PLAIN_HEAD.size
 _ENTRY_FRAMED: Final = 64
 """What an entry takes in the journal at most beside its data: its key, its head, their lengths."""
 _QUEUE_FRAMED: Final = 600
@@ -36,22 +35,22 @@ _queue_record = QUEUE_RECORD.pack
 
 
 def commit_moves(  # noqa: C901, PLR0912  (a call for each entry would cost as much as it does)
-    pen: Any, moves: list[Move], size: int, puts: int
+    pen: Any, moves: list[Move], operations: int, size: int, puts: int
 ) -> bool:
     """Take and put as the moves say, and commit; the room reserved for the puts is given back.
 
     Args:
         pen: the environment's writer.
-        moves: a queue comes once; data are short enough for a page of the tree, sequence numbers right.
+        moves: a queue comes once; sequence numbers are right.
+        operations: how many entries are taken and put.
         size: the bytes reserved for the data; their lengths together, or more.
         puts: for how many puts they are reserved.
 
     Returns:
         False when it must be done step by step: nothing was changed then.
     """
-    operations = 0
-    for _, taken, _, written in moves:
-        operations += taken + len(written)
+    if size > INLINE and any(len(data) > INLINE for move in moves for _, data in move[-1]):
+        return False
     left = pen.left - size - operations * OPERATION
     journal = pen.journal
     if left < 0 or pen.dirty or pen.tight or pen.pending or pen.fault is not None or journal is None:
@@ -61,26 +60,20 @@ def commit_moves(  # noqa: C901, PLR0912  (a call for each entry would cost as m
     if journal.end + size + operations * _ENTRY_FRAMED + len(moves) * _QUEUE_FRAMED > JOURNAL_SIZE:
         return False
     changes: list[bytes] = []
-    note = changes.append
     after: list[tuple[Any, int, int, int, int]] = []
     try:
-        for queue, taken, last_taken, written in moves:
-            number, total, head, last = queue._number, queue.data_bytes, queue._head, queue.last_seq
+        for queue, taken, last_taken, nbytes, written in moves:
+            number, total, head, last = queue._number, queue.data_bytes - nbytes, queue._head, queue.last_seq
             if taken:
-                pop = pen.raw_pop
+                delete = pen.txn.delete
                 for _ in range(taken):
                     key = _entry_key(number, head)
-                    value = pop(key)
-                    if value is None:
+                    if not delete(key):
                         head = _behind(pen, number, head)
                         key = _entry_key(number, head)
-                        value = pop(key)
-                    if value is None or value[0] != PLAIN:
-                        return _undo(pen)
-                    note(key)
-                    note(b"")
+                        delete(key)
+                    changes += key, b""
                     head += 1
-                    total -= len(value) - _PLAIN_SIZE
                 if head != last_taken + 1:
                     return _undo(pen)
             if written:
@@ -89,13 +82,11 @@ def commit_moves(  # noqa: C901, PLR0912  (a call for each entry would cost as m
                     key = _entry_key(number, last)
                     value = _plain_head(PLAIN, 0, crc32(data, crc32(key))) + data
                     put(key, value)
-                    note(key)
-                    note(value)
+                    changes += key, value
                     total += len(data)
             count = queue.count - taken + len(written)
             key, _, order = queue._sealing
-            note(key)
-            note(_queue_record(order, 0, number, count, total, head, last))
+            changes += key, _queue_record(order, 0, number, count, total, head, last)
             after.append((queue, count, total, head, last))
     except lmdb.Error:  # step by step it is met again, and said
         return _undo(pen)
