@@ -100,6 +100,12 @@ def _age(region: Region, since_ns: int) -> int:
     return (region.clock.time_ns() - since_ns) // _NS if since_ns else 0
 
 
+def _duration(enq: _Enqueue, region: Region) -> int:
+    """Since when it is held or retained, or its waiter waits; 0 for an end that was taken without any wait."""
+    waiting = enq.relation is Cvda.WAITER and enq.uow is not None
+    return _age(region, enq.uow.since_ns if waiting else enq.lock.since_ns)  # type: ignore[union-attr]
+
+
 def _netname(uow: UnitOfWork, region: Region) -> str:
     """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
     return netname(region, uow.link) if uow.link else ""
@@ -121,7 +127,7 @@ _UOW: Final[Mapping[str, _Reader]] = {
     "WAITSTATE": lambda uow, _region: uow.waitstate,
 }
 _UOWENQ: Final[Mapping[str, _Reader]] = {
-    "DURATION": lambda enq, region: _age(region, enq.lock.since_ns),
+    "DURATION": _duration,
     "ENQFAILS": lambda _enq, _region: 0,
     "NETUOWID": lambda enq, region: f"{region.applid}.{enq.uow.id.hex().upper()}",
     "QUALIFIER": lambda enq, _region: enq.lock.end,
