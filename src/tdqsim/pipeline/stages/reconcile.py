@@ -192,9 +192,9 @@ def _paired(left: Column, right: Column, unequal: Any, key: slice | None) -> _Pa
     order, groups = ranked(np.concatenate([left.words(key, mine), right.words(key, theirs)]))
     ours = order < len(mine)  # of each group those of the left side come first
     size = int(groups[-1]) + 1
-    starts = np.searchsorted(groups, np.arange(size))
     lefts = np.bincount(groups[ours], minlength=size)
     rights = np.bincount(groups[~ours], minlength=size)
+    starts = np.cumsum(lefts + rights) - lefts - rights
     ranks = np.arange(len(order)) - starts[groups]
     at = np.flatnonzero(ours)
     at = at[ranks[at] < rights[groups[at]]]

@@ -67,18 +67,24 @@ class Column:
         """A part of the records at some places, as numbers of 64 bits, a row each; short ones go on with X'00'.
 
         Two rows are equal when the parts are.
+
+        Args:
+            part: which bytes.
+            places: of which records; in order, none twice.
         """
         width = part.stop - part.start
         found = np.zeros((len(places), -(-width // _WORD) * _WORD), np.uint8)
+        if self.length >= part.stop:
+            matrix = self.bytes.reshape(self.count, self.length)
+            together = len(places) and len(places) == places[-1] - places[0] + 1
+            found[:, :width] = matrix[places[0] : places[-1] + 1, part] if together else matrix[places, part]
+            return found.view(np.uint64)
         step = max(1, _BYTES_AT_ONCE // (_WORD * width))
         for done in range(0, len(places), step):
             some, room = places[done : done + step], found[done : done + step, :width]
-            if self.length >= part.stop:
-                room[:] = self.bytes.reshape(self.count, self.length)[some, part]
-            else:
-                spots = self.offsets[some].astype(np.int64)[:, None] + np.arange(part.start, part.stop)
-                inside = spots < self.offsets[some + 1][:, None]
-                room[inside] = self.data[spots[inside]]
+            spots = self.offsets[some].astype(np.int64)[:, None] + np.arange(part.start, part.stop)
+            inside = spots < self.offsets[some + 1][:, None]
+            room[inside] = self.data[spots[inside]]
         return found.view(np.uint64)
 
 
@@ -159,14 +165,10 @@ def ranked(words: Any) -> tuple[Any, Any]:
     Returns:
         The rows by group, those of a group in their order; and the number of the group of each of these.
     """
-    groups = np.zeros(len(words), np.uint64)
-    for column in words.T:
-        if bool((column == column[:1]).all()):
-            continue
-        fresh = _dense(column)
-        groups = _dense(groups << np.uint64(_INDEX_BITS) | fresh) if bool(groups.any()) else fresh
-        if _settled(words, groups):
-            break
+    left = [column for column in words.T if bool((column != column[:1]).any())]
+    groups = _dense(left.pop(0)) if left else np.zeros(len(words), np.uint64)
+    while left and not _settled(left, groups):
+        groups = _dense(groups << np.uint64(_INDEX_BITS) | _dense(left.pop(0)))
     found = np.sort(groups << np.uint64(_INDEX_BITS) | np.arange(len(words), dtype=np.uint64))
     return (found & np.uint64(_INDEX)).astype(np.int64), (found >> np.uint64(_INDEX_BITS)).astype(np.int64)
 
@@ -182,8 +184,9 @@ def _dense(values: Any) -> Any:
     return found
 
 
-def _settled(words: Any, groups: Any) -> bool:
-    """Whether rows of the same group are equal altogether."""
-    some = np.zeros(int(groups.max()) + 1 if len(groups) else 0, np.int64)
+def _settled(left: list[Any], groups: Any) -> bool:
+    """Whether rows of the same group are equal in the columns that are left, too."""
+    some = np.zeros(int(groups.max()) + 1, np.int64)
     some[groups] = np.arange(len(groups))
-    return words.shape[1] == 1 or bool(np.array_equal(words[some[groups]], words))
+    like = some[groups]
+    return all(bool((column[like] == column).all()) for column in left)
