@@ -3,8 +3,8 @@
 The *volatile* environment is committed often and never synced but at a clean close; the *durable* one is committed
 when its user says so. They are apart because a commit would otherwise pay for everything volatile before it.
 
-With durability ``process`` a commit of the durable environment is one short write to its journal, which LMDB catches up
-with now and then; with ``power`` each is LMDB's own, synced.
+A commit of the durable environment is one short write to its journal, which is synced with durability ``power``; LMDB's
+own file catches up with it now and then.
 """
 
 from __future__ import annotations
