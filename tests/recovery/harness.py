@@ -19,7 +19,8 @@ from tests.recovery.model import Ledger
 __all__ = ["Harness"]
 
 POINTS = [(half, point) for half in ("durable", "volatile") for point in ("before_commit", "after_commit", "grow")]
-JOURNAL = ("before_frame", "torn_frame", "torn_slot", "after_frame", "begin", "replay")
+JOURNAL = ("before_frame", "torn_frame", "torn_slot", "before_sync", "after_frame", "begin", "replay")
+ONLY_WITH = {"torn_slot": "process", "before_sync": "power"}
 POINTS += [("journal", point) for point in JOURNAL]
 
 
@@ -63,8 +64,11 @@ class Harness:
         point = pick.choice(POINTS) if pick.random() < 0.6 else None
         nth = pick.randrange(1, 8) if pick.random() < 0.3 else int(pick.expovariate(0.04)) + 1
         kill = [*point, nth] if point else None
+        durability = pick.choice(["process", "power"])
+        if point:
+            durability = ONLY_WITH.get(point[1], durability)
         most = 1500 if kill else int(pick.expovariate(0.012)) + 1
-        lines = self.live(seed, kill, most, pick.random() * 0.002)
+        lines = self.live(seed, kill, most, pick.random() * 0.002, durability)
         try:
             for line in lines:
                 self.ledger.read(line)
@@ -72,16 +76,23 @@ class Harness:
         except Exception as error:
             tail = "\n".join(json.dumps(line) for line in lines[-40:])
             where = "".join(traceback.format_exception(error)[-3:])
-            raise AssertionError(f"seed {seed}, killed at {kill}: {error}\n{where}\nlast lines:\n{tail}") from error
+            raise AssertionError(
+                f"seed {seed}, {durability}, killed at {kill}: {error}\n{where}\nlast lines:\n{tail}"
+            ) from error
         self.kills += 1
         way = point[1] if point else "outside"
         self.ways[way] = self.ways.get(way, 0) + 1
 
-    def live(self, seed: int, kill: list[Any] | None, most: int, delay: float = 0) -> list[list[Any]]:
+    def live(
+        self, seed: int, kill: list[Any] | None, most: int, delay: float = 0, durability: str = "process"
+    ) -> list[list[Any]]:
         """One life, to its violent end after ``most`` lines or at the point ``kill``; the lines."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        order = {"path": str(self.path), "seed": seed, "serial": self.serial, "kill": kill, "plant": self.plant}
+        order = {
+            "path": str(self.path), "seed": seed, "serial": self.serial, "kill": kill, "plant": self.plant,
+            "durability": durability,
+        }  # fmt: skip
         self.process.stdin.write(json.dumps(order) + "\n")
         lines: list[list[Any]] = []
         while True:

@@ -50,8 +50,9 @@ def say(*words: Any) -> None:
 class Life:
     """One life of the program."""
 
-    def __init__(self, path: str, seed: int, serial: int) -> None:
+    def __init__(self, path: str, seed: int, serial: int, durability: str) -> None:
         self.path = path
+        self.durability = durability
         self.pick = random.Random(seed)
         self.serial = serial
         self.number = 0
@@ -74,7 +75,7 @@ class Life:
 
     def open(self) -> Region:
         say("op", 0, "open")
-        region = region_at(self.path, seed=self.seed)
+        region = region_at(self.path, seed=self.seed, durability=self.durability)
         say("done", 0, "ok")
         self.branches = {uow.coordinator: region.branch(uow.coordinator) for uow in region.shunted.values()}
         return region
@@ -221,7 +222,7 @@ def die_in_the_journal(point: str, nth: int) -> None:
         return not left[0]
 
     write, tell = _journal.pwrite, _journal._tell
-    begin, carry = _journal.Journal.begin, _writer.Writer._carry_in
+    sync, begin, carry = _journal.fdatasync, _journal.Journal.begin, _writer.Writer._carry_in
 
     def pwrite(fd: int, frame: bytes, at: int) -> int:
         if point == "before_frame" and now():
@@ -241,6 +242,13 @@ def die_in_the_journal(point: str, nth: int) -> None:
         if point == "after_frame" and now():
             die()
 
+    def synced(fd: int) -> None:
+        if point == "before_sync" and now():
+            die()
+        sync(fd)
+        if point == "after_frame" and now():
+            die()
+
     def begun(self: Any, base: int) -> None:
         if point == "begin" and now():
             die()
@@ -251,7 +259,7 @@ def die_in_the_journal(point: str, nth: int) -> None:
         if point == "replay" and now():
             die()
 
-    _journal.pwrite, _journal._tell = pwrite, told  # type: ignore[assignment]
+    _journal.pwrite, _journal._tell, _journal.fdatasync = pwrite, told, synced  # type: ignore[assignment]
     _journal.Journal.begin, _writer.Writer._carry_in = begun, carried  # type: ignore[method-assign]
 
 
@@ -329,7 +337,7 @@ def live(order: dict[str, Any]) -> None:
     PLANTS[order["plant"]]()
     if order["kill"]:
         die_at(*order["kill"])
-    Life(order["path"], order["seed"], order["serial"]).live()
+    Life(order["path"], order["seed"], order["serial"], order["durability"]).live()
 
 
 def main() -> None:
