@@ -202,6 +202,28 @@ def test_text_from_column_7_with_names_behind_column_72_is_fixed():
     assert offsets(far) == {"A": (0, 4)}, "free: what stands behind column 72 is text"
 
 
+def test_marks_in_the_sequence_area_are_no_text():
+    text = "000100 01  R.\n           05 A PIC X(4).\nV5         05 B PIC 9.\n      05 C PIC X."
+    assert offsets(text) == {"A": (0, 4), "B": (4, 1), "C": (5, 1)}
+
+
+def test_a_name_may_stand_twice_in_a_group_while_nothing_refers_to_it():
+    layout = parse_copybook("01 R. 05 A PIC X. 05 a PIC 9. 05 A-2 PIC XX. 05 G. 10 A PIC X.").record()
+    assert [item.key for item in layout.walk()] == ["A", "a-2", "A-2-2", "G", "A"]
+    assert layout.decode("x7yzw".encode("cp037")) == {"A": "x", "a-2": 7, "A-2-2": "yz", "G": {"A": "w"}}
+    assert [layout.field(name).offset for name in ("A", "A-2", "G.A")] == [0, 1, 4]
+
+
+@pytest.mark.parametrize("line_end", ["15", "0D25", "0D0A", ""])
+def test_a_copybook_downloaded_in_binary(tmp_path, line_end):
+    lines = ["       01  R.", "           COPY MEMBER.", "           05  B PIC 9(4)."]
+    end = bytes.fromhex(line_end)
+    path, member = tmp_path / "book.cpy", tmp_path / "MEMBER.cpy"
+    path.write_bytes(b"".join(line.ljust(72 if end else 80).encode("cp037") + end for line in lines))
+    member.write_bytes("           05  A PIC X(7).".ljust(80).encode("cp037") + end)
+    assert [(item.name, item.offset) for item in load_copybook(path).record().walk()] == [("A", 0), ("B", 7)]
+
+
 def test_sections_exec_sql_and_listing_words_are_passed_over():
     text = """\
        EJECT
@@ -269,7 +291,12 @@ def test_copy_looks_beside_the_file(tmp_path):
         ("01 R.\n05 A PIC X OCCURS 3 TO 2.", 2, 12, "OCCURS"),
         ("01 R.\n05 A PIC X OCCURS 1 TO 2.", 2, 12, "DEPENDING ON"),
         ("01 R.\n05 A PIC X VALUE 'abc.", 2, 18, "closing quote"),
-        ("01 R.\n05 A PIC X.\n05 A PIC X.", 3, 1, "line 2"),
+        (
+            "01 R.\n05 N PIC 9.\n05 N PIC 9.\n05 T PIC X OCCURS 1 TO 3\nDEPENDING ON N.",
+            4,
+            1,
+            "OCCURS DEPENDING ON: 05 T: there is more than one N",
+        ),
         ("01 R.\n05 A PIC X SIGN LEADING.", 2, 1, "SIGN"),
         ("01 R.\n05 A PIC X BLANK ZERO.", 2, 1, "BLANK WHEN ZERO"),
         ("01 R.\n05 A PIC 9 JUST.", 2, 1, "JUSTIFIED"),

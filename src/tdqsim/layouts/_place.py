@@ -61,7 +61,7 @@ def _siblings(
 ) -> tuple[tuple[Field, ...], int]:
     """Place items one after another; gives the fields and the offset after them."""
     fields: list[Field] = []
-    keys: dict[str, DataItem] = {}
+    taken: set[str] = set()
     end = start
     for item in items:
         if item.level == 66:
@@ -69,19 +69,16 @@ def _siblings(
         _inherit(item, parent)
         if item.redefines is not None:
             target = _target(item, fields)
-            placed = _field(item, target.offset, path, state, redefines=target.path)
+            placed = _field(item, target.offset, path, state, redefines=target.path, taken=taken)
             if placed.slack:
                 raise bad(item.place, item.label, f"SYNCHRONIZED does not fit where {target.name} begins")
             end = max(end, placed.offset + placed.size)
         else:
-            placed = _field(item, end, path, state, redefines=None)
+            placed = _field(item, end, path, state, redefines=None, taken=taken)
             end = placed.offset + placed.size
         if end > MAX_RECORD:
             raise bad(item.place, item.label, f"the record grows over {MAX_RECORD} bytes")
-        if placed.key.upper() in keys:
-            first = keys[placed.key.upper()].place
-            raise bad(item.place, item.label, f"the name was already used in this group at line {first.line}")
-        keys[placed.key.upper()] = item
+        taken.add(placed.key.upper())
         fields.append(placed)
     return tuple(fields), end
 
@@ -113,11 +110,17 @@ def _target(item: DataItem, fields: list[Field]) -> Field:
 
 
 def _field(
-    item: DataItem, offset: int, path: tuple[str, ...], state: _State, *, redefines: tuple[str, ...] | None
+    item: DataItem,
+    offset: int,
+    path: tuple[str, ...],
+    state: _State,
+    *,
+    redefines: tuple[str, ...] | None,
+    taken: set[str],
 ) -> Field:
     kind = _type(item)
     start = offset + (-offset) % _alignment(item, state, first_only=True)
-    key = _key(item, kind, state)
+    key = _key(item, kind, state, taken)
     inner = (*path, key)
     children: tuple[Field, ...] = ()
     depending = _depending(item, state)
@@ -146,9 +149,11 @@ def _field(
     return placed
 
 
-def _key(item: DataItem, kind: FieldType, state: _State) -> str:
+def _key(item: DataItem, kind: FieldType, state: _State, taken: set[str]) -> str:
+    """The name; numbered where another one in the group has it, which is right as long as nothing refers to either."""
     if not item.is_filler:
-        return item.name
+        more = (f"{item.name}-{number}" for number in range(2, len(taken) + 3))
+        return next(name for name in (item.name, *more) if name.upper() not in taken)
     if kind is FieldType.GROUP:
         state.group_fillers += 1
         return f"FILLER-{state.group_fillers}"
@@ -310,6 +315,8 @@ def _depending(item: DataItem, state: _State) -> tuple[str, ...] | None:
     if not found:
         raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is no {written} before it in the record")
     counter = found[-1]
+    if sum(known.path[:-1] == counter.path[:-1] for known in found) > 1:
+        raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is more than one {written} in its group")
     around = state.inside[counter.path]
     whole = (counter.is_numeric and counter.scale <= 0) or counter.type is FieldType.TEXT
     if not whole or counter.occurs or around != tuple(state.tables[: len(around)]):
@@ -323,8 +330,8 @@ def _depending(item: DataItem, state: _State) -> tuple[str, ...] | None:
 
 def _qualifies(known: Field, parts: list[str]) -> bool:
     """Qualifiers must appear in the path from outside in, not necessarily next to each other."""
-    names = iter(part.upper() for part in known.path)
-    return all(part in names for part in parts)
+    groups = iter(part.upper() for part in known.path[:-1])
+    return all(part in groups for part in parts[:-1])
 
 
 def _rename(item: DataItem, state: _State) -> Field:

@@ -23,7 +23,8 @@ __all__ = ["Place", "SourceText", "bad", "read_source"]
 MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = 8
 QUOTES = "'\""
-SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}")
+SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}", re.IGNORECASE)
+NUMBERED = re.compile(r"[0-9]{6}[ */-]")
 IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")
 SOURCE_DIRECTIVE = re.compile(
     r"\s*(?:>>|\$SET\s+)SOURCE\s*(?:FORMAT)?\s*(?:IS)?\s*\(?\"?(FREE|FIXED)\"?\)?\s*\.?\s*", re.IGNORECASE
@@ -122,6 +123,7 @@ def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
     left, right = columns
     aside = [line[right - 1 :] for line in lines if len(line.rstrip()) > right]
     named = bool(aside) and all(IDENTIFICATION.fullmatch(rest) for rest in aside)
+    surely = named or any(NUMBERED.match(line) for line in lines)
     for line in lines:
         if not line.strip() or SOURCE_DIRECTIVE.fullmatch(line):
             continue
@@ -131,7 +133,7 @@ def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
         elif not (
             _early(line, left)
             or ((left != 6 or SEQUENCE.fullmatch(line[:6])) and line[left] in " *-/dD$")
-            or (named and line[: left + 1].strip().isdigit())
+            or (surely and line[: left + 1].strip().isdigit())
         ):
             return False
     return True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from tdqsim.core.codepage import codepage
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._items import DataItem, read_items
 from tdqsim.layouts._place import place_items
@@ -20,6 +22,8 @@ __all__ = ["Copybook", "SourceFormat", "copybook_library", "load_copybook", "par
 SourceFormat = Literal["auto", "fixed", "free"]
 MEMBER_SUFFIXES = ("", ".cpy", ".cbl", ".cob", ".copy", ".cobol", ".inc")
 MAX_COPYBOOK = 4 * 1024 * 1024
+EBCDIC_BLANK, CARD = b"\x40", 80
+EBCDIC_LINE_END = re.compile(rb"\x0D?[\x15\x25\x0A]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +106,22 @@ def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: objec
         raise LayoutError(f"{path}: {error.strerror or error}") from error
     if data is None:
         raise LayoutError(f"{path}: larger than {MAX_COPYBOOK} bytes; is it a copybook?")
-    try:
-        text = data.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
-        text = data.decode("latin-1")  # comments in a national code page; the COBOL words themselves are ASCII
     options.setdefault("library", copybook_library(path.parent))
-    return parse_copybook(text, file=str(path), **options)  # type: ignore[arg-type]
+    return parse_copybook(_text(data, encoding), file=str(path), **options)  # type: ignore[arg-type]
+
+
+def _text(data: bytes, encoding: str = "utf-8") -> str:
+    """The text of a member as it was downloaded: in ASCII, or in EBCDIC, then in lines or as records of 80 bytes."""
+    if data.count(EBCDIC_BLANK) * 8 > len(data) and b" " not in data:
+        if EBCDIC_LINE_END.search(data):
+            lines = EBCDIC_LINE_END.split(data)
+        else:
+            lines = [data[at : at + CARD] for at in range(0, len(data), CARD)]
+        return "\n".join(codepage("037").decode(line) for line in lines)
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return data.decode("latin-1")  # comments in a national code page; the COBOL words themselves are ASCII
 
 
 def copybook_library(*folders: str | Path) -> CopyResolver:
@@ -125,7 +139,7 @@ def copybook_library(*folders: str | Path) -> CopyResolver:
                 sorted(entry for entry in folder.iterdir() if entry.name.lower() in wanted) if folder.is_dir() else []
             )
             if found and found[0].stat().st_size <= MAX_COPYBOOK:
-                return str(found[0]), found[0].read_text("utf-8", errors="replace")
+                return str(found[0]), _text(found[0].read_bytes())
         raise LookupError(f"no member {name} in {', '.join(map(str, places))}")
 
     return resolve
