@@ -4,6 +4,9 @@ Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime 
 not start; other Javas warn of it on the terminal, and cannot use all of a class data archive with it. The shim is a
 shell script in place of ``java`` that leaves this one argument out and passes all others on as they are. Nothing of
 Spark SQL needs the module.
+
+The shim puts a folder on the path of the Python processes that Java starts, too. Those in which Spark looks for data
+sources are not started by the module that a session names for its tasks, and are reached in no other way.
 """
 
 from __future__ import annotations
@@ -26,8 +29,11 @@ from tdqsim.facts import table
 __all__ = ["Java", "JavaMissing", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
+ON_PATH = Path(__file__).with_name("on_path")
 SHIM = """#!/bin/sh
-# Starts {java} without the one module that Spark can do without.
+# Starts {java} without the one module that Spark can do without, and its Python processes without noise.
+PYTHONPATH='{on_path}'"${{PYTHONPATH:+:$PYTHONPATH}}"
+export PYTHONPATH
 for argument do
   shift
   case "$argument" in
@@ -161,7 +167,7 @@ def _shim(java: Path, folder: Path) -> Path:
     """A JAVA_HOME whose ``bin/java`` leaves the missing module out; made once for each runtime."""
     home = folder / f"java-{hashlib.sha256(str(java).encode()).hexdigest()[:12]}"
     command = home / "bin" / "java"
-    text = SHIM.format(java=str(java).replace("'", "'\\''"))
+    text = SHIM.format(java=_quotable(java), on_path=_quotable(ON_PATH))
     if not command.is_file() or command.read_text("utf-8") != text:
         command.parent.mkdir(parents=True, exist_ok=True)
         fresh = command.with_name(f"java.{os.getpid()}")
@@ -169,3 +175,8 @@ def _shim(java: Path, folder: Path) -> Path:
         fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         fresh.replace(command)
     return home
+
+
+def _quotable(path: Path) -> str:
+    """What stands between apostrophes in a shell script."""
+    return str(path).replace("'", "'\\''")
