@@ -105,11 +105,12 @@ class Harness:
                 self.serial = max(self.serial, int(line[4].partition(":")[0]))
             if len(lines) == most:
                 sleep(delay)  # so that the end comes in the middle of something
-                os.kill(self._child(), signal.SIGKILL)
+                for child in self._children():  # none when it has just been killed at its point
+                    os.kill(child, signal.SIGKILL)
 
-    def _child(self) -> int:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return int(children[0])
+    def _children(self) -> list[int]:
+        text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(child) for child in text.split()]
 
     def _restart(self, pick: random.Random) -> None:
         with_region = victim.region_at(str(self.path))
