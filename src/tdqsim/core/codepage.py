@@ -2,11 +2,22 @@
 
 A record is bytes; it becomes text only at an edge and only by a named page. A page is found by its CCSID or by any of
 the spellings in use for it: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"latin-1"``. The pages
-known are the rows of ``facts/codepages.tsv``; their tables come from Python's codecs and the ``ebcdic`` package.
+known are the rows of ``facts/codepages.tsv``; their tables come from Python's codecs, from the ``ebcdic`` package, and
+from IBM's conversion tables as ICU has them (``facts/codepage_tables.tsv``, each as what differs from another page).
 
 Two corrections are made to those tables. Several of the package's pages give X'15' and X'25' the same character, and
 1047 swaps the two: here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as IBM's registered tables
 have it, so that a round trip loses nothing. And a byte that a page leaves undefined is undefined, not a substitute.
+
+A name may end in the way its text is read, for those who have no use for control characters:
+
+* ``037_extended``: a control character that ASCII has not, such as X'FF', is read as a blank;
+* ``037_text``: so are all others and no-break spaces and soft hyphens, except for the bytes that the column ``kept`` of
+  the page's row lists; where that says ``ascii``, it is the same as ``_extended``;
+* ``037_common``, or ``common``: whatever is not printable ASCII, the broken bar, CR or LF is a blank.
+
+These are the pages that Cobrix knows as ``cp037_extended``, ``cp037`` and ``common``. Text is written by all of them as
+by the page itself.
 """
 
 from __future__ import annotations
@@ -14,6 +25,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import unicodedata
 from functools import cache
 from importlib import resources
 
@@ -26,7 +38,11 @@ __all__ = ["CodePage", "codepage", "known_codepages"]
 assert ebcdic  # the import is wanted for what it registers
 
 _UNDEFINED = "\ufffe"  # what charmap_decode takes for "no character"
-_SUB = "\x1a"
+_SUB, _NEL = "\x1a", "\x85"
+_NOT_BROKEN = "\xa0\xad"  # no-break space, soft hyphen
+_ALSO_COMMON = "\r\n\xa6"
+_COMMON = "037"  # whose ASCII characters are the common ones
+_Row = dict[str, str]
 _PREFIX = re.compile(r"(?:IBM|CP|CCSID|EBCDIC|X-IBM|CODEPAGE|CS)+", re.ASCII)
 
 
@@ -41,23 +57,24 @@ class CodePage:
         space: the byte that is a blank (X'40' or X'20').
     """
 
-    __slots__ = ("_charmap", "_defined", "_encoding", "_from_latin", "_printable", "_to_latin", "ccsid", "description",
-                 "kind", "name", "space")  # fmt: skip
+    __slots__ = ("_charmap", "_defined", "_encoding", "_from_latin", "_printable", "_to_latin", "_written", "ccsid",
+                 "description", "kind", "name", "space")  # fmt: skip
 
-    def __init__(self, ccsid: int, codec: str, kind: str, description: str) -> None:
-        self.ccsid = ccsid
-        self.name = f"{ccsid:03d}"
-        self.kind = kind
-        self.description = description
-        characters = _characters(codec, ebcdic_page=kind == "EBCDIC")
-        self._charmap = "".join(characters)
-        self._defined = bytes(byte for byte, character in enumerate(characters) if character != _UNDEFINED)
-        self._encoding = codecs.charmap_build(self._charmap)
-        latin = all(ord(character) < 256 for character in characters)
+    def __init__(self, row: _Row, way: str = "") -> None:
+        self.ccsid = int(row["ccsid"])
+        self.name = f"{self.ccsid:03d}{'_' if way else ''}{way}"
+        self.kind = row["kind"]
+        self.description = row["description"]
+        written = _characters(row)
+        read = [_WAYS[way](row, byte, character) for byte, character in enumerate(written)] if way else written
+        self._charmap, self._written = "".join(read), "".join(written)
+        self._defined = bytes(byte for byte, character in enumerate(read) if character != _UNDEFINED)
+        self._encoding = codecs.charmap_build(self._written)
+        latin = all(ord(character) < 256 for character in written)
         self._to_latin = self._charmap.encode("latin-1") if latin else None
-        self._from_latin = bytes(map(self._charmap.index, map(chr, range(256)))) if latin else None
-        self._printable = "".join(character if _displayable(character) else "." for character in characters)
-        self.space = self._charmap.index(" ")
+        self._from_latin = bytes(map(self._written.index, map(chr, range(256)))) if latin else None
+        self._printable = "".join(character if _displayable(character) else "." for character in read)
+        self.space = self._written.index(" ")
 
     def __repr__(self) -> str:
         return f"CodePage({self.name!r})"
@@ -127,6 +144,10 @@ class CodePage:
         """The 256 characters by byte value; U+FFFE stands for undefined."""
         return self._charmap
 
+    def byte_of(self, character: str) -> int:
+        """The byte that a character is written as, -1 for none."""
+        return -1 if character == _UNDEFINED else self._written.find(character)
+
 
 def codepage(name: str | int | CodePage) -> CodePage:
     """The code page of that name or CCSID; case, blanks and the prefixes IBM, CP, CCSID do not matter.
@@ -144,31 +165,52 @@ def known_codepages() -> tuple[int, ...]:
 
 @cache
 def _by_name(name: str) -> CodePage:
-    row = _spellings().get(_normal(name))
-    if row is None:
+    base, way = _way(name)
+    row = _spellings().get(_normal(base))
+    if row is None or (way and row["kind"] != "EBCDIC"):
         allowed = ", ".join(f"{ccsid:03d}" for ccsid in known_codepages())
         raise ConversionError(
             f"unknown code page {name[:40]!r}; known are the CCSIDs {allowed}, also as IBM-037, cp037; ascii, latin-1"
         )
-    return _page(int(row["ccsid"]), row["codec"], row["kind"], row["description"])
-
-
-_page = cache(CodePage)
+    return _page(row["ccsid"], way)
 
 
 @cache
-def _rows() -> tuple[dict[str, str], ...]:
-    text = (resources.files("tdqsim") / "facts" / "codepages.tsv").read_text("utf-8")
+def _page(ccsid: str, way: str) -> CodePage:
+    return CodePage(_spellings()[ccsid], way)
+
+
+def _way(name: str) -> tuple[str, str]:
+    """The page's own name, and how its text is read."""
+    if name.strip().lower() == "common":
+        return _COMMON, "common"
+    found = _WAY.fullmatch(name.strip())
+    return (found["page"], found["way"].lower()) if found else (name, "")
+
+
+@cache
+def _rows() -> tuple[_Row, ...]:
+    return _table("codepages.tsv")
+
+
+@cache
+def _differences() -> dict[str, _Row]:
+    return {row["ccsid"]: row for row in _table("codepage_tables.tsv")}
+
+
+def _table(file: str) -> tuple[_Row, ...]:
+    text = (resources.files("tdqsim") / "facts" / file).read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @cache
-def _spellings() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _spellings() -> dict[str, _Row]:
+    found: dict[str, _Row] = {}
     for row in _rows():
         found[row["ccsid"]] = row
-        found.setdefault(_normal(row["codec"]), row)
+        if row["codec"]:
+            found.setdefault(_normal(row["codec"]), row)
     found.update({alias: found[ccsid] for alias, ccsid in _ALIASES.items()})
     return found
 
@@ -189,10 +231,17 @@ def _normal(name: str) -> str:
     return (number.lstrip("0") or "0") if number.isascii() and number.isdigit() else packed
 
 
-def _characters(codec: str, *, ebcdic_page: bool) -> list[str]:
-    decode = codecs.lookup(codec).decode
+def _characters(row: _Row) -> list[str]:
+    if not row["codec"]:
+        changes = _differences()[row["ccsid"]]
+        characters = _characters(_spellings()[changes["like"]])
+        for change in changes["differences"].split():
+            byte, _, code = change.partition(":")
+            characters[int(byte, 16)] = chr(int(code, 16)) if code else _UNDEFINED
+        return characters
+    decode = codecs.lookup(row["codec"]).decode
     characters = [_character(decode(bytes([byte]), "replace")[0]) for byte in range(256)]
-    if ebcdic_page:
+    if row["kind"] == "EBCDIC":
         characters[0x15], characters[0x25] = "\x85", "\n"
         # Python's tables put SUB where a page has nothing; the real SUB is X'3F'.
         characters = [_UNDEFINED if c == _SUB and byte != 0x3F else c for byte, c in enumerate(characters)]
@@ -207,11 +256,30 @@ def _displayable(character: str) -> bool:
     return character.isprintable() and character != _UNDEFINED
 
 
+def _extended(row: _Row, byte: int, character: str) -> str:  # noqa: ARG001 - one signature for all ways
+    return " " if "\x80" <= character <= "\x9f" and character != _NEL else character
+
+
+def _text(row: _Row, byte: int, character: str) -> str:
+    if row["kept"] == "ascii":
+        return _extended(row, byte, character)
+    unseen = unicodedata.category(character) == "Cc" or character in _NOT_BROKEN
+    return " " if unseen and f"{byte:02X}" not in row["kept"].split() else character
+
+
+def _common(row: _Row, byte: int, character: str) -> str:  # noqa: ARG001
+    return character if (character.isascii() and character.isprintable()) or character in _ALSO_COMMON else " "
+
+
+_WAYS = {"extended": _extended, "text": _text, "common": _common}
+_WAY = re.compile(rf"(?P<page>.+)[_\-](?P<way>{'|'.join(_WAYS)})", re.IGNORECASE)
+
+
 @cache
 def _conversion(source: CodePage, target: CodePage) -> tuple[bytes, bytes]:
     table, convertible = bytearray(256), bytearray()
     for byte, character in enumerate(source.characters()):
-        found = -1 if character == _UNDEFINED else target.characters().find(character)
+        found = target.byte_of(character)
         if found >= 0:
             table[byte] = found
             convertible.append(byte)

@@ -51,18 +51,27 @@ def up_to(width: int, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 @cache
 def ascii_table(page: CodePage) -> bytes:
-    """Each byte's ASCII character, or X'80' for one beyond ASCII and X'81' for an undefined byte."""
-    return bytes(0x81 if ord(c) == UNDEFINED else 0x80 if ord(c) > HIGHEST_ASCII else ord(c) for c in page.characters())
+    """Each byte's ASCII character; X'80' for one to be looked at on its own, and X'81' for an undefined byte.
+
+    Looked at on its own is one beyond ASCII, and a blank that :func:`blank_bytes` cannot name.
+    """
+    return bytes(_ascii(byte, character) for byte, character in enumerate(page.characters()))
+
+
+def _ascii(byte: int, character: str) -> int:
+    if ord(character) == UNDEFINED:
+        return 0x81
+    hidden = character in BLANKS and byte > HIGHEST_ASCII
+    return 0x80 if hidden or ord(character) > HIGHEST_ASCII else ord(character)
 
 
 @cache
-def blank_bytes(page: CodePage) -> str | None:
+def blank_bytes(page: CodePage) -> str:
     """The bytes of a page that are blanks and control characters, each as the ASCII character of that byte.
 
-    So text can be trimmed before it is translated. None where one of them is no ASCII byte.
+    So text can be trimmed before it is translated. Those that are no ASCII bytes are left to :func:`ascii_table`.
     """
-    found = bytes(byte for byte, c in enumerate(page.characters()) if c in BLANKS)
-    return found.decode("ascii") if found.isascii() else None
+    return "".join(chr(byte) for byte, c in enumerate(page.characters()) if c in BLANKS and byte <= HIGHEST_ASCII)
 
 
 @cache
