@@ -347,3 +347,26 @@ def test_what_set_to_false_moves_is_no_value_of_the_condition(words):
     assert layout.field("A").conditions[0].values == (("Y", None), ("J", None))
     with pytest.raises(LayoutError, match=r":1:\d+: VALUE: after WHEN SET TO, FALSE is allowed"):
         parse_copybook("01 R. 05 A PIC X. 88 Y VALUE 'Y' WHEN SET TO B.")
+
+
+def test_records_that_redefine_each_other_share_bytes_when_taken_as_one():
+    book = parse_copybook("01 A. 05 X PIC XX. 01 B. 05 Y PIC X(3). 01 C REDEFINES B. 05 Z PIC 9(4).")
+    assert [(item.name, item.offset) for item in book.whole.fields] == [("A", 0), ("B", 2), ("C", 2)]
+    assert [(record.name, record.length) for record in book.records] == [("A", 2), ("B", 3), ("C", 4)]
+    assert book.whole.decode("ab1234".encode("cp037")) == {"A": {"X": "ab"}, "B": {"Y": "123"}, "C": {"Z": 1234}}
+
+
+def test_records_can_be_left_out():
+    book = parse_copybook("01 H. 05 X PIC XX. 01 A. 05 G. 10 Y PIC X(3). 01 B. 05 Z PIC 9(4). 01 T. 05 E PIC X.")
+    assert [item.name for item in book.without().fields] == ["H", "A", "B", "T"]
+    inner = book.without("h", "T")
+    assert inner.length == 7
+    assert inner.decode("abc1234".encode("cp037")) == {"A": {"G": {"Y": "abc"}}, "B": {"Z": 1234}}
+    assert book.without("H", "A", "T").name == "B"
+    with pytest.raises(LayoutError, match="no record 'Q'"):
+        book.without("Q")
+    with pytest.raises(LayoutError, match="no record is left"):
+        book.without("H", "A", "B", "T")
+    needy = parse_copybook("01 H. 05 N PIC 9. 01 A REDEFINES H. 05 T PIC X. 01 B. 05 Z PIC X.")
+    with pytest.raises(LayoutError, match="field A needs H, which is left out"):
+        needy.without("H")

@@ -55,6 +55,30 @@ class Copybook:
             raise LayoutError(f"{self.file}: the copybook has {asked}; it has {names}")
         return found[0]
 
+    def without(self, *names: str) -> Layout:
+        """The other records as one, one after the other; a single one by itself.
+
+        Args:
+            names: the records that are left out, such as what heads and ends a file.
+
+        Raises:
+            LayoutError: no such record, none is left, or one that is left redefines one that is not.
+        """
+        gone = {self.record(name).name.upper() for name in names}
+        left = [record for record in self.records if record.name.upper() not in gone]
+        if len(left) == 1 or not gone:
+            return left[0] if len(left) == 1 else self.whole
+        if not left:
+            raise LayoutError(f"{self.file}: no record is left besides {', '.join(names)}")
+        fields: list[Field] = []
+        shift = 0
+        for item in self.whole.fields:
+            if item.name.upper() in gone:
+                shift += 0 if item.redefines else item.size
+            else:
+                fields.append(_moved(item, shift, gone))
+        return replace(self.whole, fields=tuple(fields))
+
 
 def parse_copybook(
     text: str,
@@ -85,11 +109,13 @@ def parse_copybook(
     items = read_items(tokens)
     if not any(item.level not in (66, 88) for item in items):
         raise LayoutError(f"{file}:1:1: the copybook defines no field")
-    chosen = rules or Rules()
-    records = tuple(_layout(group, file, pointer_size, chosen) for group in _records(items))
-    if len(records) == 1:
-        return Copybook(file, records, records[0])
+    chosen, groups = rules or Rules(), _records(items)
+    if len(groups) == 1:
+        only = _layout(groups[0], file, pointer_size, chosen)
+        return Copybook(file, (only,), only)
+    # First all together: a record that redefines another one shares its bytes there, and is taken alone below.
     fields, renames = place_items(items, pointer_size=pointer_size)
+    records = tuple(_layout(group, file, pointer_size, chosen) for group in groups)
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
 
 
@@ -165,6 +191,15 @@ def _layout(items: list[DataItem], file: str, pointer_size: int, rules: Rules) -
         return Layout(fields[0].name, inner, rules, renames, root=fields[0].name)
     name = items[0].name if items[0].level in (1, 77) else Path(file).stem
     return Layout(name, fields, rules, renames)
+
+
+def _moved(item: Field, shift: int, gone: set[str]) -> Field:
+    """The field so many bytes nearer to the start, where some records were."""
+    if item.redefines is not None and item.redefines[0].upper() in gone:
+        raise LayoutError(f"field {'.'.join(item.path)} needs {'.'.join(item.redefines)}, which is left out")
+    return replace(
+        item, offset=item.offset - shift, children=tuple(_moved(child, shift, gone) for child in item.children)
+    )
 
 
 def _rooted(item: Field) -> Field:
