@@ -395,8 +395,8 @@ def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
         return False
     if not (uow.work.get(queue) or uow.on(queue)).write_in_place(data):
         return False
-    if owner is None:  # as lock.take(uow, 0) does
-        lock.owner, lock.since_ns = uow, 0
+    if owner is None:  # as lock.take() does
+        lock.owner, lock.since_ns = uow, task.region.clock.time_ns()
         uow.locks.append(lock)
     return True
 
@@ -509,8 +509,8 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
         record = work.next_committed()
     except StoreDamaged:  # the long way meets it again, and says IOERR
         return None
-    if record is not None and owner is None:  # as lock.take(uow, 0) does
-        lock.owner, lock.since_ns = uow, 0
+    if record is not None and owner is None:  # as lock.take() does
+        lock.owner, lock.since_ns = uow, task.region.clock.time_ns()
         uow.locks.append(lock)
     return record
 
@@ -626,7 +626,7 @@ def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
     if lock.owner is uow:
         return
     if lock.owner is None and not lock.waiting:
-        lock.take(uow, 0)
+        lock.take(uow, task.region.clock.time_ns())
         return
     if nosuspend and ASKED[lock.standing(uow)] is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
