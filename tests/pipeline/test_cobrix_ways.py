@@ -6,6 +6,8 @@ Every expectation is written by hand from what Cobrix does; none of its data is 
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
@@ -15,11 +17,14 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Rules, parse_copybook
 from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.encoder import RecordEncoder
+from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.shape import Shape
+from tdqsim.pipeline.source import SplitReader
 
 
 def decoded(copybook, *records, rules=None, **shape):
-    """The records as a list of dicts, by the vectorised decoder; and they are the same by the plain one."""
+    """The records as a batch of columns."""
     layout = parse_copybook(copybook, rules=rules).record()
     decoder = RecordDecoder(layout, Shape(**shape))
     return decoder.decode_fixed(b"".join(records), layout.length)
@@ -98,3 +103,126 @@ def test_national_pages_typed_from_the_code_charts():
     assert codepage(1153).encode("€") == codepage(1155).encode("€") == b"\x9f"
     assert codepage(1154).encode("€") == b"\xe1"
     assert codepage(880).kind == "EBCDIC"
+
+
+# names and types ----------------------------------------------------------------------------------------------------
+
+
+def schema_of(copybook, **given):
+    reader = SplitReader(read_options({"copybook_contents": copybook, **given}))
+    return {field.name: str(field.type) for field in reader.full}
+
+
+@pytest.mark.parametrize(
+    ("copybook", "names"),
+    [
+        ("05 A. 10 B PIC X. 10 C PIC X. 05 D. 10 E PIC X.", ["B", "C", "E"]),
+        ("03 A. 05 B PIC X. 03 D OCCURS 2. 05 E PIC X.", ["B", "D"]),
+        ("05 A. 10 B PIC X. 05 C PIC X.", ["A", "C"]),
+        ("01 A. 05 B PIC X. 01 C. 05 D PIC X.", ["B", "D"]),
+        ("01 A. 05 B PIC X. 01 C PIC X.", ["A", "C"]),
+        ("01 R. 05 A. 10 B PIC X.", ["A"]),
+    ],
+)
+def test_groups_at_the_root_are_dissolved_where_there_is_nothing_else(copybook, names):
+    assert list(schema_of(copybook)) == names
+
+
+def test_groups_at_the_root_stay_when_asked():
+    given = {"schema_retention_policy": "keep_original"}
+    assert list(schema_of("05 A. 10 B PIC X. 05 D. 10 E PIC X.", **given)) == ["A", "D"]
+    assert list(schema_of("01 R. 05 A. 10 B PIC X.", **given)) == ["R"]
+
+
+@pytest.mark.parametrize(
+    ("copybook", "policy"),
+    [
+        ("05 A. 10 B PIC X. 10 C PIC 99. 05 D. 10 E PIC X(3).", "collapse_root"),
+        ("05 A. 10 B PIC X. 10 C PIC 99. 05 D. 10 E PIC X(3).", "keep_original"),
+        ("05 A. 10 B PIC X. 10 C PIC 99. 05 D REDEFINES A. 10 E PIC X(3).", "collapse_root"),
+        ("05 A. 10 B PIC X. 10 C PIC 99. 05 E PIC X(3).", "collapse_root"),
+    ],
+)
+def test_what_was_dissolved_is_written_back(copybook, policy):
+    chosen = read_options({"copybook_contents": copybook, "schema_retention_policy": policy})
+    record = "x12abc"[: chosen.layout.length].encode("cp037")
+    batch = RecordDecoder(chosen.layout, chosen.shape).decode_fixed(record, len(record))
+    assert RecordEncoder(chosen).encode(batch) == [record]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "kind", "strict"),
+    [
+        ("PIC 9(3)PP", "decimal128(5, 0)", "decimal128(5, 0)"),
+        ("PIC 9(15)P", "decimal128(16, 0)", "decimal128(16, 0)"),
+        ("PIC S9(3)PP COMP-3", "decimal128(5, 0)", "decimal128(5, 0)"),
+        ("PIC 9(2)PP COMP", "decimal128(4, 0)", "decimal128(4, 0)"),
+        ("PIC VPP99", "decimal128(4, 4)", "decimal128(4, 4)"),
+        ("PIC 9(4) COMP", "int32", "decimal128(4, 0)"),
+        ("PIC S9(9) COMP", "int32", "decimal128(9, 0)"),
+        ("PIC 9(9) COMP", "int64", "decimal128(9, 0)"),
+        ("PIC S9(18) COMP-5", "int64", "decimal128(18, 0)"),
+        ("PIC 9(18) COMP", "decimal128(20, 0)", "decimal128(18, 0)"),
+        ("PIC 9(7)", "int32", "decimal128(7, 0)"),
+        ("PIC 9(20)", "decimal128(20, 0)", "decimal128(20, 0)"),
+        ("PIC 9(5)V99", "decimal128(7, 2)", "decimal128(7, 2)"),
+        ("PIC ZZ9", "int32", "decimal128(3, 0)"),
+    ],
+)
+def test_types_of_numbers(clauses, kind, strict):
+    copybook = f"01 R. 05 A {clauses}."
+    assert schema_of(copybook) == {"A": kind}
+    assert schema_of(copybook, strict_integral_precision="true") == {"A": strict}
+
+
+def test_numbers_with_zeros_behind_them():
+    copybook = "01 R. 05 A PIC 9(3)PP. 05 B PIC S9(3)PPP COMP-3. 05 C PIC 9(2)PP COMP. 05 D PIC 9(15)P."
+    record = bytes.fromhex("F0F1F2 123D 0007") + b"\xf1" * 15
+    row = decoded(copybook, record).to_pylist()[0]
+    assert row == {"A": Decimal(1200), "B": Decimal(-123000), "C": Decimal(700), "D": Decimal(1111111111111110)}
+
+
+def test_binary_numbers_of_more_digits_than_their_picture_are_null_where_that_is_strict():
+    copybook = "01 R. 05 A PIC 9(2) COMP. 05 B PIC S9(4) COMP-5."
+    records = [bytes.fromhex("0063 270F"), bytes.fromhex("0064 8000")]
+    assert decoded(copybook, *records).to_pylist() == [{"A": 99, "B": 9999}, {"A": 100, "B": -32768}]
+    found = decoded(copybook, *records, strict_integral_precision=True).to_pylist()
+    assert found == [{"A": 99, "B": 9999}, {"A": None, "B": None}]
+
+
+FILLERS = """01 REC. 05 FILLER PIC X. 05 FIELD-1 PIC X. 05 FILLER PIC X. 05 FILLER PIC XX. 05 B-GROUP. 10 FILLER PIC X.
+             10 C PIC X. 05 FILLER. 10 FILLER PIC X. 10 E PIC X. 05 F PIC X."""
+
+
+def test_fillers_are_called_after_what_is_before_them():
+    given = {"filler_naming_policy": "previous_field_name", "drop_value_fillers": "false"}
+    named = schema_of(FILLERS, **given)
+    assert list(named) == [
+        "FILLER_AFTER_REC", "FIELD_1", "FILLER_AFTER_FIELD_1", "FILLER_AFTER_FILLER_AFTER_FIELD_1", "B_GROUP",
+        "FILLER_AFTER_B_GROUP", "F",
+    ]  # fmt: skip
+    assert named["B_GROUP"] == "struct<FILLER_AFTER_B_GROUP: string, C: string>"
+    assert named["FILLER_AFTER_B_GROUP"] == "struct<FILLER_AFTER_FILLER: string, E: string>"
+    numbered = schema_of(FILLERS, drop_value_fillers="false")
+    assert list(numbered) == ["FILLER_P1", "FIELD_1", "FILLER_P2", "FILLER_P3", "B_GROUP", "FILLER_1", "F"]
+
+
+def test_fillers_behind_fillers_that_are_left_out_have_names_of_their_own():
+    copybook = "01 R. 05 FILLER PIC X. 05 FILLER. 10 A PIC X. 05 FILLER PIC X. 05 FILLER. 10 A PIC X."
+    named = schema_of(copybook, filler_naming_policy="previous_field_name")
+    assert list(named) == ["FILLER_AFTER_FILLER", "FILLER_AFTER_FILLER_2"]
+
+
+def test_numbers_kept_as_text():
+    copybook = "01 R. 05 A PIC 9(3). 05 B PIC S9(3)V9. 05 C PIC 9(2)P. 05 D PIC 9(4) COMP. 05 E PIC 9(3) COMP-3."
+    assert schema_of(copybook, display_pic_always_string="true") == {
+        "A": "string", "B": "decimal128(4, 1)", "C": "decimal128(3, 0)", "D": "int32", "E": "int32",
+    }  # fmt: skip
+    chosen = read_options({"copybook_contents": copybook, "display_pic_always_string": "true"})
+    record = bytes.fromhex("F0F4F2 F0F1F2D3 F1F2 0007 123F")
+    batch = RecordDecoder(chosen.layout, chosen.shape).decode_fixed(record, len(record))
+    assert batch.to_pylist() == [{"A": "042", "B": Decimal("-12.3"), "C": Decimal(120), "D": 7, "E": 123}]
+    assert RecordEncoder(chosen).encode(batch) == [record]
+    wrong = batch.set_column(0, "A", pa.array(["4x2"]))
+    with pytest.raises(ConversionError, match="record 1: A: '4x2' does not fit"):
+        RecordEncoder(chosen).encode(wrong)

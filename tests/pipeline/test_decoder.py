@@ -122,7 +122,7 @@ def test_types_of_columns():
     clauses = {
         "9(9)": "int32", "9(10)": "int64", "9(18)": "int64", "9(19)": "decimal128(19, 0)", "S9(31)V9(7)": "decimal128(38, 7)",
         "S9(4) COMP": "int32", "9(9) COMP": "int64", "S9(9) COMP": "int32", "9(18) COMP": "decimal128(20, 0)", "S9(18) COMP": "int64",
-        "9(8) COMP-5": "int64", "9(4)V99 COMP-5": "decimal128(10, 2)", "VPP99": "decimal128(4, 4)", "9(8)PP": "int64", "X(3) COMP": "binary",
+        "9(8) COMP-5": "int64", "9(4)V99 COMP-5": "decimal128(10, 2)", "VPP99": "decimal128(4, 4)", "9(8)PP": "decimal128(10, 0)", "X(3) COMP": "binary",
     }  # fmt: skip
     for picture, expected in clauses.items():
         schema = RecordDecoder(layout_of(f"01 R. 05 A PIC {picture}.")).schema
@@ -137,7 +137,7 @@ def test_exact_integers_types_are_decimals_when_asked():
     decoder = RecordDecoder(
         layout_of("01 R. 05 A PIC 9(4). 05 B PIC S9(4) COMP."), Shape(strict_integral_precision=True)
     )
-    assert [str(kind) for kind in decoder.schema.types] == ["decimal128(4, 0)", "decimal128(5, 0)"]
+    assert [str(kind) for kind in decoder.schema.types] == ["decimal128(4, 0)", "decimal128(4, 0)"]
     assert decoder.decode_fixed(ebcdic("0042") + b"\xff\xd6", 6).to_pylist() == [{"A": Decimal(42), "B": Decimal(-42)}]
 
 

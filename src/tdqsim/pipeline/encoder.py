@@ -25,7 +25,7 @@ from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import up_to
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.shape import Column, columns_of
+from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
 __all__ = ["RecordEncoder"]
 
@@ -385,7 +385,7 @@ class _RowEncoder:
         self.columns = columns_of(layout, options.shape)
         self.options = options
         self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
-        self.collapsed = {field.key: field for field in layout.fields if field.level == 1 and field.is_group}
+        self.collapsed = {field.key for field in dissolved_groups(layout, options.shape)}
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         found = {name.lower(): value for name, value in row.items()}
@@ -397,7 +397,7 @@ class _RowEncoder:
         return self.layout.encode(values)
 
     def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Several level 01 groups whose names were dissolved."""
+        """Several groups at the root that were dissolved."""
         out: dict[str, Any] = {}
         for field in self.layout.fields:
             if field.key in self.collapsed:
@@ -428,7 +428,7 @@ class _RowEncoder:
         if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
             return bytes.fromhex(value)
         if pa.types.is_string(column.type) and column.field.is_numeric:
-            return int(value)
+            return _number(column.field, value)
         if pa.types.is_decimal(column.type) and column.field.scale <= 0:
             return int(value)
         return value
@@ -440,3 +440,12 @@ class _RowEncoder:
         if field.type is FieldType.ZONED and options.null_display_as_zeros:
             return 0
         return 0 if field.type is FieldType.PACKED and options.null_packed_as_zeros else None
+
+
+def _number(field: Field, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ConversionError(
+            f"{'.'.join(field.path)}: {text[:60]!r} does not fit; allowed: digits, sign first"
+        ) from None

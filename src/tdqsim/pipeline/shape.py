@@ -1,7 +1,8 @@
 """What the columns of a layout are called and which Arrow types they have.
 
 Names, types and the treatment of FILLERs follow Cobrix, so that queries can move: ``-`` becomes ``_``; up to 9
-digits are an int, up to 18 a long, more a decimal; implied decimals are decimals; elementary FILLERs are dropped.
+digits are an int, up to 18 a long, more a decimal; implied decimals and trailing P are decimals; elementary FILLERs are
+dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pyarrow as pa
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, FieldType, Layout, Usage
 
-__all__ = ["Column", "Shape", "arrow_type", "columns_of", "list_of"]
+__all__ = ["Column", "Shape", "arrow_type", "columns_of", "dissolved_groups", "list_of"]
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
@@ -26,13 +27,15 @@ class Shape:
     """How a layout becomes columns; the attributes are named as the options of ``format("qsam")``.
 
     Attributes:
-        schema_retention_policy: ``collapse_root`` or ``keep_original`` (the level 01 group is a column).
+        schema_retention_policy: ``collapse_root`` or ``keep_original`` (the level 01 group is a column; so are all
+            groups at the root, when there is no level 01).
         drop_group_fillers: leave FILLER groups out.
         drop_value_fillers: leave elementary FILLERs out.
-        filler_naming_policy: ``sequence_numbers`` (FILLER_1) or ``previous_field_name`` (FILLER_AFTER_X).
+        filler_naming_policy: ``sequence_numbers`` (FILLER_1) or ``previous_field_name`` (FILLER_AFTER_X; the first in a
+            group is named after the group).
         string_trimming_policy: both, left, right or none.
-        strict_integral_precision: whole numbers are decimals of their exact digits.
-        display_pic_always_string: DISPLAY numbers stay text.
+        strict_integral_precision: whole numbers are decimals of the digits in their PICTURE.
+        display_pic_always_string: whole DISPLAY numbers are text: their digits, and their sign before them.
         binary_as_hex: binary columns become hexadecimal text.
         flat: groups and tables are dissolved: ``GROUP_FIELD``, ``TABLE_1_FIELD``.
     """
@@ -86,12 +89,11 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
     Raises:
         LayoutError: a number has more than 38 digits with its P positions, or two columns get one name.
     """
-    columns = tuple(_columns(layout.fields, shape))
-    if shape.schema_retention_policy == "collapse_root":
-        columns = tuple(
-            inner for column in columns for inner in (column.children if _dissolves(column.field) else (column,))
-        )
-    elif layout.root:
+    columns = tuple(_columns(layout.fields, shape, _name(layout.root)))
+    dissolved = dissolved_groups(layout, shape)
+    if dissolved:
+        columns = tuple(inner for column in columns for inner in _inside(column, dissolved))
+    elif shape.schema_retention_policy == "keep_original" and layout.root:
         # The group is not a field of the layout, so it is made here; it begins where the record begins.
         group = Field(layout.root, layout.root, (), 1, FieldType.GROUP, 0, layout.length, children=layout.fields)
         columns = (Column(_name(layout.root), group, _struct(columns), columns),)
@@ -99,8 +101,19 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
     return columns
 
 
-def _dissolves(field: Field) -> bool:
-    return field.level == 1 and field.is_group and field.occurs is None
+def dissolved_groups(layout: Layout, shape: Shape) -> tuple[Field, ...]:
+    """The groups of a layout that are no columns under ``collapse_root``, but what is in them is.
+
+    Where there is no level 01 they are those at the root, as long as there is nothing else; tables stay.
+    """
+    whole = layout.root or not all(field.is_group for field in layout.fields)
+    if whole or shape.schema_retention_policy != "collapse_root":
+        return ()
+    return tuple(field for field in layout.fields if field.occurs is None)
+
+
+def _inside(column: Column, dissolved: tuple[Field, ...]) -> tuple[Column, ...]:
+    return column.children if column.field in dissolved else (column,)
 
 
 def _name(name: str) -> str:
@@ -111,24 +124,36 @@ def _struct(children: tuple[Column, ...]) -> pa.DataType:
     return pa.struct([child.arrow for child in children])
 
 
-def _columns(fields: tuple[Field, ...], shape: Shape) -> Iterator[Column]:
-    previous = ""
+def _columns(fields: tuple[Field, ...], shape: Shape, inside: str) -> Iterator[Column]:
+    """The columns of a group's fields; ``inside`` is the group's name."""
+    previous, taken = inside, set[str]()
     for field in fields:
-        column = _column(field, shape, previous)
-        previous = field.name if not field.is_filler else previous
+        column = _column(field, shape, _free(_column_name(field, shape, previous), taken))
+        previous = column.name if column is not None else _name(field.name)
         if column is not None:
+            taken.add(column.name)
             yield column
 
 
-def _column(field: Field, shape: Shape, previous: str) -> Column | None:
+def _column_name(field: Field, shape: Shape, previous: str) -> str:
+    if field.is_filler and shape.filler_naming_policy == "previous_field_name" and previous:
+        return f"FILLER_AFTER_{previous}"
+    return _name(field.key)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Only FILLERs behind others that are left out need more than their name."""
+    if name not in taken or not name.startswith("FILLER"):
+        return name
+    return next(found for found in (f"{name}_{number}" for number in range(2, len(taken) + 3)) if found not in taken)
+
+
+def _column(field: Field, shape: Shape, name: str) -> Column | None:
     if field.is_filler and (shape.drop_group_fillers if field.is_group else shape.drop_value_fillers):
         return None
-    name = _name(field.key)
-    if field.is_filler and shape.filler_naming_policy == "previous_field_name" and previous:
-        name = f"FILLER_AFTER_{_name(previous)}"
     if not field.is_group:
         return Column(name, field, arrow_type(field, shape))
-    children = tuple(_columns(field.children, shape))
+    children = tuple(_columns(field.children, shape, _name(field.name)))
     if not children:
         return None
     return Column(name, field, _struct(children), children)
@@ -155,10 +180,10 @@ def arrow_type(field: Field, shape: Shape) -> pa.DataType:
         return pa.string() if shape.binary_as_hex else pa.binary()
     if field.type is FieldType.FLOAT:
         return pa.float32() if field.length == 4 else pa.float64()
-    if shape.display_pic_always_string and field.type is FieldType.ZONED:
+    if shape.display_pic_always_string and field.type is FieldType.ZONED and field.scale == 0:
         return pa.string()
-    if field.scale > 0:
-        return _decimal(field, max(_precision(field), field.scale), field.scale)
+    if field.scale:
+        return _decimal(field, max(_precision(field), field.scale), max(field.scale, 0))
     return _integer(field, shape)
 
 
@@ -169,23 +194,19 @@ def _decimal(field: Field, precision: int, scale: int) -> pa.DataType:
 
 
 def _precision(field: Field) -> int:
-    if field.type is FieldType.BINARY and field.usage is Usage.COMP_5:
+    if field.type is FieldType.BINARY and field.usage is Usage.COMP_5 and field.scale > 0:
         return NATIVE_DIGITS[field.length]
-    return field.digits
+    return field.digits - min(field.scale, 0)
 
 
 def _integer(field: Field, shape: Shape) -> pa.DataType:
-    digits = field.digits - field.scale
-    if field.scale < 0 and field.type is FieldType.BINARY:
-        return _decimal(field, NATIVE_DIGITS[field.length] - field.scale, 0)
     if shape.strict_integral_precision:
-        wide = NATIVE_DIGITS[field.length] if field.type is FieldType.BINARY else digits
-        return _decimal(field, wide, 0)
+        return _decimal(field, field.digits, 0)
     if field.type is FieldType.BINARY and not field.signed:
-        if digits == LONG_DIGITS or (field.usage is Usage.COMP_5 and field.length == 8):
+        if field.digits == LONG_DIGITS or (field.usage is Usage.COMP_5 and field.length == 8):
             return pa.decimal128(20, 0)
-        if digits == INT_DIGITS or (field.usage is Usage.COMP_5 and field.length == 4):
+        if field.digits == INT_DIGITS or (field.usage is Usage.COMP_5 and field.length == 4):
             return pa.int64()
-    if digits <= INT_DIGITS:
+    if field.digits <= INT_DIGITS:
         return pa.int32()
-    return pa.int64() if digits <= LONG_DIGITS else _decimal(field, digits, 0)
+    return pa.int64() if field.digits <= LONG_DIGITS else _decimal(field, field.digits, 0)
