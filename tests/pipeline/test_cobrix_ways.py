@@ -21,6 +21,7 @@ from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.shape import Shape
 from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import plan
 
 
 def decoded(copybook, *records, rules=None, **shape):
@@ -226,3 +227,52 @@ def test_numbers_kept_as_text():
     wrong = batch.set_column(0, "A", pa.array(["4x2"]))
     with pytest.raises(ConversionError, match="record 1: A: '4x2' does not fit"):
         RecordEncoder(chosen).encode(wrong)
+
+
+# segments -----------------------------------------------------------------------------------------------------------
+
+KINDS = "01 R. 05 KIND PIC X. 05 ID PIC 9."
+
+
+def read(path, copybook, **given):
+    """The rows of a file, read part by part without Spark."""
+    chosen = read_options({"path": str(path), "copybook_contents": copybook, **given})
+    reader = SplitReader(chosen)
+    return [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
+
+
+def seg_ids(tmp_path, kinds, **levels):
+    path = tmp_path / "data"
+    path.write_bytes("".join(f"{kind}{number % 10}" for number, kind in enumerate(kinds)).encode("cp037"))
+    rows = read(path, KINDS, segment_field="KIND", segment_id_prefix="P", **levels)
+    return [(row["KIND"], *(value for name, value in row.items() if name.startswith("Seg_Id"))) for row in rows]
+
+
+@pytest.mark.parametrize("mark", ["_", "*"])
+@pytest.mark.parametrize("size", ["", "3"])
+def test_the_last_level_may_be_all_other_segments(tmp_path, mark, size):
+    more = {"input_split_records": size} if size else {}
+    found = seg_ids(tmp_path, "RAXRBB", segment_id_level0="R", segment_id_level1="A", segment_id_level2=mark, **more)
+    assert found == [
+        ("R", "P_0_0", None, None),
+        ("A", "P_0_0", "P_0_0_L1_1", None),
+        ("X", "P_0_0", "P_0_0_L1_1", "P_0_0_L2_1"),
+        ("R", "P_0_3", None, None),
+        ("B", "P_0_3", "P_0_3_L1_0", "P_0_3_L2_1"),
+        ("B", "P_0_3", "P_0_3_L1_0", "P_0_3_L2_2"),
+    ]
+
+
+def test_every_record_is_a_root_where_the_only_level_is_all_segments(tmp_path):
+    assert seg_ids(tmp_path, "AB", segment_id_root="_") == [("A", "P_0_0"), ("B", "P_0_1")]
+
+
+def test_records_below_a_root_that_there_is_not(tmp_path):
+    found = seg_ids(tmp_path, "ARA", segment_id_level0="R", segment_id_level1="A")
+    assert found == [("A", "", "_L1_1"), ("R", "P_0_1", None), ("A", "P_0_1", "P_0_1_L1_1")]
+
+
+def test_unsigned_binary_numbers_with_their_top_bit_set():
+    copybook = "01 R. 05 A PIC 9(4) COMP. 05 B PIC 9(8) COMP. 05 C PIC 9(9) COMP."
+    record = bytes.fromhex("FFFE 80000000 80000000")
+    assert decoded(copybook, record).to_pylist() == [{"A": 65534, "B": None, "C": 2147483648}]

@@ -2,7 +2,8 @@
 
 ``Seg_Id0`` is prefix, file number and record number of the last root record; ``Seg_Id1`` adds ``_L1_`` and how many
 records of that level there were since the root. Levels below that of the record are null. A record of no level at all
-has the ids of the record before it, and so each part of a file begins where the one before it has left off.
+has the ids of the record before it, and so each part of a file begins where the one before it has left off. The last
+level may be ``_`` or ``*``: it is that of all other segments. Before the first root nothing stands in the place of its id.
 """
 
 from __future__ import annotations
@@ -20,14 +21,22 @@ from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Shape
 
-__all__ = ["SegmentIds", "SegmentState", "segment_decoder", "segment_states"]
+__all__ = ["OTHERS", "SegmentIds", "SegmentState", "segment_decoder", "segment_states"]
+
+OTHERS = ("_", "*")
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """What was met before a place in a file: number of the last root record, level reached, records of each level."""
+    """What was met before a place in a file.
 
-    root: int = 0
+    Attributes:
+        root: number of the last root record, -1 for none.
+        level: the level reached, -1 for none.
+        counts: records of each level since the root.
+    """
+
+    root: int = -1
     level: int = -1
     counts: tuple[int, ...] = ()
 
@@ -37,6 +46,7 @@ class SegmentIds:
 
     def __init__(self, options: QsamOptions, state: SegmentState) -> None:
         self._levels = {value: level for level, ids in enumerate(options.segment_levels) for value in ids}
+        self._others = next((self._levels[mark] for mark in OTHERS if mark in self._levels), None)
         self._prefix = options.segment_prefix
         self._root, self._level = state.root, state.level
         self._counts = list(state.counts or (0,) * len(options.segment_levels))
@@ -47,7 +57,7 @@ class SegmentIds:
         return SegmentState(self._root, self._level, tuple(self._counts))
 
     def _meet(self, segment: str | None, number: int) -> None:
-        level = self._levels.get(segment or "")
+        level = self._levels.get(segment or "", self._others)
         if level is None:
             return
         self._level = level
@@ -66,7 +76,7 @@ class SegmentIds:
         columns: list[list[str | None]] = [[] for _ in self._counts]
         for segment, number in zip(segments, numbers, strict=True):
             self._meet(segment, number)
-            root = f"{self._prefix}_{file_id}_{self._root}"
+            root = f"{self._prefix}_{file_id}_{self._root}" if self._root >= 0 else ""
             for level, column in enumerate(columns):
                 if level > self._level:
                     column.append(None)
