@@ -3,7 +3,7 @@
 ``Seg_Id0`` is prefix, file number and record number of the last root record; ``Seg_Id1`` adds ``_L1_`` and how many
 records of that level there were since the root. Levels below that of the record are null. A record of no level at all
 has the ids of the record before it, and so each part of a file begins where the one before it has left off. The last
-level may be ``_`` or ``*``: it is that of all other segments. Before the first root nothing stands in the place of its id.
+level may be ``_`` or ``*``: it is that of all other segments. The id of the root is empty before the first one.
 """
 
 from __future__ import annotations
