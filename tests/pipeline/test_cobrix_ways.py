@@ -276,3 +276,13 @@ def test_unsigned_binary_numbers_with_their_top_bit_set():
     copybook = "01 R. 05 A PIC 9(4) COMP. 05 B PIC 9(8) COMP. 05 C PIC 9(9) COMP."
     record = bytes.fromhex("FFFE 80000000 80000000")
     assert decoded(copybook, record).to_pylist() == [{"A": 65534, "B": None, "C": 2147483648}]
+
+
+def test_packed_numbers_of_a_digit_too_many():
+    copybook = "01 R. 05 A PIC S9(38) COMP-3."
+    layout = parse_copybook(copybook).record()
+    digits = "81234567890123456789012345678901234567"
+    records = [bytes.fromhex(f"{first}{digits}D") for first in "05394"]
+    found = decoded(copybook, *records).to_pylist()
+    assert found == [{"A": -int(digits)}, *[{"A": None}] * 4]
+    assert found == [layout.decode(record) for record in records]

@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 EIGHT = np.uint64(10**8)
 LOW_32 = np.uint64(0xFFFFFFFF)
 SHIFT_32 = np.uint64(32)
-LONG_DIGITS = 18
+LONG_DIGITS, WIDE_DIGITS = 18, 38
 WORD = 8
 ALL_64 = (1 << 64) - 1
 
@@ -212,6 +212,8 @@ def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
         few = number == 0 and stored - 16 * (len(words) - 1) <= 8
         limbs += _sixteen_digits(word)[1 if few else 0 :]
     assert good is not None
+    if stored > WIDE_DIGITS:
+        good &= column.byte(0) < 0x10  # a 39th digit: such numbers do not all fit into 128 bits
     low, high = _combine(limbs, max(digits, stored))
     if negative is not None and negative.any():
         _negate(low, high, negative)
