@@ -7,8 +7,8 @@ import pytest
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import Resp
-from tests.recovery.helpers import make, outcome, queue
-from tests.rules import rule
+from tests.recovery.helpers import WRITEQ, make, outcome, prepared, queue
+from tests.rules import expect_rule, rule
 
 
 @pytest.mark.rule("REC-INDOUBT-TOUCHED")
@@ -53,6 +53,49 @@ def test_a_waiter_is_shown_with_the_time_it_has_waited(tmp_path):
         assert first >= 110
         assert 10 <= second < first  # not the owner's, nor the other's
         owner.syncpoint()
+
+
+THREE = {"ci_size": 512, "control_intervals": 4}
+"""Room for three records of :data:`LARGE`."""
+LARGE = b"x" * 400
+
+
+@pytest.mark.rule("REC-INDOUBT-SPACE")
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("used", [False, True], ids=["a new queue", "one that was used"])
+def test_what_is_in_doubt_keeps_its_room_over_a_restart(tmp_path, used, clean):
+    store = tmp_path / "store"
+    region = make(queue("LOGQ"), queue("PHYQ", "PHYSICAL"), store=store, dfhintra=THREE)
+    if used:
+        region.writeq_td("LOGQ", LARGE)
+        region.readq_td("LOGQ")
+    prepared(region, (WRITEQ, "LOGQ"))
+    region.close(clean=clean)
+    region = make(store=store, dfhintra=THREE)
+    for _ in range(2):
+        region.writeq_td("PHYQ", LARGE)
+    expect_rule("REC-INDOUBT-SPACE", region.writeq_td, "PHYQ", LARGE)
+    region.branch("XA1").commit()
+    assert region.peek("LOGQ") == [b"new"]
+    expect_rule("REC-INDOUBT-SPACE", region.writeq_td, "PHYQ", LARGE)
+    region.readq_td("LOGQ")
+    region.writeq_td("PHYQ", LARGE)
+    region.close()
+
+
+@pytest.mark.rule("REC-IDLE-SPACE")
+def test_an_empty_queue_gives_up_its_room_after_its_unit_of_work(tmp_path):
+    with make(queue("LOGQ"), queue("NOQ", "NO"), store=tmp_path / "store", dfhintra=THREE) as region:
+        region.writeq_td("LOGQ", LARGE)
+        region.readq_td("LOGQ")
+        with region.task() as task:
+            task.deleteq_td("LOGQ")
+            for _ in range(2):
+                region.writeq_td("NOQ", LARGE)
+            region.writeq_td("NOQ", LARGE, nohandle=True)  # room is looked for while the write end is held
+            task.syncpoint_rollback()
+        while len(region.peek("NOQ")) < 3:
+            expect_rule("REC-IDLE-SPACE", region.writeq_td, "NOQ", LARGE)
 
 
 class Doubt:

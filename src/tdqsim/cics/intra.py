@@ -166,6 +166,13 @@ class IntraSpace:
             self._used(more, queue)
         queue.ci_left = -1
 
+    def adopt_from(self, queue: IntraQueue, first: int) -> None:
+        """The first of the records that were adopted has this number; the queue may have had no other before it."""
+        ordinal = first >> SLOT_BITS
+        if ordinal < queue.head_ci:
+            more, queue.head_ci = queue.head_ci - ordinal, ordinal
+            self._used(more, queue)
+
     def taken(self, queue: IntraQueue, *, settled: bool = False) -> None:
         """Records were removed: free the control intervals behind them.
 
@@ -190,9 +197,10 @@ class IntraSpace:
     def count(self) -> int:
         """The control intervals in use, exactly."""
         for queue in tuple(self._idle):
-            if not queue.stored.count and not queue.uncommitted:
+            if queue.stored.count:
+                del self._idle[queue]
+            elif not queue.uncommitted:  # else it stays noted: whoever holds the write end may write, or may not
                 self._give_up(queue)
-        self._idle.clear()
         if self.in_use >= self.capacity:
             for queue in self._queues():
                 if queue.head_ci < queue.tail_ci and queue.stored.count:

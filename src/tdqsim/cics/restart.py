@@ -320,6 +320,8 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
             written.append((seq, blobs[offset : offset + length]))
             offset += length
         uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
+        if written:
+            region.intra.adopt_from(queue, written[0][0])
     for name, end in head["locks"]:
         queue = region.tdqueues[name]
         assert isinstance(queue, IntraQueue), queue
