@@ -378,7 +378,7 @@ def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
 
 
 class _RowEncoder:
-    """Rows to records. Nulls become X'00', or what the options say."""
+    """Rows to records. Nulls become X'00', which is zero in a binary number or a float, or what the options say."""
 
     def __init__(self, layout: Layout, options: QsamOptions) -> None:
         self.layout = layout
@@ -437,9 +437,14 @@ class _RowEncoder:
         options = self.options
         if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) and options.null_strings_as_spaces:
             return ""
-        if field.type is FieldType.ZONED and options.null_display_as_zeros:
-            return 0
-        return 0 if field.type is FieldType.PACKED and options.null_packed_as_zeros else None
+        if field.type is FieldType.BYTES:
+            return bytes(field.length)
+        zero = (
+            field.type in (FieldType.BINARY, FieldType.FLOAT)  # X'00' too, which in these is a number
+            or (field.type is FieldType.ZONED and options.null_display_as_zeros)
+            or (field.type is FieldType.PACKED and options.null_packed_as_zeros)
+        )
+        return 0 if zero else None
 
 
 def _number(field: Field, text: str) -> int:
