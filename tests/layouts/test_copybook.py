@@ -301,6 +301,7 @@ def test_copy_looks_beside_the_file(tmp_path):
         ("01 R.\n05 A PIC X BLANK ZERO.", 2, 1, "BLANK WHEN ZERO"),
         ("01 R.\n05 A PIC 9 JUST.", 2, 1, "JUSTIFIED"),
         ("01 R.\n05 A PIC S9 COMP-6.", 2, 1, "COMP-6"),
+        ("01 R.\n05 A PIC X(20) COMP-3U.", 2, 1, "at most 38 digits"),
         ("01 R.\n05 A PIC X COMP-3.", 2, 1, "USAGE"),
         ("01 R.\n05 A PIC X\n", 2, 1, "closing period"),
         ("01 R.\nCOPY M.", 2, 1, "COPY M"),

@@ -43,6 +43,7 @@ BOTH_WAYS = [
     ("PIC S9(3).99", "F0 F4 F2 4B F5 D0", Decimal("-42.50")),
     ("PIC S9(3).9 SIGN LEADING SEPARATE", "60 F0 F4 F2 4B F5", Decimal("-42.5")),
     ("PIC 9(4) COMP-3U", "00 42", 42),
+    ("PIC X(2) COMP-3U", "12 34", 1234),
     ("PIC 9(4)", "F0 F0 F4 F2", 42),
     ("PIC S9(4)", "F0 F0 F4 C2", 42),
     ("PIC S9(4)", "F0 F0 F4 D2", -42),

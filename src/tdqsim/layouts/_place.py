@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from tdqsim.layouts._items import DataItem, Sign, Usage
 from tdqsim.layouts._source import bad
 from tdqsim.layouts.fields import Field, FieldType
-from tdqsim.layouts.picture import Picture
+from tdqsim.layouts.picture import MAX_DIGITS, Picture
 
 __all__ = ["MAX_RECORD", "place_items"]
 
@@ -195,6 +195,9 @@ def _type(item: DataItem) -> FieldType:
         if item.usage not in WITHOUT_PICTURE:
             raise bad(item.place, item.label, "an elementary item needs a PICTURE; a group needs items below it")
         return _pictureless(item)
+    if item.usage is Usage.COMP_6 and item.picture.category == "alphanumeric":
+        # Cobrix's COMP-3U counts bytes under X, where 9 counts digits.
+        item.picture = replace(item.picture, category="numeric", digits=2 * item.picture.length)
     kind = _with_picture(item, item.picture)
     numeric = kind in (FieldType.ZONED, FieldType.NATIONAL_DIGITS)
     if item.sign and not (numeric and item.picture.category == "numeric"):
@@ -264,6 +267,8 @@ def _check_numeric(item: DataItem, picture: Picture, usage: Usage) -> None:
         )
     if picture.mask and usage is not Usage.DISPLAY:
         raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+    if picture.digits > MAX_DIGITS:
+        raise bad(item.place, "PICTURE", f"{item.label}: a numeric item has at most {MAX_DIGITS} digits")
     if usage is Usage.COMP_6 and picture.signed:
         raise bad(item.place, "PICTURE", f"{item.label}: COMP-6 has no sign")
 

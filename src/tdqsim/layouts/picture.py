@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from tdqsim.errors import LayoutError
 
-__all__ = ["Picture", "parse_picture"]
+__all__ = ["MAX_DIGITS", "Picture", "parse_picture"]
 
 MAX_PICTURE = 256
 MAX_DIGITS = 38
