@@ -207,6 +207,13 @@ def test_marks_in_the_sequence_area_are_no_text():
     assert offsets(text) == {"A": (0, 4), "B": (4, 1), "C": (5, 1)}
 
 
+def test_tabs_are_narrow_where_wide_ones_would_push_text_out():
+    far = " " * 41
+    lines = ["       01  R.", f"           05  A{far}PIC X(4).", f"\t\t     05  B{far}PIC X(25).", "\t\t05 C\tPIC 9."]
+    assert offsets("\n".join(lines)) == {"A": (0, 4), "B": (4, 25), "C": (29, 1)}
+    assert offsets("       01 R.\n\t05 A\tPIC X(4).\n") == {"A": (0, 4)}
+
+
 def test_a_name_may_stand_twice_in_a_group_while_nothing_refers_to_it():
     layout = parse_copybook("01 R. 05 A PIC X. 05 a PIC 9. 05 A-2 PIC XX. 05 G. 10 A PIC X.").record()
     assert [item.key for item in layout.walk()] == ["A", "a-2", "A-2-2", "G", "A"]

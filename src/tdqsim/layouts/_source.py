@@ -21,7 +21,7 @@ from tdqsim.errors import LayoutError
 __all__ = ["Place", "SourceText", "bad", "read_source"]
 
 MAX_SOURCE = 4 * 1024 * 1024
-TAB_STOPS = 8
+TAB_STOPS = (8, 4)
 QUOTES = "'\""
 SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}", re.IGNORECASE)
 NUMBERED = re.compile(r"[0-9]{6}[ */-]")
@@ -113,9 +113,17 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
         raise bad(Place(file, 1, 1), "", f"the copybook has {len(text)} characters; at most {MAX_SOURCE} are read")
     if source_format not in ("auto", "fixed", "free"):
         raise LayoutError(f"source format {source_format!r}: must be auto, fixed or free")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "").expandtabs(TAB_STOPS).split("\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "")
+    lines = _without_tabs(text.split("\n"), columns[1])
     fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns))
     return _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])
+
+
+def _without_tabs(lines: list[str], right: int) -> list[str]:
+    """Tabs to every eighth column; to every fourth where a line with tabs fits before column 72 that way only."""
+    tabbed = [line for line in lines if "\t" in line]
+    wide, narrow = (any(len(line.expandtabs(stop).rstrip()) > right for line in tabbed) for stop in TAB_STOPS)
+    return [line.expandtabs(TAB_STOPS[1] if wide and not narrow else TAB_STOPS[0]) for line in lines]
 
 
 def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
