@@ -172,6 +172,19 @@ def test_every_change_can_be_made(change, kind: str) -> None:
     assert any(change(run(seed)[0], random.Random(seed)) is not None for seed in range(40))
 
 
+def test_what_an_unfinished_unit_of_work_has_read_counts_for_the_trigger_level() -> None:
+    events = [
+        Event("QUEUE", 0, "P", b"", 0, info={
+            "recovstatus": "LOGICAL", "records": [b"a"], "triggerlevel": 2, "atifacility": "FILE", "startable": True,
+        }),
+        op(R, "P", b"a", "1"), op(W, "P", b"b", "2"), Event("COMMIT", 1, "", b"", 0, uow="2"),
+        Event("START", 9, "P", b"", 0), Event("END", 9, "P", b"", 0),
+    ]  # fmt: skip
+    check_history(events).check()
+    missed = check_history([event for event in events if event.kind not in ("START", "END")])
+    assert [anomaly.kind for anomaly in missed.anomalies] == ["trigger missed"]
+
+
 # -- restarts, told by hand ---------------------------------------------------------------------------------------
 
 

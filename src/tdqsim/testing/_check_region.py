@@ -80,6 +80,11 @@ class _Queue:
             found = self.units[uow] = _Unit()
         return found
 
+    @property
+    def committed(self) -> int:
+        """How many records are committed: what an unfinished unit of work has read still counts."""
+        return len(self.records) + sum(len(self.units[uow].reads) for uow in self.readers)
+
     def empty(self) -> None:
         self.gone.update(self.records.clear())
 
@@ -135,8 +140,7 @@ class RegionChecker:
         """Committed records that nobody has read, by queue."""
         found = {}
         for queue in self._queues.values():
-            count = len(queue.records) + sum(len(queue.units[uow].reads) for uow in queue.readers)
-            if count:
+            if count := queue.committed:
                 found[queue.name] = count
         return found
 
@@ -449,7 +453,7 @@ class RegionChecker:
 
     def _counted(self, queue: _Queue) -> None:
         """The moment at which the trigger level is looked at."""
-        if not queue.level or len(queue.records) < queue.level or queue.latch:
+        if not queue.level or queue.committed < queue.level or queue.latch:
             self._too_early(queue)
             return
         if queue.early:
@@ -462,7 +466,7 @@ class RegionChecker:
     def _too_early(self, queue: _Queue) -> None:
         if queue.early:
             queue.early = False
-            self._report("trigger doubled", queue, f"a task was started with {len(queue.records)} records")
+            self._report("trigger doubled", queue, f"a task was started with {queue.committed} records")
 
     def _started(self, queue: _Queue, event: Event) -> None:
         if not queue.known:
