@@ -107,6 +107,21 @@ def test_text_trimmed_before_it_is_translated_is_that_trimmed_after(policy):
     assert batch["B"].to_pylist() == [trim(text[6:], blanks) for text in texts]
 
 
+@given(
+    st.integers(1, 9),
+    st.lists(st.lists(st.sampled_from("\0\x05 a\xe9~"), min_size=9, max_size=9).map("".join), min_size=1, max_size=5),
+)
+def test_texts_of_every_width(width, rows):
+    layout = layout_of(f"01 R. 05 FILLER PIC X. 05 A PIC X({width}). 05 N PIC 9.")
+    records = [b"\xc1" + ebcdic(row[:width]) + b"\xf7" for row in rows]
+    batch = RecordDecoder(layout, Shape()).decode_fixed(b"".join(records), width + 2)
+    batch.validate(full=True)
+    blanks = "".join(map(chr, range(0x21)))
+    texts = [None if row[:width] == "\0" * width else row[:width].strip(blanks) for row in rows]
+    assert batch["A"].to_pylist() == texts
+    assert batch["N"].to_pylist() == [7] * len(rows)
+
+
 def ebcdic(text):
     return text.encode("cp037")
 

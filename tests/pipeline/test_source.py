@@ -74,6 +74,19 @@ def test_every_record_format_in_parts(tmp_path, record_format):
     assert data[offsets[7] : offsets[7] + 6] == "P00007".encode("cp037")
 
 
+@pytest.mark.parametrize("record_format", ["FB", "D"])
+def test_a_part_of_several_batches(tmp_path, record_format):
+    path, count = tmp_path / "data", 70_000
+    write_records(path, records(count), FORMATS[record_format])
+    chosen = options(path, record_format, generate_record_id="true", with_record_offset_col="OFFSET")
+    found, splits = table(chosen)
+    assert len(splits) == 1
+    assert found["ID"].num_chunks > 1
+    assert found["ID"].to_pylist() == found["Record_Id"].to_pylist() == list(range(count))
+    step = 20 + (record_format == "D")
+    assert found["OFFSET"].to_pylist() == list(range(0, step * count, step))
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=80),

@@ -36,6 +36,7 @@ __all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "windows"]
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 INT64 = np.iinfo(np.int64)
+WORDS = (2, 4, 8)
 CounterKey = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
 
 
@@ -92,6 +93,14 @@ class Level:
         assert self.places is not None
         return Cut(windows(self.source, width)[self.places + at], 0, width)
 
+    def apart(self, item: Field) -> Bytes:
+        """The bytes of one field on their own, a row each."""
+        cut = self.cut(item)
+        if cut.width not in WORDS:
+            return cut.bytes()
+        words = cut.words(cut.at, f"u{cut.width}")  # numpy copies words several times as fast as rows of a few bytes
+        return np.ascontiguousarray(words).view(np.uint8).reshape(-1, cut.width)
+
     def first(self, item: Field) -> Bytes:
         """The first byte of a field in each row."""
         at = item.offset - self.start
@@ -100,7 +109,7 @@ class Level:
         return self.source[self.places + at]
 
     def text(self, item: Field, have: Ints | None) -> pa.Array:
-        """The bytes that each row has of a field, as if they were text."""
+        """The bytes that each row has of a field, as if they were text; of rows that lie apart, or have not all."""
         at = item.offset - self.start
         if self.source is not None and self.places is not None:
             if have is None or self.lengths is None:
@@ -108,11 +117,9 @@ class Level:
             else:
                 begins = self.places + np.minimum(at, self.lengths)
             return pieces(self.source, begins, begins + (item.length if have is None else have), pa.string())
-        column = self.cut(item).bytes()
-        if have is None:
-            return ascii_strings(column, None, None)
         begins = np.arange(self.rows, dtype=np.int64) * item.length
-        return pieces(column.reshape(-1), begins, begins + have, pa.string())
+        ends = begins + (item.length if have is None else have)
+        return pieces(self.cut(item).bytes().reshape(-1), begins, ends, pa.string())
 
     def available(self, item: Field) -> Ints | None:
         """How many bytes of the field each row really has; None when all of them."""
@@ -294,11 +301,12 @@ class Pass:
     def _text(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
             return trimmed(self._national(item, level, have), self.shape.string_trimming_policy)
-        nulls = self._nulls(item, level, have)
+        column = level.apart(item) if level.places is None and have is None else None
+        nulls = self._nulls(item, level, have, level.first(item) if column is None else column[:, 0])
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
         blanks = blank_bytes(page)
-        raw = level.text(item, have)
-        if blanks is not None and (level.places is not None or have is not None or _padded(level.cut(item), blanks)):
+        raw = level.text(item, have) if column is None else ascii_strings(column, None, None)
+        if blanks is not None and (column is None or _padded(column, blanks)):
             raw = trimmed(raw, policy, blanks)
         array = translated(raw, ascii_table(page), nulls)
         if array is None:
@@ -307,11 +315,10 @@ class Pass:
             return array
         return trimmed(array, policy)
 
-    def _nulls(self, item: Field, level: Level, have: Ints | None) -> Mask | None:
+    def _nulls(self, item: Field, level: Level, have: Ints | None, first: Bytes) -> Mask | None:
         """Rows without any byte of the field, and rows of X'00' only."""
         nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
         if self.rules.null_detection:
-            first = level.first(item)
             zero = np.flatnonzero(first == 0) if len(first) and not first.min() else np.empty(0, np.intp)
             if len(zero):
                 column = level.cut(item).bytes()[zero]
@@ -346,7 +353,7 @@ class Pass:
         column = level.cut(item).bytes()
         units = column.view(order).astype(np.uint32)
         lengths = np.full(level.rows, item.length // 2, np.int64) if have is None else have // 2
-        nulls = self._nulls(item, level, have)
+        nulls = self._nulls(item, level, have, level.first(item))
         surrogates = ((units & 0xF800) == 0xD800).any(axis=1)
         if not surrogates.any():
             return strings(units, lengths if nulls is None else np.where(nulls, 0, lengths), nulls)
@@ -384,11 +391,10 @@ def _occurrences(level: Level, item: Field, data: Bytes, keep: Mask | None, carr
     )
 
 
-def _padded(column: Cut, blanks: str) -> bool:
+def _padded(column: Bytes, blanks: str) -> bool:
     """Whether some row may begin or end with a blank."""
-    if not len(column.data):
-        return False
-    return min(int(column.byte(-1).min()), int(column.byte(0).min())) <= ord(max(blanks))
+    highest = ord(max(blanks))
+    return column.size > 0 and (int(column[:, -1].min()) <= highest or int(column[:, 0].min()) <= highest)
 
 
 def _fast(item: Field, column: Cut, rules: Rules) -> Integers:

@@ -25,9 +25,11 @@ from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
-__all__ = ["Opened", "Split", "list_files", "open_file", "plan", "records_before", "told", "walk_part"]
+__all__ = ["BATCH_ROWS", "Opened", "Split", "list_files", "open_file", "plan", "records_before", "told", "walk_part"]
 
-CHUNK = 4 << 20
+BATCH_ROWS = 1 << 15
+# Each column of a batch costs some fifty microseconds whatever its rows: wide records want large chunks.
+CHUNK = 16 << 20
 HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
@@ -348,6 +350,8 @@ def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Ite
     """
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.recfm.variable else CHUNK
+    if options.recfm.fixed and not options.record_length_field:
+        usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: what is read is decoded while the cache has it
     size, position = usual, start
     while position < end:
         data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
