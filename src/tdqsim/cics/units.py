@@ -131,6 +131,7 @@ _UOWENQ: Final[Mapping[str, _Reader]] = {
     "ENQFAILS": lambda _enq, _region: 0,
     "NETUOWID": lambda enq, region: f"{region.applid}.{enq.uow.id.hex().upper()}",
     "QUALIFIER": lambda enq, _region: enq.lock.end,
+    "QUALLEN": lambda enq, _region: len(enq.lock.end),
     "RELATION": lambda enq, _region: enq.relation,
     "RESLEN": lambda enq, _region: len(enq.lock.queue.name),
     "RESOURCE": lambda enq, _region: enq.lock.queue.name,
@@ -262,13 +263,21 @@ class UnitCommands(CommandGroup):
 
     @command("INQUIRE UOWENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
     def inquire_uowenq_start(
-        self, uow: UowId = None, resource: Annotated[str | None, Opt("name", 255)] = None, *, nohandle: Flag = False
+        self,
+        uow: UowId = None,
+        resource: Annotated[str | None, Opt("name", 255)] = None,
+        reslen: Annotated[int | None, Opt("halfword", 2)] = None,
+        enqscope: Annotated[str | None, Opt("name", 4)] = None,
+        *,
+        nohandle: Flag = False,
     ) -> None:
         """Start a browse of enqueues on the ends of logically recoverable queues.
 
         Args:
             uow: only those that this unit of work owns or waits for.
             resource: only those of this queue.
+            reslen: how many characters of ``resource`` count; all when not given.
+            enqscope: only those of this scope; all enqueues are local, which is blank.
             nohandle: return with the response in the EIB instead of raising.
 
         Raises:
@@ -277,11 +286,12 @@ class UnitCommands(CommandGroup):
 
         def chosen() -> Iterator[_Enqueue]:
             wanted = None if uow is None else _find_uow(self.region, "INQUIRE UOWENQ", uow)
-            name = None if resource is None else resource.rstrip()
+            name = None if resource is None else resource[: None if reslen is None else max(reslen, 0)].rstrip()
+            there = () if enqscope is not None and enqscope.strip() else _enqueues(self.region)
             return iter(
                 [
                     enq
-                    for enq in _enqueues(self.region)
+                    for enq in there
                     if (wanted is None or enq.uow is wanted) and (name is None or enq.lock.queue.name == name)
                 ]
             )

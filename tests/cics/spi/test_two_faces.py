@@ -55,6 +55,7 @@ CASES = [
     ("INQUIRE UOW NEXT", {}, ("UOW", "UOWSTATE")),
     ("INQUIRE UOW END", {}, ()),
     ("INQUIRE UOWENQ START", {"resource": "TERQ"}, ()),
+    ("INQUIRE UOWENQ START", {"resource": "TERQ", "reslen": 4, "enqscope": "    "}, ()),
     ("INQUIRE UOWENQ START", {"uow": b"\xff" * 16}, ()),
     ("INQUIRE UOWENQ NEXT", {}, ("RESOURCE", "UOW")),
     ("INQUIRE UOWENQ END", {}, ()),

@@ -60,6 +60,7 @@ def test_a_unit_of_work_and_its_locks(reg):
         assert unit.uow[8:] == bytes(8)
         (enq,) = enqueues(reg)
         assert (enq.resource, enq.qualifier.rstrip(), enq.type) == ("TERQ", "TOQ", Cvda.TDQ)
+        assert (enq.reslen, enq.quallen) == (4, 3)
         assert (enq.relation, enq.state, enq.uow, enq.transid) == (Cvda.OWNER, Cvda.ACTIVE, unit.uow, "PAYP")
         task.deleteq_td("TERQ")
         assert sorted(enq.qualifier.rstrip() for enq in enqueues(reg)) == ["FROMQ", "TOQ"]
@@ -85,6 +86,8 @@ def test_a_waiting_task_is_seen(reg):
         )
         assert reg.inquire_uow(waiter.uow).waitstate is Cvda.WAITING
         assert [enq.relation for enq in enqueues(reg, resource="TERQ")] == [Cvda.OWNER, Cvda.WAITER]
+        assert enqueues(reg, resource="TERQQUEUE", reslen=4) == enqueues(reg, resource="TERQ", enqscope="    ")
+        assert enqueues(reg, enqscope="PLEX") == []  # there are no enqueues of a sysplex
         assert enqueues(reg, resource="PAYQ") == []
         assert [enq.relation for enq in enqueues(reg, uow=waiter.uow)] == [Cvda.WAITER]
         assert reg.inquire_task(owner.number, "RUNSTATUS", "TRANSACTION").as_dict() == {
