@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts import copybook_library, load_copybook, parse_copybook
+from tdqsim.layouts import copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tests.rules import expect_rule
 
 ONE_CLAUSE = [
@@ -378,3 +378,29 @@ def test_records_can_be_left_out():
     needy = parse_copybook("01 H. 05 N PIC 9. 01 A REDEFINES H. 05 T PIC X. 01 B. 05 Z PIC X.")
     with pytest.raises(LayoutError, match="field A needs H, which is left out"):
         needy.without("H")
+
+
+def test_copybooks_are_merged_as_kinds_of_one_record():
+    texts = ["01 A. 05 N PIC 9. 05 T PIC X OCCURS 1 TO 3 DEPENDING ON N.", "01 B. 05 X PIC 99. 05 Y REDEFINES X PIC XX.",
+             "01 C PIC X(5)."]  # fmt: skip
+    book = merge_copybooks([parse_copybook(text) for text in texts])
+    assert [record.name for record in book.records] == ["A", "B", "C"]
+    assert [(item.name, item.offset, item.redefines) for item in book.whole.fields] == [
+        ("A", 0, None), ("B", 0, ("A",)), ("C", 0, ("A",)),
+    ]  # fmt: skip
+    values = book.whole.decode("31234".encode("cp037"))
+    assert values == {"A": {"N": 3, "T": ["1", "2", "3"]}, "B": {"X": 31, "Y": "31"}, "C": "31234"}
+    assert book.whole.field("B.Y").redefines == ("B", "X")
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        ([], "no copybook to merge"),
+        (["01 A PIC X.", "01 a PIC 9."], "more than one of the copybooks has a record a"),
+        (["01 A PIC X.", "01 B PIC X. 01 C PIC X."], "B, C follow each other"),
+    ],
+)
+def test_copybooks_that_cannot_be_merged(texts, words):
+    with pytest.raises(LayoutError, match=words):
+        merge_copybooks([parse_copybook(text) for text in texts])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
 from tdqsim.layouts.codecs import BadValue, Rules, decode_value, encode_value
-from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, parse_copybook
+from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import CorruptField, FieldFound, Layout, LayoutRow
 from tdqsim.layouts.picture import Picture, parse_picture
@@ -37,6 +37,7 @@ __all__ = [
     "encode_value",
     "load_copybook",
     "load_layout_yaml",
+    "merge_copybooks",
     "parse_copybook",
     "parse_layout_yaml",
     "parse_picture",

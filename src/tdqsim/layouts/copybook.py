@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -14,10 +15,10 @@ from tdqsim.layouts._place import place_items
 from tdqsim.layouts._source import read_source
 from tdqsim.layouts._tokens import CopyResolver, read_tokens
 from tdqsim.layouts.codecs import Rules
-from tdqsim.layouts.fields import Field
+from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import Layout
 
-__all__ = ["Copybook", "SourceFormat", "copybook_library", "load_copybook", "parse_copybook"]
+__all__ = ["Copybook", "SourceFormat", "copybook_library", "load_copybook", "merge_copybooks", "parse_copybook"]
 
 SourceFormat = Literal["auto", "fixed", "free"]
 MEMBER_SUFFIXES = ("", ".cpy", ".cbl", ".cob", ".copy", ".cobol", ".inc")
@@ -150,6 +151,34 @@ def _text(data: bytes, encoding: str = "utf-8") -> str:
         return data.decode("latin-1")  # comments in a national code page; the COBOL words themselves are ASCII
 
 
+def merge_copybooks(books: Sequence[Copybook]) -> Copybook:
+    """Several copybooks as one whose records share their bytes: each describes another kind of record of a data set.
+
+    Raises:
+        LayoutError: no copybook, a record's name twice, or a copybook with records that follow each other.
+    """
+    if not books:
+        raise LayoutError("there is no copybook to merge")
+    tops: list[Field] = []
+    for book in books:
+        fields = book.whole.fields if len(book.records) > 1 or not book.whole.root else (_group(book.whole),)
+        if any(item.redefines is None for item in fields[1:]):
+            names = ", ".join(item.name for item in fields)
+            raise LayoutError(
+                f"{book.file}: {names} follow each other; a merged copybook has one record, or others redefine it"
+            )
+        tops += fields
+    first, taken = tops[0], set[str]()
+    for item in tops:
+        if item.key.upper() in taken:
+            raise LayoutError(f"more than one of the copybooks has a record {item.name}")
+        taken.add(item.key.upper())
+    whole = (first, *(replace(item, redefines=first.path) for item in tops[1:]))
+    files, rules = ", ".join(book.file for book in books), books[0].whole.rules
+    records = tuple(record for book in books for record in book.records)
+    return Copybook(files, records, Layout(Path(books[0].file).stem, whole, rules))
+
+
 def copybook_library(*folders: str | Path) -> CopyResolver:
     """A resolver that looks COPY members up in folders, any case, with the usual suffixes."""
     places = [Path(folder) for folder in folders]
@@ -199,6 +228,23 @@ def _moved(item: Field, shift: int, gone: set[str]) -> Field:
         raise LayoutError(f"field {'.'.join(item.path)} needs {'.'.join(item.redefines)}, which is left out")
     return replace(
         item, offset=item.offset - shift, children=tuple(_moved(child, shift, gone) for child in item.children)
+    )
+
+
+def _group(layout: Layout) -> Field:
+    """The level 01 group that the fields of a layout were in."""
+    root = layout.root
+    children = tuple(_under(root, child) for child in layout.fields)
+    return Field(root, root, (root,), 1, FieldType.GROUP, 0, layout.length, children=children)
+
+
+def _under(root: str, item: Field) -> Field:
+    return replace(
+        item,
+        path=(root, *item.path),
+        redefines=item.redefines and (root, *item.redefines),
+        depending_on=item.depending_on and (root, *item.depending_on),
+        children=tuple(_under(root, child) for child in item.children),
     )
 
 
