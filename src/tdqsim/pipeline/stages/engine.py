@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, manifest_path, write_manifest
+from tdqsim.pipeline.stages.arguments import one_of
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
 
 __all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
 
@@ -23,11 +24,12 @@ EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
 """How often what is left of a stage is tried again when a worker process died."""
 
+ENGINES = ("local", "spark", "auto")
 _OURS = "tdqsim.errors.DatasetError: "
 _ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
 
 
-class StageFailed(TdqError):
+class StageFailed(DatasetError):
     """A stage could not be finished; the message names it, its buckets, and what the last attempt said."""
 
 
@@ -107,11 +109,10 @@ def choose(
         say: told what happens, for people.
 
     Raises:
-        TdqError: there is no such engine.
+        NotAllowed: there is no such engine.
     """
     talk = say or (lambda _: None)
-    if wanted not in ("local", "spark", "auto"):
-        raise TdqError(f"--engine {wanted}: allowed are local, spark and auto")
+    one_of("--engine", wanted, ENGINES)
     if wanted != "auto":
         return Engine(wanted, "as asked", spark, talk)
     if records >= BOUNDS["spark_pays_records"] or size >= BOUNDS["spark_pays_bytes"]:
@@ -150,7 +151,7 @@ def run_stage(
         left = sorted((task for task in tasks if task.bucket not in done), key=lambda task: (-task.weight, task.bucket))
         if not left:
             break
-        manifest_path(run, stage).unlink(missing_ok=True)
+        outdate(run, stage)
         for task in left:  # a receipt for other inputs must not outlive the files it is for
             receipts.forget(task.bucket)
         if done and attempt == 1:
@@ -182,5 +183,7 @@ def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
     said = [line for line in lines if line.startswith(("tdqsim.", "OSError", "FileNotFound", "PermissionError"))]
     if said and said[-1].startswith(_OURS):
         return DatasetError(said[-1].removeprefix(_OURS))
-    text = (said or lines or [type(error).__name__])[-1 if said else 0]
+    text = (said or lines or [""])[-1 if said else 0]
+    if not said and not text.startswith(type(error).__name__):
+        text = f"{type(error).__name__}: {text}"
     return StageFailed(f"{stage}: {len(left)} buckets are left; run it again to go on with them. {text}")

@@ -13,6 +13,7 @@ import errno
 import hashlib
 import json
 import os
+import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,17 +30,28 @@ from tdqsim.errors import DatasetError
 __all__ = [
     "Receipt",
     "Receipts",
+    "alive",
     "digest_of",
     "file_digest",
     "file_stamp",
+    "finished",
     "keep_only",
     "manifest_path",
+    "no_room",
+    "outdate",
     "publish_json",
     "published",
     "write_manifest",
 ]
 
 _CHUNK = 1 << 20
+_AFTER = {
+    "ingest": ("split.exchange", "replay", "reconcile"),
+    "split.exchange": ("replay", "reconcile"),
+    "replay": ("reconcile",),
+}
+"""The stages that go by what another one left."""
+_SAID = ("run.json", "report.html", "report.json", "junit.xml")
 MANIFEST = pa.schema(
     [
         ("stage", pa.string()),
@@ -140,20 +152,30 @@ def published(path: Path) -> Iterator[Path]:
     """A name to write to; at the end of the block the file takes its real name, whole or not at all.
 
     Raises:
-        DatasetError: there is no room for it.
+        DatasetError: there is no room for it; or what the block raised as one, by the file's real name.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield fresh
         fresh.replace(path)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if (told := no_room(path, error)) is None:
             raise
-        text = "there is no room for it; make some and run it again: what is finished is kept"
-        raise DatasetError(f"{path}: {text}") from error
+        raise told from error
+    except DatasetError as error:
+        if str(fresh) not in str(error):
+            raise
+        raise DatasetError(str(error).replace(str(fresh), str(path))) from error
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def no_room(path: Path, error: OSError) -> DatasetError | None:
+    """The error that says what to do when a disk is full; None when it was something else."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    return DatasetError(f"{path}: there is no room for it; make some and run it again: what is finished is kept")
 
 
 def publish_json(path: Path, value: Any) -> None:
@@ -186,17 +208,66 @@ def file_stamp(path: Path) -> tuple[str, int, int]:
 def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
     """Remove the files of a folder that no receipt names: those of an earlier run with other arguments.
 
-    Files that are being written, by a task that is run twice, have hidden names and stay.
+    Files that are being written, by a task that is run twice, have hidden names and stay; those that a process of this
+    machine left when it was killed go.
     """
     named = {run / file for receipt in receipts for file in receipt.files}
     for path in (run / folder).rglob("*"):
-        if path.is_file() and path not in named and not path.name.startswith("."):
-            path.unlink(missing_ok=True)
+        if path in named or not path.is_file() or (path.name.startswith(".") and not _left_behind(path.name)):
+            continue
+        path.unlink(missing_ok=True)
+
+
+def _left_behind(name: str) -> bool:
+    """Whether a hidden file is one of :func:`published`'s, of this machine, and of a process that is gone."""
+    head, _, rest = name.rpartition(f".{socket.gethostname()}.")
+    pid = rest.partition(".")[0]
+    return bool(head) and pid.isdecimal() and not alive(int(pid))
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process on this machine."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def manifest_path(run: Path, stage: str) -> Path:
     """Where a stage's manifest is."""
     return run / f"{stage}.manifest.parquet"
+
+
+def outdate(run: Path, stage: str) -> None:
+    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes.
+
+    Args:
+        run: the run's directory.
+        stage: the stage of which something is about to be done.
+    """
+    for name in (stage, *_AFTER.get(stage, ())):
+        manifest_path(run, name).unlink(missing_ok=True)
+    for name in _SAID:
+        (run / name).unlink(missing_ok=True)
+
+
+def finished(run: Path, stage: str, command: str) -> None:
+    """Make sure that all of a stage is there, and that nothing before it has changed since.
+
+    Args:
+        run: the run's directory.
+        stage: the stage.
+        command: which ``tdq pipeline`` command does it.
+
+    Raises:
+        DatasetError: it was never done, was killed, or something before it was done again since.
+    """
+    if not manifest_path(run, stage).is_file():
+        text = f"{command} was not done to its end there, or what is before it was done again since"
+        raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: what is finished is kept")
 
 
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tdqsim.pipeline.stages.manifest import alive
+
 __all__ = ["Marks"]
 
 
@@ -86,12 +88,4 @@ class Marks:
 
 def _alive(pid: int) -> bool:
     """Whether a process of this machine is there, and is not this one, which has nothing else under way."""
-    if pid in (0, os.getpid()):
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return pid not in (0, os.getpid()) and alive(pid)

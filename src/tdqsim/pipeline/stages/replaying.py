@@ -10,9 +10,11 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from tdqsim.errors import DatasetError, TdqError
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
-from tdqsim.pipeline.stages.manifest import digest_of, file_digest
+from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.run import parquet_pieces, replay_exchange, spread_events
@@ -27,6 +29,7 @@ def _plan(run: Path) -> dict[str, Any]:
     path = run / "exchange.plan.json"
     if not path.is_file():
         raise DatasetError(f"{run}: there is no exchange in it; run tdq pipeline ingest --run {run} first")
+    finished(run, "split.exchange", "ingest")
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
 
@@ -54,6 +57,13 @@ def run_replay(
         DatasetError: ingest was not run.
         DefinitionError: the definitions are wrong.
     """
+    with holding(run, say):
+        return _replayed(run, spec, engine, spark, say)
+
+
+def _replayed(
+    run: Path, spec: ReplaySpec, engine: EngineName, spark: Any, say: Callable[[str], None] | None
+) -> dict[str, Any]:
     plan = _plan(run)
     records = sum(plan["events"].values())
     chosen = choose(engine, records=records, size=_size(run), spark=spark, say=say)
@@ -120,6 +130,14 @@ def run_reconcile(
     Raises:
         DatasetError: a stage before it was not run, or a file is no event table.
     """
+    with holding(run, say):
+        return _reconciled(run, expected, matches, engine, spark, say)
+
+
+def _reconciled(
+    run: Path, expected: Sequence[Path], matches: Mapping[str, Match], engine: EngineName, spark: Any,
+    say: Callable[[str], None] | None,
+) -> dict[str, Any]:  # fmt: skip
     plan = _plan(run)
     paths = [path for each in expected for path in (sorted(each.glob("*.parquet")) if each.is_dir() else [each])]
     if not paths:
@@ -172,7 +190,7 @@ def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Ma
     """A ``--match`` argument: ``QUEUE:key=0-16:order=262-278``.
 
     Raises:
-        TdqError: it is not one; says what is allowed.
+        NotAllowed: it is not one; says what is allowed.
     """
     queue, *parts = text.split(":")
     match = Match(copybook=copybook, masks=masks, tolerances=_tolerances(tolerances))
@@ -180,7 +198,7 @@ def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Ma
         name, _, span = part.partition("=")
         first, _, last = span.partition("-")
         if name not in ("key", "order") or not first.isdecimal() or not last.isdecimal() or int(first) >= int(last):
-            raise TdqError(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
+            raise NotAllowed(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
         found = slice(int(first), int(last))
         match = replace(match, key=found) if name == "key" else replace(match, order=found)
     return queue, match
@@ -192,5 +210,5 @@ def _tolerances(given: Mapping[str, str]) -> dict[str, Decimal]:
         try:
             found[name] = Decimal(text)
         except InvalidOperation:
-            raise TdqError(f"--tolerance {name}={text}: must be a number") from None
+            raise NotAllowed(f"--tolerance {name}={text}: must be a number") from None
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.stages.manifest import published
+from tdqsim.pipeline.stages.manifest import finished, no_room, published
 from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
 __all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
@@ -185,14 +185,15 @@ class BucketTables:
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._held = {name: _Held() for name in self.files}
         self._stack = ExitStack()
+        self._failed: Exception | None = None
 
     def __enter__(self) -> Self:
         try:
             for name, file in self.files.items():
                 fresh = self._stack.enter_context(published(self.run / file))
                 self._writers[name] = self._stack.enter_context(parquet_writer(fresh, TABLES[name]))
-        except BaseException:
-            self._stack.close()
+        except BaseException as error:
+            self._stack.__exit__(type(error), error, error.__traceback__)
             raise
         return self
 
@@ -204,9 +205,22 @@ class BucketTables:
                 for name in self.files:
                     self._flush(name)
         except BaseException as late:
-            self._stack.__exit__(type(late), late, late.__traceback__)
+            self._leave(late)
             raise
-        self._stack.__exit__(kind, error, trace)
+        if error is None:
+            self._stack.__exit__(None, None, None)
+            return
+        self._leave(error)
+        if self._failed is not None and self._failed is not error:
+            raise self._failed from error
+
+    def _leave(self, error: BaseException) -> None:
+        """Close everything; what a writer of a full disk says to that is not what went wrong."""
+        if self._failed is None:
+            self._stack.__exit__(type(error), error, error.__traceback__)
+            return
+        with suppress(OSError, ValueError, DatasetError):
+            self._stack.__exit__(type(self._failed), self._failed, self._failed.__traceback__)
 
     @contextmanager
     def of(self, region: str) -> Iterator[dict[str, Rows]]:
@@ -219,7 +233,13 @@ class BucketTables:
             each.flush()
 
     def digest(self, rows: dict[str, Rows]) -> str:
-        """The digest of what the region has so far."""
+        """The digest of what the region has so far.
+
+        Raises:
+            DatasetError: there was no room for some of it.
+        """
+        if self._failed is not None:
+            raise self._failed
         for each in rows.values():
             each.flush()
         return self._digest.hexdigest()
@@ -236,11 +256,24 @@ class BucketTables:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
+        """Write what is held of a table.
+
+        Raises:
+            DatasetError: there is no room for it. Whoever made the rows may take it for his own error and go on, so
+                it is raised again by whatever comes next.
+        """
+        if self._failed is not None:
+            raise self._failed
         held = self._held[name]
-        if held.rows:
-            whole = pa.Table.from_batches(held.batches, schema=TABLES[name])
+        if not held.rows:
+            return
+        whole = pa.Table.from_batches(held.batches, schema=TABLES[name])
+        try:
             self._writers[name].write_table(whole, row_group_size=held.rows)
-            self._held[name] = _Held()
+        except OSError as error:
+            self._failed = no_room(self.run / self.files[name], error) or error
+            raise self._failed from error
+        self._held[name] = _Held()
 
 
 def table_files(run: Path, stage: str, name: str) -> list[Path]:
@@ -252,11 +285,12 @@ def read_table(run: Path, stage: str, name: str, columns: list[str] | None = Non
     """A table of all buckets, sorted by region; for the small ones.
 
     Raises:
-        DatasetError: there is none: the stage was not run.
+        DatasetError: there is none, or not all of it: the stage was not run, or not to its end.
     """
     files = table_files(run, stage, name)
     if not files:
         raise DatasetError(f"{run / stage / name}: there are no files; run tdq pipeline {stage} first")
+    finished(run, stage, stage)
     whole = pa.concat_tables([pq.read_table(file, columns=columns, partitioning=None) for file in files])
     # Each region is in one file, its rows in their order; the sort is a stable one.
     return whole.take(pc.sort_indices(whole.column("region"))) if "region" in whole.column_names else whole
