@@ -7,6 +7,7 @@ takes them. ``dtaq`` writes JSON lines for each system and data queue, as ``tdq 
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterator
@@ -21,15 +22,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, open_writer, parse_recfm
-from tdqsim.errors import DatasetError, TdqError
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.arguments import one_of
 from tdqsim.pipeline.stages.events import open_pieces
-from tdqsim.pipeline.stages.manifest import published
+from tdqsim.pipeline.stages.manifest import finished, published
 from tdqsim.pipeline.stages.order import in_order
-from tdqsim.pipeline.stages.tables import table_files
+from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
 
 TARGETS = ("dataset", "seed", "dtaq")
+TABLES = ("records", "events")
 _ROWS: Final = 8192
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9@#$_.-]")
 
@@ -61,40 +64,62 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
     """Make what is asked for; each file gets its name when it is whole.
 
     Raises:
-        TdqError: an argument is not allowed.
-        DatasetError: there is no such table, or a record does not fit the data set.
+        NotAllowed: an argument is not allowed.
+        DatasetError: there is no such table or queue, a record does not fit the data set, two files would have the
+            same name, or they cannot be written.
     """
-    if request.target not in TARGETS:
-        raise TdqError(f"load {request.target}: allowed are {', '.join(TARGETS)}")
-    found: dict[str, int] = {}
-    request.out.mkdir(parents=True, exist_ok=True)
-    for queue in _queues(request):
-        if request.target == "dataset":
-            found[queue] = _data_set(request, queue)
-        else:
-            found[queue] = _lines(request, queue)
+    one_of("load", request.target, TARGETS)
+    one_of("--table", request.table, TABLES)
+    queues = _queues(request)
+    try:
+        request.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatasetError(f"--out {request.out}: {error.strerror}; name a directory, or a place for one") from error
+    names: dict[str, str] = {}
+    make = _data_set if request.target == "dataset" else _lines
+    found = {queue: make(request, queue, names) for queue in queues}
     return {"queues": found, "output": str(request.out)}
 
 
 def _queues(request: LoadRequest) -> list[str]:
-    if request.queues:
-        return list(request.queues)
+    """The queues that are wanted.
+
+    Raises:
+        DatasetError: one of them is nowhere in the table.
+    """
     names: set[str] = set()
     for path in _files(request):
         names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
-    return sorted(name for name in names if name)
+    there = sorted(name for name in names if name)
+    if not request.queues:
+        return there
+    empty = _empty_queues(request)
+    for queue in request.queues:
+        if queue not in there and queue not in empty:
+            known = ", ".join(there) or "none"
+            raise DatasetError(f"--queue {queue}: no region of {request.run} has it; there are records of {known}")
+    return list(dict.fromkeys(request.queues))
+
+
+def _empty_queues(request: LoadRequest) -> set[str]:
+    """Queues that replay knows, with or without records."""
+    if request.table == "events":
+        return set()
+    return set(read_table(request.run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist())
 
 
 def _files(request: LoadRequest) -> list[Path]:
-    if request.table == "records":
-        files = table_files(request.run, "replay", "records")
-    elif request.table == "events":
-        files = table_files(request.run, "ingest", "events")
-    else:
-        raise TdqError(f"--table {request.table}: allowed are records and events")
+    """The files of the table.
+
+    Raises:
+        DatasetError: there are none, or not all.
+    """
+    records = request.table == "records"
+    stage, name, command = ("replay", "records", "replay") if records else ("ingest", "events", "ingest")
+    files = table_files(request.run, stage, name)
     if not files:
-        stage = "replay" if request.table == "records" else "ingest"
-        raise DatasetError(f"{request.run}: there is no {request.table} table; run tdq pipeline {stage} first")
+        raise DatasetError(f"{request.run}: there is no {request.table} table; run tdq pipeline {command} first")
+    finished(request.run, "replay" if records else "split.exchange", command)
     return files
 
 
@@ -105,7 +130,6 @@ Parts = Iterator[tuple[list[bytes | None], list[bytes]]]
 def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
     """The records of a queue, region by region in the order of their names."""
     if request.table == "events":
-        _files(request)
         slices = open_pieces(sorted((request.run / "exchange").glob("*/[0-9]*.arrow")))
         for region, found in slices.items():
             yield region, _wanted(in_order(found), region, queue)
@@ -135,22 +159,56 @@ def _wanted(batches: Iterator[pa.RecordBatch], region: str, queue: str) -> Parts
             yield found.column("key").to_pylist(), found.column("data").to_pylist()
 
 
-def _data_set(request: LoadRequest, queue: str) -> int:
+def _data_set(request: LoadRequest, queue: str, names: dict[str, str]) -> int:
     recfm, control = parse_recfm(request.recfm)
-    path = request.out / _file_name(queue, "PS")
-    written = 0
-    with ExitStack() as stack:
-        fresh = stack.enter_context(published(path))
-        writer: Any = None
-        for _, parts in _regions(request, queue):
-            for _, records in parts:
-                if writer is None:
-                    lrecl = request.lrecl or (len(records[0]) if recfm.fixed else 0)
-                    writer = stack.enter_context(open_writer(fresh, Dcb(recfm, lrecl=lrecl, control=control)))
-                written += writer.put_all(records)
-        if writer is None:
-            fresh.touch()
+    path = request.out / _own_name(names, f"queue {queue}", queue, "PS")
+    written, where = 0, ""
+    try:
+        with ExitStack() as stack:
+            fresh = stack.enter_context(published(path))
+            writer: Any = None
+            for region, parts in _regions(request, queue):
+                where = f"queue {queue} of region {region}: "
+                for _, records in parts:
+                    if writer is None:
+                        lrecl = request.lrecl or (len(records[0]) if recfm.fixed else 0)
+                        writer = stack.enter_context(open_writer(fresh, Dcb(recfm, lrecl=lrecl, control=control)))
+                    written += writer.put_all(records)
+            if writer is None:
+                fresh.touch()
+    except DatasetError as error:
+        hint = "make room and run it again" if _disk_is_full(error) else "see --recfm and --lrecl"
+        raise DatasetError(f"{where}{error}; {hint}") from error
     return written
+
+
+def _disk_is_full(error: BaseException | None) -> bool:
+    """Whether an error comes from one of a full disk."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _own_name(names: dict[str, str], what: str, *parts: str) -> str:
+    """The name of a file.
+
+    Args:
+        names: what each file so far is for.
+        what: what this one is for.
+        parts: what its name is made of.
+
+    Raises:
+        DatasetError: another one has it already.
+    """
+    name = _file_name(*parts)
+    other = names.setdefault(name, what)
+    if other != what:
+        raise DatasetError(
+            f"{other} and {what} would both be the file {name}; rename one, or load them apart by --queue and --out"
+        )
+    return name
 
 
 def _file_name(*parts: str) -> str:
@@ -158,18 +216,14 @@ def _file_name(*parts: str) -> str:
     return ".".join(_UNFIT.sub("_", part.replace("/", ".")).lstrip(".") or "_" for part in parts)
 
 
-def _lines(request: LoadRequest, queue: str) -> int:
+def _lines(request: LoadRequest, queue: str, names: dict[str, str]) -> int:
     written = 0
     suffix = "hex" if request.target == "seed" else "jsonl"
-    names: dict[str, str] = {}
     for region, parts in _regions(request, queue):
         first = next(parts, None)
         if first is None:
             continue
-        name = _file_name(region, queue, suffix)
-        other = names.setdefault(name, region)
-        if other != region:
-            raise DatasetError(f"regions {other} and {region} would both be the file {name}; rename one of them")
+        name = _own_name(names, f"queue {queue} of region {region}", region, queue, suffix)
         with published(request.out / name) as fresh, fresh.open("w", encoding="ascii") as file:
             for keys, records in chain([first], parts):
                 for key, data in zip(keys, records, strict=True):
