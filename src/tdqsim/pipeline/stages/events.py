@@ -147,6 +147,12 @@ class Slice:
         """The sequence number of its last event."""
         return int(self.table.column("seq")[self.stop - 1].as_py())
 
+    @property
+    def numbers(self) -> Ints:
+        """The sequence numbers of its events."""
+        found: Ints = self.table.column("seq").slice(self.start, self.stop - self.start).to_numpy()
+        return found
+
     def batches(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Its events, so many at a time; by default as many as are some megabytes."""
         size = rows or rows_at_once(self.table)

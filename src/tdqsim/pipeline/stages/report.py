@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
-from tdqsim.pipeline.stages.manifest import publish_json, published
+from tdqsim.pipeline.stages.events import Slice, open_pieces
+from tdqsim.pipeline.stages.manifest import manifest_path, publish_json, published
 from tdqsim.pipeline.stages.plots import bars, lines
 from tdqsim.pipeline.stages.run import RunResult, abends_of, few
 from tdqsim.pipeline.stages.tables import read_table, table_files
@@ -102,7 +104,7 @@ def _summary_of_stages(run: Path) -> dict[str, Any]:
 
 
 def _differences(run: Path) -> Counter[str] | None:
-    path = run / "reconcile.manifest.parquet"
+    path = manifest_path(run, "reconcile")
     if not path.is_file():
         return None
     found: Counter[str] = Counter()
@@ -120,11 +122,9 @@ class _Tables:
         self.queues = read_table(run, "replay", "queue_final")
         self.depth = read_table(run, "replay", "depth")
         self.starts = read_table(run, "replay", "ati_events", ["depth", "attached_us", "began_us", "waited_dispatches"])
-        manifest = (
-            pq.read_table(run / "replay.manifest.parquet") if (run / "replay.manifest.parquet").is_file() else None
-        )
-        self.buckets = [] if manifest is None else manifest.to_pylist()
-        files = table_files(run, "reconcile", "diffs")
+        self.buckets = pq.read_table(manifest_path(run, "replay")).to_pylist()
+        done = manifest_path(run, "reconcile").is_file()
+        files = table_files(run, "reconcile", "diffs") if done else []
         self.diffs = pa.concat_tables([pq.read_table(f, partitioning=None) for f in files]) if files else None
 
 
@@ -132,14 +132,15 @@ class _Tables:
 
 
 def _page(summary: Mapping[str, Any], tables: _Tables, run: Path) -> str:
+    name = run.resolve().name
     verdict = (
         '<span class="ok">all is well</span>' if summary["ok"] else '<span class="wrong">something is wrong</span>'
     )
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
-        f"<title>tdqsim pipeline: {escape(run.name)}</title><style>{_STYLE}</style></head><body>",
-        f'<h1>{escape(run.name)}</h1><p class="verdict">{verdict}</p>',
+        f"<title>tdqsim pipeline: {escape(name)}</title><style>{_STYLE}</style></head><body>",
+        f'<h1>{escape(name)}</h1><p class="verdict">{verdict}</p>',
         _facts(summary),
         "<h2>Checks</h2>", _checks(summary),
         _figures(summary),
@@ -161,13 +162,24 @@ class _Long(str):
     __slots__ = ()
 
 
+class _Html(str):
+    """Markup of this page's own; every other text is escaped, whatever it begins with."""
+
+    __slots__ = ()
+
+
+_OK: Final = _Html('<span class="ok">ok</span>')
+_WRONG: Final = _Html('<span class="wrong">wrong</span>')
+
+
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     found = [list(row) for row in rows]
-    numeric = [bool(found) and all(isinstance(row[at], (int, float)) for row in found) for at in range(len(columns))]
+    kinds = [{type(row[at]) for row in found if row[at] != ""} for at in range(len(columns))]
+    numeric = [bool(each) and each <= {int, float} for each in kinds]
 
     def cell(value: Any, at: int, tag: str) -> str:
         text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-        marked = text if text.startswith("<span ") else escape(text)
+        marked = text if isinstance(value, _Html) else escape(text)
         if isinstance(value, _Long):
             marked = f'<span title="{marked}">{escape(_brief(text, 48))}</span>'
         return f"<{tag}{' class=n' if numeric[at] else ''}>{marked}</{tag}>"
@@ -199,7 +211,7 @@ def _checks(summary: Mapping[str, Any]) -> str:
         (
             (
                 name,
-                '<span class="ok">ok</span>' if holds else '<span class="wrong">wrong</span>',
+                _OK if holds else _WRONG,
                 "" if holds else details.get(name, ""),
             )
             for name, holds in summary["checks"].items()
@@ -245,7 +257,15 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
         for d in samples
     )
     table = _table(("region", "queue", "kind", "record", "key", "field", "expected", "actual"), rows)
-    return plot + table + _more(sum(counts.values()), len(samples), "reconcile/diffs")
+    return plot + table + _rest_of_diffs(sum(counts.values()), len(samples), tables.diffs.num_rows)
+
+
+def _rest_of_diffs(every: int, shown: int, kept: int) -> str:
+    """What is said of differences that are not on the page: those beyond the first of each kind are only counted."""
+    if shown == every:
+        return ""
+    some = "all" if kept == every else f"{kept:,}, the first of each kind of each queue of a region,"
+    return f'<p class="note">{shown:,} of {every:,} are shown; {some} are in reconcile/diffs.</p>'
 
 
 def _samples(diffs: pa.Table) -> list[dict[str, Any]]:
@@ -266,22 +286,36 @@ def _unexpected(tables: _Tables) -> str:
     total = sum(tables.regions.column("unexpected").to_pylist())
     if not total:
         return ""
-    rows: list[dict[str, Any]] = []
-    columns = ["region", "seq", "task", "command", "queue", "resp", "resp2", "cause"]
+    rows: list[tuple[Any, ...]] = []
+    columns = ["region", "seq", "command", "queue", "resp", "resp2", "cause"]
     for path in table_files(tables.run, "replay", "results"):
         found = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
-        rows += found.slice(0, ROWS - len(rows)).to_pylist()
+        some = found.slice(0, ROWS - len(rows)).to_pylist()
+        wanted = _wanted(tables.run, path.stem, some)
+        rows += [
+            (r["region"], r["seq"], r["command"], r["queue"] or "", text, r["resp"], r["resp2"], r["cause"] or "")
+            for r, text in zip(some, wanted, strict=True)
+        ]
         if len(rows) >= ROWS:
             break
-    shown = _table(
-        ("region", "event", "command", "queue", "response", "RESP2", "cause"),
-        (
-            (r["region"], r["seq"], r["command"], r["queue"] or "", r["resp"], r["resp2"], r["cause"] or "")
-            for r in rows
-        ),
-    )
+    heads = ("region", "event", "command", "queue", "expected", "response", "RESP2", "cause")
     more = _more(total, len(rows), "replay/results, where as_expected is false")
-    return f"<h2>Responses otherwise than expected</h2>{shown}{more}"
+    return f"<h2>Responses otherwise than expected</h2>{_table(heads, rows)}{more}"
+
+
+def _wanted(run: Path, bucket: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The responses that some events of a bucket expected; nothing where the exchange is not there any more."""
+    pieces = open_pieces(sorted((run / "exchange" / bucket).glob("[0-9]*.arrow"))) if rows else {}
+    return [_response(pieces.get(row["region"], []), row["seq"]) for row in rows]
+
+
+def _response(slices: Sequence[Slice], seq: int) -> str:
+    for each in slices:
+        place = each.start + int(np.searchsorted(each.numbers, seq))
+        if place < each.stop and each.table.column("seq")[place].as_py() == seq:
+            resp, resp2 = (each.table.column(name)[place].as_py() for name in ("resp", "resp2"))
+            return ", ".join([*([resp] if resp else []), *([f"RESP2 {resp2}"] if resp2 is not None else [])])
+    return ""
 
 
 def _key(key: bytes | None) -> str:
