@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,17 @@ def real_data() -> dict[str, Path]:
     if not (folder / "DALYTRAN.PS").is_file():
         pytest.skip("the card data sets are not here; TDQ_DATA names their folder")
     return {name: folder / f"{name}.PS" for name in ("DALYTRAN", "CARDXREF", "ACCTDATA")}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of three megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], check=False, capture_output=True
+    )
+    if done.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)  # pieces that are mapped are let go of later

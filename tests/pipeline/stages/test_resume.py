@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -211,20 +210,6 @@ def test_a_damaged_piece_of_the_exchange_is_named(ready: Path, region_directory:
         DatasetError, match=rf"{path.name}: this piece of the exchange cannot be read.*run ingest again"
     ):
         run_replay(ready, ReplaySpec(directory=region_directory), "local")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of three megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], check=False, capture_output=True
-    )
-    if done.returncode:
-        pytest.skip("no file system can be mounted here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def test_a_full_disk_for_results_is_told_and_the_run_goes_on_later(

@@ -1,0 +1,258 @@
+"""What a user meets when something is wrong: no outcome is lost or made up, and the message says where and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tdqsim.cli import main
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.load import LoadRequest, run_load
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
+from tdqsim.pipeline.stages.report import write_report
+from tdqsim.pipeline.stages.tables import table_files
+from tests.pipeline.stages.helpers import replayed, spread, write, write_events
+
+
+def expecting(path: Path, rows: list[tuple[str, bytes]]) -> Path:
+    wanted = [
+        {"region": region, "seq": number, "command": "EXPECT", "queue": "KEEP", "data": data}
+        for number, (region, data) in enumerate(rows)
+    ]
+    return write_events(path, wanted)
+
+
+# a full disk ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_gets_full_while_a_region_runs_is_not_the_regions_doing(
+    tmp_path: Path, small_disk: Path, region_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BOUNDS, "batch_rows", 100)
+    run = small_disk / "run"
+    rows = [
+        {"region": "A", "seq": n, "command": "WRITEQ TD" if n % 2 == 0 else "READQ TD", "queue": "KEEP",
+         "data": os.urandom(3000) if n % 2 == 0 else None} for n in range(1200)
+    ]  # fmt: skip
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    spread(run, [write_events(tmp_path / "e.parquet", rows)])
+    room = os.statvfs(small_disk)
+    (small_disk / "fill").write_bytes(bytes(room.f_bavail * room.f_frsize - 500_000))
+    with pytest.raises(DatasetError, match=r"replay/results/00000\.parquet: there is no room for it; make some"):
+        run_replay(run, ReplaySpec(directory=region_directory), "local")
+    assert not table_files(run, "replay", "regions")
+    (small_disk / "fill").unlink()
+    outcome = run_replay(run, ReplaySpec(directory=region_directory), "local")
+    assert (outcome["ok"], outcome["events"]) == (True, 1200)
+
+
+def test_a_full_disk_for_a_data_set_names_the_data_set(
+    tmp_path: Path, small_disk: Path, region_directory: Path
+) -> None:
+    run = replayed(tmp_path, region_directory, [write("A", n, "KEEP", os.urandom(3000)) for n in range(1500)])
+    with pytest.raises(
+        DatasetError, match=r"^queue KEEP of region A: .*/out/KEEP\.PS, record \d+: .*make room"
+    ) as told:
+        run_load(LoadRequest(run, "dataset", small_disk / "out"))
+    assert "/." not in str(told.value)
+    assert not list((small_disk / "out").iterdir())
+
+
+# what is not finished ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def done(tmp_path: Path, region_directory: Path) -> Path:
+    """A run with everything done, reports too."""
+    run = replayed(tmp_path, region_directory, [write(f"R{n % 6}", n, "KEEP", b"%d" % n) for n in range(60)])
+    run_reconcile(run, [expecting(tmp_path / "x.parquet", [("R1", b"1")])], {}, "local")
+    write_report(run)
+    return run
+
+
+@pytest.mark.parametrize("command", ["report", "load", "reconcile"])
+def test_half_a_replay_is_no_result(
+    tmp_path: Path, done: Path, region_directory: Path, command: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from tdqsim.pipeline.stages import run as stages
+
+    real, calls = stages.replay_bucket, []
+
+    def killed(task: Any) -> Any:
+        calls.append(task)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(task)
+
+    monkeypatch.setattr(stages, "replay_bucket", killed)
+    other = ReplaySpec(directory=region_directory, seed=7)
+    with pytest.raises(KeyboardInterrupt):
+        run_replay(done, other, "local")
+    monkeypatch.undo()
+    assert not [*done.glob("report.*"), *done.glob("junit.xml")]
+    more = {
+        "report": [], "load": ["seed", "--out", str(tmp_path / "out")],
+        "reconcile": ["--expected", str(tmp_path / "x.parquet"), "--engine", "local"],
+    }[command]  # fmt: skip
+    assert main(["pipeline", command, "--run", str(done), *more]) == 2
+    assert f"{done}: replay was not done to its end there" in capsys.readouterr().err
+    run_replay(done, other, "local")
+    assert main(["pipeline", command, "--run", str(done), *more]) == (1 if command == "reconcile" else 0)
+
+
+def test_differences_of_an_earlier_replay_are_not_shown(done: Path, region_directory: Path) -> None:
+    assert json.loads((done / "report.json").read_text())["differences"]
+    run_replay(done, ReplaySpec(directory=region_directory, seed=7), "local")
+    assert "Reconcile was not run." in write_report(done).read_text()
+    assert json.loads((done / "report.json").read_text())["ok"]
+
+
+def test_other_events_need_another_replay(done: Path, tmp_path: Path, region_directory: Path) -> None:
+    spread(done, [write_events(tmp_path / "new.parquet", [write("N", 1, "KEEP", b"new")])], base="other")
+    with pytest.raises(DatasetError, match="give tdq pipeline replay first"):
+        write_report(done)
+    assert run_replay(done, ReplaySpec(directory=region_directory), "local")["regions"] == 1
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path, region_directory: Path) -> None:
+    run = tmp_path / "run"
+    spread(run, [write_events(tmp_path / "e.parquet", [write("A", 1, "KEEP", b"x")])])
+    text = (
+        "import os, sys; from pathlib import Path; from tdqsim.pipeline.stages.manifest import published\n"
+        "with published(Path(sys.argv[1])) as fresh: fresh.write_text('half'); os._exit(9)"
+    )
+    path = run / "replay" / "results" / "00000.parquet"
+    assert subprocess.run([sys.executable, "-c", text, str(path)], check=False).returncode == 9
+    other = path.parent / ".00000.parquet.another-machine.1.2"
+    other.write_text("being written")
+    assert len(list(path.parent.glob(".*"))) == 2
+    run_replay(run, ReplaySpec(directory=region_directory), "local")
+    assert list(path.parent.glob(".*")) == [other]
+
+
+def test_a_command_waits_for_another_one_in_the_same_run(tmp_path: Path, region_directory: Path) -> None:
+    pytest.importorskip("fcntl")
+    run = tmp_path / "run"
+    spread(run, [write_events(tmp_path / "e.parquet", [write("A", 1, "KEEP", b"x")])])
+    command = [
+        sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())",
+        "pipeline", "replay", "--run", str(run), "--region", str(region_directory), "--engine", "local",
+    ]  # fmt: skip
+    with holding(run):
+        other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert other.stderr is not None
+        assert "another command is writing there; this one goes on after it" in other.stderr.readline()
+        assert not (run / "replay").exists()
+    other.communicate()
+    assert other.returncode == 0
+    assert table_files(run, "replay", "regions")
+
+
+# load -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"target": "tape"}, "load tape: allowed are dataset, seed, dtaq"),
+        ({"table": "results"}, "--table results: allowed are records, events"),
+        ({"queues": ("KEPT",)}, "--queue KEPT: no region of .* has it; there are records of KEEP"),
+        ({"lrecl": 9}, "queue KEEP of region R0: .*/out/KEEP.PS, record 1: .*; see --recfm and --lrecl"),
+    ],
+)
+def test_what_cannot_be_loaded(tmp_path: Path, done: Path, more: dict[str, Any], text: str) -> None:
+    with pytest.raises(DatasetError, match=text):
+        run_load(LoadRequest(**{"run": done, "target": "dataset", "out": tmp_path / "out", **more}))
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_queue_that_is_empty_is_an_empty_data_set(tmp_path: Path, region_directory: Path) -> None:
+    rows = [write("A", 1, "KEEP", b"x"), {"region": "A", "seq": 2, "command": "DELETEQ TD", "queue": "KEEP"}]
+    run = replayed(tmp_path, region_directory, rows)
+    assert run_load(LoadRequest(run, "dataset", tmp_path / "out", queues=("KEEP",)))["queues"] == {"KEEP": 0}
+    assert (tmp_path / "out/KEEP.PS").read_bytes() == b""
+
+
+def test_files_of_the_same_name_are_not_written_over_each_other(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    rows = [write("A", 1, "B/C", b"1"), write("A.B", 1, "C", b"2")]
+    source = write_events(tmp_path / "e.csv.parquet", rows)
+    assert main(["pipeline", "ingest", str(source), "--run", str(run), "--engine", "local"]) == 0
+    with pytest.raises(DatasetError, match=r"queue B/C of region A and queue C of region A\.B would both be the file"):
+        run_load(LoadRequest(run, "seed", tmp_path / "out", "events"))
+
+
+def test_a_place_that_is_a_file(tmp_path: Path, done: Path) -> None:
+    (tmp_path / "out").touch()
+    with pytest.raises(DatasetError, match=r"--out .*/out: File exists; name a directory"):
+        run_load(LoadRequest(done, "dataset", tmp_path / "out"))
+
+
+# arguments --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["load", "tape", "--out", "x"],
+        ["load", "seed", "--out", "x", "--table", "all"],
+        ["reconcile", "--expected", "x", "--match", "KEEP:key=9-1"],
+        ["reconcile", "--expected", "x", "--match", "KEEP", "--tolerance", "AMOUNT=much"],
+    ],
+)
+def test_a_wrong_argument_is_no_difference_to_a_script(
+    done: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pipeline", *arguments, "--run", str(done)]) == 2
+    assert capsys.readouterr().err.startswith("tdq: ")
+
+
+# the report -------------------------------------------------------------------------------------------------------------
+
+
+def test_names_are_never_markup(tmp_path: Path, region_directory: Path) -> None:
+    odd = ["<span onclick=x>", "A&B", 'Q"<b>', "\x01\x02", "ÄÖ日本", " ", "../../up"]
+    rows = [{**write(name, 1, "KEEP", b"x"), "resp": "QZERO"} for name in odd]
+    run = replayed(tmp_path, region_directory, rows)
+    page = write_report(run).read_text("utf-8")
+    assert not [text for text in ("<span onclick", "<b>") if text in page]
+    assert [text for text in ("&lt;span onclick=x&gt;", "ÄÖ日本") if text in page]
+    suite = ET.fromstring((run / "junit.xml").read_text("utf-8"))
+    assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
+    assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure"))
+    assert not list(tmp_path.glob("up*"))
+
+
+def test_a_response_is_shown_beside_the_one_that_was_expected(tmp_path: Path, region_directory: Path) -> None:
+    rows = [{**write("A", n, "KEEP", b"x"), "resp": "NORMAL"} for n in range(300)]
+    rows[217] |= {"resp": "NOSPACE", "resp2": 3}
+    rows[218] |= {"resp": None, "resp2": 9}
+    page = write_report(replayed(tmp_path, region_directory, rows)).read_text()
+    assert "<td>NOSPACE, RESP2 3</td><td>NORMAL</td>" in page
+    assert "<td>RESP2 9</td><td>NORMAL</td>" in page
+
+
+def test_the_page_says_how_many_differences_are_kept(tmp_path: Path, region_directory: Path) -> None:
+    run = replayed(tmp_path, region_directory, [write("A", n, "KEEP", b"%d" % n) for n in range(150)])
+    run_reconcile(run, [expecting(tmp_path / "x.parquet", [("A", b"no")])], {}, "local")
+    page = write_report(run).read_text()
+    assert "of 150 are shown; 101, the first of each kind of each queue of a region, are in reconcile/diffs" in page
+
+
+def test_a_difference_is_no_lost_stage(tmp_path: Path, region_directory: Path) -> None:
+    """The exit code 1 is for what came out; a piece of the exchange that is gone is 2."""
+    run = replayed(tmp_path, region_directory, [write("A", 1, "KEEP", b"x")])
+    (run / "replay" / "records" / "00000.parquet").write_bytes(b"PAR1")
+    expected = expecting(tmp_path / "x.parquet", [("A", b"x")])
+    assert main(["pipeline", "reconcile", "--run", str(run), "--expected", str(expected), "--engine", "local"]) == 2
