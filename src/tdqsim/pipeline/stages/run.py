@@ -393,7 +393,9 @@ def _expect_by_sql(
     spark = engine.session()
     frame = job.expected_sql(spark, files, request.regions)
     frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
-    frame.write.mode("overwrite").parquet(str(folder.resolve()))
+    # Row groups are what the next stage is cut at, and each writer holds one of them.
+    groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}  # as written: several times as much when read
+    frame.write.options(**groups).mode("overwrite").parquet(str(folder.resolve()))
 
 
 def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path) -> None:
@@ -407,10 +409,12 @@ def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path],
 
 
 def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
+    """A few megabytes at a time: a job takes them apart record by record, and this process is not the only one."""
     for path in sorted((run / f"expected.{engine}").glob("*.parquet")):
         file = pq.ParquetFile(path)
         for group in range(file.num_row_groups):
-            yield conform(file.read_row_group(group), str(path))
+            for batch in file.iter_batches(BOUNDS["batch_rows"] // 8, row_groups=[group], use_threads=False):
+                yield conform(pa.Table.from_batches([batch]), str(path))
 
 
 def _reconcile(
