@@ -9,6 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
+from tdqsim.errors import ConversionError
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
@@ -78,3 +79,22 @@ def test_a_blank_field_with_decimals_is_zero_where_its_clause_says_so():
 def test_unsigned_halfwords_use_their_top_bit():
     assert read("PIC 9(4) COMP", "FFFE0001") == ([65534, 1], [])
     assert written("PIC 9(4) COMP", [65534, 1], pa.int32()) == ["FFFE", "0001"]
+
+
+def test_a_count_that_is_not_given_is_that_of_the_table():
+    text = "01 R. 05 G. 10 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 U PIC X OCCURS 0 TO 3 DEPENDING ON N."
+    chosen = read_options({"copybook_contents": text, "variable_size_occurs": "shift_record"})
+    encoder = RecordEncoder(chosen)
+
+    def records(counts, tables):
+        table = pa.array(tables, pa.list_(pa.string()))
+        group = pa.StructArray.from_arrays([pa.array(counts, pa.int32())], ["N"])
+        return [
+            record.decode("cp037") for record in encoder.encode(pa.record_batch([group, table, table], ["G", "T", "U"]))
+        ]
+
+    assert records([None, None, 1], [["a", "b"], [], ["c"]]) == ["2abab", "0", "1cc"]
+    table = pa.array([["a"]], pa.list_(pa.string()))
+    assert encoder.encode(pa.record_batch([table, table], ["T", "U"])) == ["1aa".encode("cp037")]
+    with pytest.raises(ConversionError, match="1 elements were given; N says 2"):
+        records([2], [["a"]])

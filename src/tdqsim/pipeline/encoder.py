@@ -386,6 +386,7 @@ class _RowEncoder:
         self.options = options
         self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
         self.collapsed = {field.key for field in dissolved_groups(layout, options.shape)}
+        self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         found = {name.lower(): value for name, value in row.items()}
@@ -394,6 +395,8 @@ class _RowEncoder:
             values = next(iter(values.values())) or {}
         elif self.collapsed:
             values = self._uncollapsed(values)
+        for table in self.tables:
+            _count(table, values)
         return self.layout.encode(values)
 
     def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -445,6 +448,22 @@ class _RowEncoder:
             or (field.type is FieldType.PACKED and options.null_packed_as_zeros)
         )
         return 0 if zero else None
+
+
+def _count(table: Field, values: dict[str, Any]) -> None:
+    """Where a DEPENDING ON field has no value, the number of elements that its table has; not for tables in tables."""
+    assert table.depending_on is not None
+    elements, holder = _inside(values, table.path), _inside(values, table.depending_on[:-1])
+    key = table.depending_on[-1]
+    if isinstance(elements, list) and isinstance(holder, dict) and holder.get(key) is None:
+        holder[key] = len(elements)
+
+
+def _inside(values: Any, path: tuple[str, ...]) -> Any:
+    """The value at a path of keys; None where there is none."""
+    for key in path:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
 
 
 def _number(field: Field, text: str) -> int:
