@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tdqsim.cli import main
@@ -20,7 +23,7 @@ from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
-from tdqsim.pipeline.stages.tables import table_files
+from tdqsim.pipeline.stages.tables import read_table, table_files
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
@@ -256,3 +259,32 @@ def test_a_difference_is_no_lost_stage(tmp_path: Path, region_directory: Path) -
     (run / "replay" / "records" / "00000.parquet").write_bytes(b"PAR1")
     expected = expecting(tmp_path / "x.parquet", [("A", b"x")])
     assert main(["pipeline", "reconcile", "--run", str(run), "--expected", str(expected), "--engine", "local"]) == 2
+
+
+@pytest.mark.parametrize("name", ["region", "seq", "command"])
+def test_a_record_without_a_value_is_named_by_its_number_in_the_file(
+    tmp_path: Path, done: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BOUNDS, "batch_rows", 16)  # the record is neither in the first row group nor in a first batch
+    rows = [write("R1", n, "KEEP", b"x") for n in range(500)]
+    rows[377][name] = None
+    source = write_events(tmp_path / "null.parquet", rows, group=200)
+    with pytest.raises(DatasetError, match=rf"null\.parquet: record 378: column {name} is null"):
+        run_reconcile(done, [source], {}, "local")
+
+
+def test_times_of_any_unit_are_microseconds(tmp_path: Path, region_directory: Path) -> None:
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    found = set()
+    for unit in ("s", "ms", "us", "ns"):
+        table = pa.table(
+            {
+                "region": ["A"], "seq": [1], "command": ["READQ TD"], "queue": ["KEEP"],
+                "time_us": pa.array([moment], pa.timestamp(unit, "UTC")),
+            }
+        )  # fmt: skip
+        pq.write_table(table, tmp_path / f"{unit}.parquet")
+        spread(tmp_path / unit, [tmp_path / f"{unit}.parquet"], base=unit)
+        run_replay(tmp_path / unit, ReplaySpec(directory=region_directory), "local")
+        found |= set(read_table(tmp_path / unit, "replay", "results").column("time_us").to_pylist())
+    assert found == {int(moment.timestamp()) * 1_000_000}

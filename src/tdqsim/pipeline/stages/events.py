@@ -30,6 +30,7 @@ __all__ = [
     "conform",
     "event_table",
     "fixed_binary",
+    "no_nulls",
     "open_pieces",
     "rows_at_once",
 ]
@@ -69,8 +70,13 @@ EVENTS = pa.schema(
 _NEEDED = ("region", "seq", "command")
 
 
-def conform(given: pa.Table, where: str) -> pa.Table:
+def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
     """A table as an event table: columns in order, those that are left out null; others are dropped.
+
+    Args:
+        given: the table.
+        where: the file, for messages.
+        first: how many records of it come before these.
 
     Raises:
         DatasetError: a column that is needed is missing, or has values of another kind; names the column.
@@ -78,7 +84,7 @@ def conform(given: pa.Table, where: str) -> pa.Table:
     columns = []
     for field in EVENTS:
         if field.name in given.column_names:
-            columns.append(_cast(given.column(field.name), field, where))
+            columns.append(_cast(given.column(field.name), field, where, first))
         elif field.name in _NEEDED:
             have = ", ".join(given.column_names) or "none"
             raise DatasetError(f"{where}: an event table needs the column {field.name}; it has {have}")
@@ -86,18 +92,31 @@ def conform(given: pa.Table, where: str) -> pa.Table:
             columns.append(pa.nulls(given.num_rows, field.type))
     made = pa.table(columns, schema=EVENTS)
     for name in _NEEDED:
-        if made.column(name).null_count:
-            row = made.column(name).is_null().to_pylist().index(True)
-            raise DatasetError(f"{where}: record {row + 1}: column {name} is null; every event needs it")
+        no_nulls(made.column(name), name, where, first)
     return made
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field, where: str) -> pa.ChunkedArray:
+def no_nulls(column: pa.ChunkedArray, name: str, where: str, first: int) -> None:
+    """Make sure that every record has a value.
+
+    Raises:
+        DatasetError: one has none; names it.
+    """
+    if column.null_count:
+        row = column.is_null().to_pylist().index(True)
+        raise DatasetError(f"{where}: record {first + row + 1}: column {name} is null; every event needs it")
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> pa.ChunkedArray:
     try:
+        if pa.types.is_timestamp(column.type):  # whatever its unit
+            column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
         return column.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        last = first + len(column)
         raise DatasetError(
-            f"{where}: column {field.name} holds {column.type}; {field.type} is needed: {error}"
+            f"{where}: records {first + 1} to {last}: column {field.name} holds {column.type}; "
+            f"{field.type} is needed: {error}"
         ) from error
 
 

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary
+from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls
 from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
 
@@ -104,29 +104,37 @@ class ParquetPiece:
 
     def tables(self) -> Iterator[pa.Table]:
         """Its events, some megabytes at a time."""
-        yield from (conform(part, place) for place, part in self.parts())
+        yield from (conform(part, str(self.path), first) for first, part in self.numbered_parts())
 
     def region_columns(self) -> Iterator[pa.ChunkedArray]:
         """The regions of its events; nothing else is read."""
-        for place, part in self.parts(["region"]):
+        for first, part in self.numbered_parts(["region"]):
             if "region" not in part.column_names:
-                conform(part, place)
+                conform(part, str(self.path), first)  # says what there is instead
+            no_nulls(part.column("region"), "region", str(self.path), first)
             yield part.column("region").cast(pa.string())
 
-    def parts(self, columns: list[str] | None = None) -> Iterator[tuple[str, pa.Table]]:
+    def parts(self) -> Iterator[tuple[str, pa.Table]]:
         """Its rows as they are, some megabytes at a time, with the place they are from."""
+        yield from ((f"{self.path}: after record {first}", part) for first, part in self.numbered_parts())
+
+    def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
+        """Its rows as they are, some megabytes at a time, with how many rows of the file come before them."""
         try:
             file = pq.ParquetFile(self.path)
             have = file.schema_arrow.names
             wanted = have if columns is None else [name for name in columns if name in have]
             for group in self.groups:
                 found = file.metadata.row_group(group)
+                done = sum(file.metadata.row_group(before).num_rows for before in range(group))
                 each = max(1, found.total_byte_size // max(1, found.num_rows))
                 rows = max(1, min(BOUNDS["batch_rows"] * 4, BOUNDS["batch_bytes"] // each))
                 for batch in file.iter_batches(rows, row_groups=[group], columns=wanted or None):
-                    yield f"{self.path}: row group {group}", pa.Table.from_batches([batch])
+                    yield done, pa.Table.from_batches([batch])
+                    done += batch.num_rows
         except (OSError, pa.ArrowInvalid) as error:
-            raise DatasetError(f"{self.path}: cannot be read: {error}") from error
+            said = " ".join(str(error).split())
+            raise DatasetError(f"{self.path}: cannot be read: {said}; copy it again, or leave it out") from error
 
 
 Piece = FixedPiece | ParquetPiece
@@ -173,8 +181,6 @@ def count_piece(task: CountTask) -> Receipt:
     counts: dict[str, int] = {}
     for part in task.piece.region_columns():
         for row in part.value_counts().to_pylist():
-            if row["values"] is None:
-                raise DatasetError(f"{task.piece.path}: column region is null in some record; every event needs it")
             counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
     receipt = Receipt(
         task.stage, task.bucket, task.inputs, (), sum(counts.values()), 0, "",

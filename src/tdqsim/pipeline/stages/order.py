@@ -46,7 +46,10 @@ def _following(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
 
 
 def _double(part: pa.RecordBatch, seq: int) -> DatasetError:
-    return DatasetError(f"region {part.column('region')[0]}: two events have the number {seq}; numbers must differ")
+    return DatasetError(
+        f"region {part.column('region')[0]}: two events have the number {seq} in column seq; numbers must differ. "
+        "Correct them, or leave the column out: events then have the order of their files and records"
+    )
 
 
 class _Source:
