@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import random
 from pathlib import Path
@@ -80,6 +83,31 @@ def test_what_cannot_be_detected(tmp_path):
     path.write_bytes(bytes(random.Random(1).choices(range(128, 256), k=101)))
     with pytest.raises(DcbError, match="no format fits"):
         detect(path)
+
+
+@pytest.mark.parametrize(
+    ("pack", "words"),
+    [
+        (gzip.compress, "a gzip file"),
+        (bz2.compress, "a bzip2 file"),
+        (lzma.compress, "an xz file"),
+        (lambda data: b"PK\x03\x04" + data, "a zip archive"),
+        (lambda data: b"\x50\xe0" + "INMR01".encode("cp037") + data, "TSO TRANSMIT"),
+    ],
+)
+def test_what_is_packed_is_no_data_set(tmp_path, pack, words):
+    path = tmp_path / "packed"
+    path.write_bytes(pack(b"".join(text_records(50))))
+    with pytest.raises(DcbError, match=words):
+        detect(path)
+
+
+def test_a_record_may_begin_as_a_packed_file_does(tmp_path):
+    path = tmp_path / "vb"
+    write_records(
+        path, [b"\x1f\x8b\x08" + record for record in text_records(20)], parse_dcb("RECFM=VB,LRECL=80,BLKSIZE=800")
+    )
+    assert detect(path).dcb.recfm.value == "VB"
 
 
 @real_data

@@ -34,6 +34,14 @@ _CANDIDATES = (
     Dcb(RecordFormat.RDWLE, rdw_position=2),
     Dcb(RecordFormat.RDWLE, rdw_position=2, rdw_inclusive=False),
 )
+_PACKED = (
+    (0, b"\x1f\x8b\x08", "a gzip file"),
+    (0, b"BZh", "a bzip2 file"),
+    (0, b"PK\x03\x04", "a zip archive"),
+    (0, b"\xfd7zXZ\x00", "an xz file"),
+    (0, b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (2, "INMR01".encode("cp037"), "a file of TSO TRANSMIT (XMIT)"),
+)
 _SHORTEST_FIXED = 8
 _CLEAR = 0.9  # how near to the best a shorter length must come to be taken for it
 
@@ -60,7 +68,7 @@ def detect(path: Path | str) -> Detection:
 
     Raises:
         OpenError: it cannot be opened.
-        DcbError: it is empty, or nothing fits; the message says what was tried.
+        DcbError: it is empty or compressed, or nothing fits; the message says what was tried.
     """
     path = Path(path)
     file = open_file(path, os.O_RDONLY, None)
@@ -75,8 +83,11 @@ def detect(path: Path | str) -> Detection:
         raise DcbError(path, "the file is empty: any format fits; say which with RECFM and LRECL")
     whole = len(data) == size
     ebcdic = _looks_ebcdic(data)
-    found = _described(data, whole=whole, ebcdic=ebcdic) or _lines(data, whole=whole, ebcdic=ebcdic)
-    return found or _fixed(path, data, size, ebcdic)
+    found = _described(data, whole=whole, ebcdic=ebcdic)
+    packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
+    if found is None and packed is not None:
+        raise DcbError(path, f"this is {packed}, not a data set: unpack it first")
+    return found or _lines(data, whole=whole, ebcdic=ebcdic) or _fixed(path, data, size, ebcdic)
 
 
 def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
