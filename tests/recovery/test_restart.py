@@ -223,6 +223,63 @@ def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
     region.close()
 
 
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+def test_nobody_reads_what_a_shared_commit_may_still_undo(tmp_path):
+    region = make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store")
+    failures = [StoreFull("no room, for the test")]
+
+    def fault(point):
+        if point == "before_commit" and failures:
+            raise failures.pop()
+
+    region.store.durable.fault = fault
+    seen = []
+
+    def write(task):
+        task.writeq_td("LOGQ", b"never committed")
+        seen.append(outcome(task.syncpoint))
+
+    def read(task):
+        for _ in range(50):
+            task.readq_td("LOGQ", nosuspend=True, nohandle=True)
+            seen.append(task.eib.eibresp.name)
+            if seen[-1] != "QBUSY":
+                break
+            task.suspend()
+        task.writeq_td("LOG2", b"x")
+        task.syncpoint()
+
+    writing, reading = region.start(write), region.start(read)
+    region.run()
+    writing.result()
+    reading.result()
+    assert {*seen} == {"QBUSY", "ROLLEDBACK", "QZERO"}
+    assert seen[-1] == "QZERO"
+    assert (region.peek("LOGQ"), region.peek("LOG2")) == ([], [b"x"])
+    region.close()
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+def test_a_task_that_is_always_ready_does_not_keep_others_in_their_syncpoint(tmp_path):
+    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+        back, turns = [], []
+
+        def commit(task):
+            task.writeq_td("LOGQ", b"x")
+            task.syncpoint()
+            back.append(len(turns))
+
+        def busy(task):
+            while not back and len(turns) < 1000:
+                turns.append(None)
+                task.suspend()
+
+        region.start(commit)
+        region.start(busy)
+        region.run()
+        assert back[0] < 10
+
+
 # -- cold starts ------------------------------------------------------------------------------------------------------
 
 

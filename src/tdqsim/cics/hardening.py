@@ -1,12 +1,14 @@
 """Shared commits: units of work that reach their end together are made permanent together.
 
-A started task that has put its changes into the store's open transaction waits here; when no task is ready, one commit
-serves all that wait (and one sync, with durability ``power``). The program outside the tasks commits at once, and so
-serves those that wait too. The store has one transaction, so what is committed first includes all that came before it.
+A started task that reaches its syncpoint says what it will change and waits here. When no task is ready, or all that
+were ready have had a turn, one commit makes the changes of all that wait (with one sync, with durability ``power``).
+The program outside the tasks commits at once, and so serves those that wait too. Until the commit nothing of it is in
+the store: nobody can read what might still be undone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -22,10 +24,10 @@ __all__ = ["Hardening"]
 class _Batch:
     """Those who wait for the same commit."""
 
-    __slots__ = ("done", "error")
+    __slots__ = ("awaited", "done", "error")
 
     def __init__(self) -> None:
-        self.done = False
+        self.awaited = self.done = False
         self.error: StoreError | None = None
 
 
@@ -36,26 +38,36 @@ class Hardening:
         commits: how many were made, for statistics and benchmarks.
     """
 
-    __slots__ = ("_batch", "_dispatcher", "_durable", "_waiting", "commits")
+    __slots__ = ("_batch", "_dispatcher", "_durable", "_promised", "_waiting", "commits")
 
     def __init__(self, dispatcher: Dispatcher, durable: Environment) -> None:
         self._dispatcher = dispatcher
         self._durable = durable
         self._waiting = WaitQueue("the commit that it shares with others")
         self._batch = _Batch()
+        self._promised: list[tuple[Callable[[], None], Callable[[], None]]] = []
         self.commits = 0
 
+    def promise(self, change: Callable[[], None], made: Callable[[], None]) -> None:
+        """Say what the next commit must change, and what is to be called when it is made."""
+        self._promised.append((change, made))
+
     def force(self) -> None:
-        """Commit now.
+        """Commit now what is in the store's open transaction and what was promised.
 
         Raises:
             StoreError: it failed; everything since the last commit was undone, for all that wait too.
         """
         self.commits += 1
         batch, self._batch = self._batch, _Batch()
+        promised, self._promised = self._promised, []
         batch.done = True
         try:
+            for change, _ in promised:
+                change()
             self._durable.commit()
+            for _, made in promised:
+                made()
         except StoreError as error:
             batch.error = error
             if self._durable.dirty:
@@ -75,6 +87,9 @@ class Hardening:
             self.force()
             return
         batch = self._batch
+        if not batch.awaited:
+            batch.awaited = True
+            dispatcher.call_after_round(self.serve)  # or a task that is always ready would keep them for ever
 
         def attempt() -> Any:
             return None if batch.done else WAIT
@@ -90,16 +105,9 @@ class Hardening:
         if batch.error is not None:
             raise batch.error
 
-    def undo(self, error: StoreError) -> None:
-        """A change failed half-way: undo everything since the last commit, and tell those who wait."""
-        batch, self._batch = self._batch, _Batch()
-        batch.done, batch.error = True, error
-        self._durable.abort()
-        self._waiting.wake_all()
-
-    def idle(self) -> None:
-        """No task is ready: serve those who wait."""
-        if self._waiting and not self._batch.done:
+    def serve(self) -> None:
+        """Commit for those who wait, if there are any: no task is ready, or all that were have had a turn."""
+        if self._batch.awaited:
             try:
                 self.force()
             except StoreError:

@@ -161,7 +161,7 @@ class Region(RegionTasks):
         try:
             claim(self.store, _KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable)
-            self.dispatcher.on_idle.append(self.hardening.idle)
+            self.dispatcher.on_idle.append(self.hardening.serve)
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
             self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
@@ -398,8 +398,8 @@ class Region(RegionTasks):
     def _let_go(self, *, clean: bool) -> None:
         self.closed = True
         hardening = getattr(self, "hardening", None)
-        if hardening is not None and hardening.idle in self.dispatcher.on_idle:
-            self.dispatcher.on_idle.remove(hardening.idle)
+        if hardening is not None and hardening.serve in self.dispatcher.on_idle:
+            self.dispatcher.on_idle.remove(hardening.serve)
         try:
             if hasattr(self, "data_sets"):
                 self.data_sets.close(clean=clean)

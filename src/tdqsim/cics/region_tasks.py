@@ -108,7 +108,7 @@ class RegionTasks(RegionResources):
         self.units.pop(uow.id, None)
         if self.failed:
             return
-        if self._recorder is not None:
+        if self._recorder is not None and not uow.recorded:
             self._recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
             if uow.task is not None and not uow.task.ended:

@@ -22,6 +22,7 @@ when the region fails before the unit of work ends. Sources: Recovery and Restar
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.cics.intra import SLOT_BITS
@@ -59,6 +60,7 @@ _UNSET: Final[dict[str, Any]] = {
     "link": "",
     "coordinator": "",
     "decision": (),
+    "recorded": False,
 }
 _MADE_LATER: Final[dict[str, Callable[[], Any]]] = {
     "physical": dict,
@@ -117,13 +119,14 @@ class UnitOfWork:
         at_harden: called when it commits, inside the store's transaction.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         ended: whether it is over.
+        recorded: whether the region's recorder has been told of its end.
         plain: whether nobody has asked yet for those of its attributes that make its end more than a commit.
     """
 
     __slots__ = (
         "_spare", "action", "at_end", "at_harden", "coordinator", "decision", "ended", "facts", "id", "link", "locks",
-        "participants", "physical", "plain", "qzero", "region", "since_ns", "state", "task", "taskid", "termid",
-        "transid", "userid", "wait", "waitcause", "waitstate", "waittime", "work",
+        "participants", "physical", "plain", "qzero", "recorded", "region", "since_ns", "state", "task", "taskid",
+        "termid", "transid", "userid", "wait", "waitcause", "waitstate", "waittime", "work",
     )  # fmt: skip
 
     if TYPE_CHECKING:  # those that are made later
@@ -137,6 +140,7 @@ class UnitOfWork:
         participants: list[Participant]
         physical: dict[IntraQueue, None]
         qzero: dict[IntraQueue, None]
+        recorded: bool
         since_ns: int
         taskid: int
         termid: str
@@ -275,8 +279,11 @@ class UnitOfWork:
         """
         late = None
         try:
-            if self._apply(due, prepared=prepared):
+            if prepared or self.physical or self.at_harden or any(work.changed for work in self.work.values()):
+                self.region.hardening.promise(partial(self._apply, due, prepared=prepared), self._record_commit)
                 late = self._wait_for_the_commit()
+            else:
+                self._apply(due, prepared=False)  # only room is given back
         except StoreError:
             for queue in due:
                 self.region.ati.never_began(queue)
@@ -290,26 +297,25 @@ class UnitOfWork:
             work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
         return late
 
-    def _apply(self, due: list[IntraQueue], *, prepared: bool) -> bool:
-        """Carry everything into the store's open transaction; False when there is nothing to commit."""
+    def _apply(self, due: list[IntraQueue], *, prepared: bool) -> None:
+        """Carry everything into the store's open transaction, which is committed next."""
         region = self.region
-        changed = prepared or bool(self.physical or self.at_harden)
-        try:
-            for queue, work in self.work.items():
-                changed = changed or work.changed
-                work.apply()
-                if work.written and queue.stored.count >= queue.fire_at and region.ati.due(queue, self):
-                    due.append(work.queue)
-            if self.physical:
-                self._forget_reads()
-            for action in self.at_harden:
-                action()
-            if prepared:
-                region.store.durable.delete_meta(prepared_key(self.id))
-        except StoreError as error:
-            region.hardening.undo(error)
-            raise
-        return changed
+        for queue, work in self.work.items():
+            work.apply()
+            if work.written and queue.stored.count >= queue.fire_at and region.ati.due(queue, self):
+                due.append(work.queue)
+        if self.physical:
+            self._forget_reads()
+        for action in self.at_harden:
+            action()
+        if prepared:
+            region.store.durable.delete_meta(prepared_key(self.id))
+
+    def _record_commit(self) -> None:
+        """Its commit is made, which is the moment that counts: those who share it may go on in any order."""
+        if self.region.recorder is not None:
+            self.region.recorder.unit_of_work_ended(self, committed=True)
+            self.recorded = True
 
     def _wait_for_the_commit(self) -> BaseException | None:
         try:
@@ -324,6 +330,7 @@ class UnitOfWork:
         """The store did not take the decision: the promise still holds, and the decision can be made again."""
         self.state = Cvda.INDOUBT
         for work in self.work.values():
+            work.release_room()
             work.hold_room()
         self._become_shunted(Cvda.NOTAPPLIC)
         self.retain_locks()

@@ -220,6 +220,7 @@ class Dispatcher:
         self._ready: deque[Strand] = deque()
         self._live: dict[int, Strand] = {}
         self._deadlines: list[tuple[int, int, Strand | Timer]] = []
+        self._rounds: list[tuple[int, Callable[[], None]]] = []
         self._idle_workers: list[greenlet] = []
         self._hub = getcurrent()
         self._thread = threading.get_ident()
@@ -279,9 +280,21 @@ class Dispatcher:
         strand = self.current
         if strand is self.outside:
             self._settle()
-        elif self._ready:
+        elif self._ready or self._rounds:
             self._make_ready(strand)
             self._switch_out(strand)
+
+    def call_after_round(self, callback: Callable[[], None]) -> None:
+        """Call something, outside any strand, when as many turns have been given as strands are ready now."""
+        self._rounds.append((len(self._ready), callback))
+
+    def _end_rounds(self) -> None:
+        rounds, self._rounds = self._rounds, []
+        for turns, callback in rounds:
+            if turns:
+                self._rounds.append((turns - 1, callback))
+            else:
+                callback()
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -441,6 +454,8 @@ class Dispatcher:
         """Dispatch one ready strand, or do the idle work; False when there was nothing to do."""
         if self._deadlines:
             self._fire_due()
+        if self._rounds:
+            self._end_rounds()
         if self._ready:
             self._dispatch(self._next_ready())
             return True
