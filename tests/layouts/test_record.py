@@ -143,6 +143,14 @@ def test_code_pages_of_single_fields():
         layout.with_code_pages({"A": "nope"})
 
 
+def test_an_underline_stands_for_a_hyphen_and_the_other_way_round():
+    layout = parse_copybook("01 R. 05 SEG_ID PIC X. 05 G-1. 10 A_B PIC X. 10 A-B PIC X. 10 C-D PIC X.").record()
+    assert [layout.field(name).offset for name in ("seg-id", "SEG_ID", "g_1.c_d", "A_B", "A-B")] == [0, 0, 3, 1, 2]
+    assert layout.with_code_pages({"SEG-ID": "500"}).field("SEG_ID").code_page == "500"
+    book = parse_copybook("01 R-1. 05 A PIC X. 01 R_2. 05 B PIC X. 01 R-2. 05 C PIC X.")
+    assert [book.record(name).name for name in ("r_1", "R_2", "r-2")] == ["R-1", "R_2", "R-2"]
+
+
 def test_a_field_is_found_by_name():
     layout = parse_copybook("01 R. 05 G. 10 A PIC X. 05 H. 10 A PIC X. 05 B PIC X OCCURS 2.").record()
     assert layout.field("h.a").offset == 1

@@ -44,12 +44,18 @@ class Copybook:
     def record(self, name: str | None = None) -> Layout:
         """The layout of one record; without a name the only one there is.
 
+        The case of a name does not matter, and ``_`` stands for ``-`` too where no record has the name as written.
+
         Raises:
             LayoutError: no record of that name, or several and no name; the message lists them.
         """
         if name is None and len(self.records) == 1:
             return self.records[0]
-        found = [layout for layout in self.records if name is not None and layout.name.upper() == name.upper()]
+        wanted = (name or "").upper()
+        found = [layout for layout in self.records if layout.name.upper() == wanted]
+        if not found and wanted:
+            loose = wanted.replace("_", "-")
+            found = [layout for layout in self.records if layout.name.upper().replace("_", "-") == loose]
         if len(found) != 1:
             names = ", ".join(layout.name for layout in self.records)
             asked = f"no record {name!r}" if name is not None else "more than one record"

@@ -12,7 +12,7 @@ base=record)`` is ``record``, whatever it holds; and fields that share bytes do 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -141,11 +141,17 @@ class Layout:
     def field(self, name: str) -> Field:
         """The field of that name in any case; qualified with dots where it is not unique (``ORDER.PRICE``).
 
+        ``_`` stands for ``-`` too, and the other way round, where no field has the name as it is written.
+
         Raises:
             LookupError: there is none, or there are several.
         """
         parts = [part.upper() for part in name.split(".")]
-        found = [item for item in (*self.walk(), *self.renames) if _matches(item, parts)]
+        every = (*self.walk(), *self.renames)
+        found = [item for item in every if _matches(item, parts, str.upper)]
+        if not found:
+            parts = [_loosely(part) for part in parts]
+            found = [item for item in every if _matches(item, parts, _loosely)]
         if len(found) != 1:
             exact = [item for item in found if len(item.path) == len(parts)]
             if len(exact) == 1:
@@ -299,10 +305,14 @@ def _sharing(fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
     return tuple(tuple(group) for group in groups.values())
 
 
-def _matches(item: Field, parts: list[str]) -> bool:
-    if parts[-1] not in (item.name.upper(), item.key.upper()):
+def _loosely(name: str) -> str:
+    return name.upper().replace("_", "-")
+
+
+def _matches(item: Field, parts: list[str], known_as: Callable[[str], str]) -> bool:
+    if parts[-1] not in (known_as(item.name), known_as(item.key)):
         return False
-    names = iter(part.upper() for part in item.path)
+    names = iter(known_as(part) for part in item.path)
     return all(part in names for part in parts)
 
 
