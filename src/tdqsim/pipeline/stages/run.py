@@ -382,7 +382,7 @@ def _expect(
         else:
             _expect_here(job, request, files, folder)
         publish_json(stamp, {"base": base})
-    pieces = parquet_pieces(sorted(folder.glob("*.parquet")))
+    pieces = parquet_pieces(sorted(folder.glob("*.parquet")), BOUNDS["batch_rows"])
     spread_events(engine, request.out, pieces, digest_of(base, engine.name), request.buckets, "expected", plan)
     return "Spark SQL" if engine.name == "spark" else "a plain loop in Python over columns decoded by the layout"
 
