@@ -18,10 +18,12 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
+from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
+from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
 from tdqsim.pipeline.stages.tables import read_table, table_files
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
@@ -266,7 +268,9 @@ def test_a_record_without_a_value_is_named_by_its_number_in_the_file(
     tmp_path: Path, done: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BOUNDS, "batch_rows", 16)  # the record is neither in the first row group nor in a first batch
-    rows = [write("R1", n, "KEEP", b"x") for n in range(500)]
+    rows: list[dict[str, object]] = [
+        {"region": "R1", "seq": n, "command": "EXPECT", "queue": "KEEP", "data": b"x"} for n in range(500)
+    ]
     rows[377][name] = None
     source = write_events(tmp_path / "null.parquet", rows, group=200)
     with pytest.raises(DatasetError, match=rf"null\.parquet: record 378: column {name} is null"):
@@ -288,3 +292,92 @@ def test_times_of_any_unit_are_microseconds(tmp_path: Path, region_directory: Pa
         run_replay(tmp_path / unit, ReplaySpec(directory=region_directory), "local")
         found |= set(read_table(tmp_path / unit, "replay", "results").column("time_us").to_pylist())
     assert found == {int(moment.timestamp()) * 1_000_000}
+
+
+# reconcile --------------------------------------------------------------------------------------------------------------
+
+COPYBOOK = """
+       01 R.
+          05 ID PIC X(2).
+          05 AMOUNT PIC S9(5) COMP-3.
+          05 RATE COMP-1.
+"""
+
+
+def rated(number: int, amount: str, rate: bytes) -> bytes:
+    return b"%02d" % number + bytes.fromhex(amount) + rate
+
+
+@pytest.mark.parametrize(
+    ("masks", "tolerances", "text"),
+    [
+        (
+            ("NOPE",),
+            {},
+            "--mask NOPE: the copybook has no such elementary field outside tables; it has ID, AMOUNT, RATE",
+        ),
+        ((), {"NOPE": "1"}, "--tolerance NOPE: the copybook has no such"),
+        ((), {"ID": "1"}, "--tolerance ID: ID holds text, no number"),
+        ((), {"AMOUNT": "-1"}, "--tolerance AMOUNT=-1: must be a number, 0 or more"),
+        ((), {"AMOUNT": "nan"}, "--tolerance AMOUNT=nan: must be a number, 0 or more"),
+        ((), {"AMOUNT": "much"}, "--tolerance AMOUNT=much: must be a number, 0 or more"),
+    ],
+)
+def test_masks_and_tolerances_are_for_fields_that_there_are(
+    done: Path, tmp_path: Path, masks: tuple[str, ...], tolerances: dict[str, str], text: str
+) -> None:
+    with pytest.raises(NotAllowed, match=text):
+        run_reconcile(done, [tmp_path / "x.parquet"], dict([parse_match("KEEP", COPYBOOK, masks, tolerances)]), "local")
+
+
+def test_a_mask_without_a_layout_is_refused(done: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotAllowed, match="--mask ID: fields have names by a layout; give it with --copybook"):
+        run_reconcile(done, [tmp_path / "x.parquet"], {"KEEP": Match(masks=("ID",))}, "local")
+
+
+def test_tolerances_hold_for_floating_point_and_bad_fields_are_shown_as_they_are(
+    tmp_path: Path, region_directory: Path
+) -> None:
+    half, more, eight = b"\x40\x80\x00\x00", b"\x40\x81\x00\x00", b"\x41\x80\x00\x00"
+    actual = [rated(1, "00001c", half), rated(2, "00001c", half), rated(3, "00007c", half)]
+    expected = [rated(1, "00001c", more), rated(2, "00001c", eight), rated(3, "ffffff", half)]
+    run = replayed(tmp_path, region_directory, [write("A", n, "KEEP", data) for n, data in enumerate(actual)])
+    match = parse_match("KEEP:key=0-2", COPYBOOK, (), {"rate": "0.1", "amount": "100"})
+    source = expecting(tmp_path / "x.parquet", [("A", data) for data in expected])
+    assert run_reconcile(run, [source], dict([match]), "local")["differences"] == {"KEEP changed": 2}
+    found = read_table(run, "reconcile", "diffs").to_pylist()
+    assert [(row["field"], row["expected"], row["actual"]) for row in found] == [
+        ("RATE", "8.0", "0.5"), ("AMOUNT", "X'FFFFFF'", "7"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ({"queue": None}, "there is no column queue; .* It has region, seq, command, data"),
+        ({"command": ["WRITEQ TD"]}, "no event with command EXPECT names a queue, so there is nothing to compare"),
+        ({"data": ["日"]}, "records 1 to 1: column data holds string; binary is needed: 'charmap'"),
+    ],
+)
+def test_what_is_expected_of_nothing_is_no_success(
+    done: Path, tmp_path: Path, columns: dict[str, Any], text: str
+) -> None:
+    good = {"region": ["A"], "seq": [1], "command": ["EXPECT"], "queue": ["KEEP"], "data": [b"x"]}
+    table = pa.table({name: value for name, value in (good | columns).items() if value is not None})
+    pq.write_table(table, tmp_path / "wrong.parquet")
+    with pytest.raises(DatasetError, match=rf"wrong\.parquet: {text}"):
+        run_reconcile(done, [tmp_path / "wrong.parquet"], {}, "local")
+
+
+def test_a_queue_that_nobody_knows_is_told(done: Path, tmp_path: Path) -> None:
+    matches = {"KEEP": Match(), "KEPT": Match()}
+    assert run_reconcile(done, [tmp_path / "x.parquet"], matches, "local")["matches_of_nothing"] == ["KEPT"]
+    with pytest.raises(DatasetError, match=r"--expected .*none\.parquet: there is no such file"):
+        run_reconcile(done, [tmp_path / "none.parquet"], {}, "local")
+
+
+def test_text_is_in_code_page_037_in_parquet_too(tmp_path: Path, region_directory: Path) -> None:
+    run = replayed(tmp_path, region_directory, [write("A", 1, "KEEP", "ÄÖ1".encode("cp037"))])
+    table = pa.table({"region": ["A"], "seq": [1], "command": ["EXPECT"], "queue": ["KEEP"], "data": ["ÄÖ1"]})
+    pq.write_table(table, tmp_path / "text.parquet")
+    assert run_reconcile(run, [tmp_path / "text.parquet"], {}, "local")["ok"]

@@ -111,13 +111,32 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> p
     try:
         if pa.types.is_timestamp(column.type):  # whatever its unit
             column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        if field.type == pa.binary() and _is_text(column.type):
+            column = _encoded(column)
         return column.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeEncodeError) as error:
         last = first + len(column)
         raise DatasetError(
             f"{where}: records {first + 1} to {last}: column {field.name} holds {column.type}; "
             f"{field.type} is needed: {error}"
         ) from error
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.Array:
+    """Text as bytes in code page 037, as in traces; each different text is looked at once.
+
+    Raises:
+        UnicodeEncodeError: the code page has not all of its characters.
+    """
+    coded = column.combine_chunks().dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    texts = [None if text is None else text.encode("cp037") for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.binary()).take(coded.indices)
 
 
 def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from tdqsim.errors import ConversionError
-from tdqsim.layouts import Field, Layout, parse_copybook
+from tdqsim.layouts import Field, FieldType, Layout, parse_copybook
+from tdqsim.pipeline.stages.arguments import NotAllowed
 
-__all__ = ["Match", "Naming", "shown"]
+__all__ = ["Match", "Naming", "checked", "shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,48 @@ class Match:
     tolerances: Mapping[str, Decimal] = field(default_factory=dict)
 
 
+_NO_NUMBERS = (FieldType.TEXT, FieldType.NATIONAL, FieldType.DBCS, FieldType.BYTES)
+
+
 @lru_cache(maxsize=16)
 def _layout(copybook: str) -> tuple[Layout, tuple[tuple[Field, slice], ...]]:
     """A copybook's layout, and its elementary fields outside tables with the bytes they take."""
     layout = parse_copybook(copybook, file="the layout").record()
     leaves = [item for item in layout.walk() if not item.is_group and item.occurs is None]
     return layout, tuple((item, slice(item.offset, item.offset + item.size)) for item in leaves)
+
+
+def checked(match: Match) -> Match:
+    """A match whose fields are there, by the names that the copybook gives them.
+
+    Raises:
+        LayoutError: the copybook is wrong.
+        NotAllowed: a mask or a tolerance is for no field of it, or a tolerance for one that holds no number.
+    """
+    if not match.copybook:
+        for option, given in (("--mask", match.masks), ("--tolerance", tuple(match.tolerances))):
+            if given:
+                raise NotAllowed(f"{option} {given[0]}: fields have names by a layout; give it with --copybook")
+        return match
+    _, leaves = _layout(match.copybook)
+    known = {item.name.upper(): item for item, _ in leaves}
+
+    def field_of(option: str, name: str) -> Field:
+        if name.upper() not in known:
+            there = ", ".join(item.name for item in known.values())
+            raise NotAllowed(
+                f"{option} {name}: the copybook has no such elementary field outside tables; it has {there}"
+            )
+        return known[name.upper()]
+
+    masks = tuple(field_of("--mask", name).name for name in match.masks)
+    tolerances = {}
+    for name, much in match.tolerances.items():
+        item = field_of("--tolerance", name)
+        if item.type in _NO_NUMBERS:
+            raise NotAllowed(f"--tolerance {name}: {item.name} holds {item.type.value}, no number")
+        tolerances[item.name] = much
+    return replace(match, masks=masks, tolerances=tolerances)
 
 
 class Naming:
@@ -108,15 +146,20 @@ class Naming:
     def _value(self, name: str, record: bytes, span: slice) -> Any:
         assert self._layout is not None
         try:
-            return self._layout.value(record, name)
+            found = self._layout.value(record, name)
         except (ConversionError, ValueError, LookupError, ArithmeticError):
-            return shown(record[span])  # a field that does not hold what the layout says is shown as it is
+            found = None
+        return shown(record[span]) if found is None else found  # what is no value is shown as it is
 
 
 def _tolerated(old: Any, new: Any, tolerance: Decimal | None) -> bool:
-    if tolerance is None or not isinstance(old, (int, Decimal)) or not isinstance(new, (int, Decimal)):
+    if tolerance is None or not (_is_number(old) and _is_number(new)):
         return False
     return abs(Decimal(old) - Decimal(new)) <= tolerance
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, Decimal)) or (isinstance(value, float) and isfinite(value))
 
 
 def shown(record: bytes, most: int = 64) -> str:

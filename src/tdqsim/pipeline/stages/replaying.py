@@ -10,12 +10,16 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
+from tdqsim.pipeline.stages.reconcile_fields import checked
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.run import parquet_pieces, replay_exchange, spread_events
 from tdqsim.pipeline.stages.tables import read_table
@@ -127,8 +131,12 @@ def run_reconcile(
         spark: a session that there is already.
         say: told what happens, for people.
 
+    Returns:
+        How many records were compared; the differences by queue and kind; queues of ``matches`` that nobody knows.
+
     Raises:
-        DatasetError: a stage before it was not run, or a file is no event table.
+        DatasetError: a stage before it was not run, a file is no event table, or nothing is expected.
+        NotAllowed: a mask or tolerance is for no field.
     """
     with holding(run, say):
         return _reconciled(run, expected, matches, engine, spark, say)
@@ -142,22 +150,47 @@ def _reconciled(
     paths = [path for each in expected for path in (sorted(each.glob("*.parquet")) if each.is_dir() else [each])]
     if not paths:
         raise DatasetError(f"{', '.join(map(str, expected))}: no Parquet files there")
+    for path in paths:
+        if not path.is_file():
+            raise DatasetError(f"--expected {path}: there is no such file; name Parquet files, or folders of them")
+    pieces = parquet_pieces(paths)
+    queues = _expected_queues(paths)
+    if not queues and not matches:
+        named = ", ".join(map(str, expected))
+        raise DatasetError(
+            f"{named}: no event with command EXPECT names a queue, so there is nothing to compare; "
+            "a queue that must be empty is named by --match"
+        )
+    wanted = dict.fromkeys(queues, Match()) | {name: checked(match) for name, match in matches.items()}
     size = sum(path.stat().st_size for path in paths) + _size(run)
     chosen = choose(engine, records=sum(plan["events"].values()), size=size, spark=spark, say=say)
     base = digest_of([(path.name, file_digest(path)) for path in paths], plan)
     spread, _ = spread_events(
-        chosen, run, parquet_pieces(paths), base, len(set(plan["regions"].values())), "expected", plan["regions"]
+        chosen, run, pieces, base, len(set(plan["regions"].values())), "expected", plan["regions"]
     )
-    wanted = dict.fromkeys(_expected_queues(paths), Match()) | dict(matches)
-    return _compare(chosen, run, spread, wanted, base)
+    there = {*queues, *read_table(run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist()}
+    outcome = _compare(chosen, run, spread, wanted, base)
+    return outcome | {"matches_of_nothing": sorted(set(matches) - there)}
 
 
 def _expected_queues(paths: Sequence[Path]) -> list[str]:
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    """The queues of which records are expected.
 
+    Raises:
+        DatasetError: a file has no such column.
+    """
     found: set[str] = set()
+    needed = ["command", "queue"]
     for path in paths:
-        found |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
+        have = pq.read_schema(path).names
+        for name in needed:
+            if name not in have:
+                text = "expected records are events with command EXPECT, and name their queue"
+                raise DatasetError(f"{path}: there is no column {name}; {text}. It has {', '.join(have)}")
+        with pq.ParquetFile(path, read_dictionary=needed) as file:
+            for batch in file.iter_batches(columns=needed):
+                right = pc.equal(batch.column("command"), "EXPECT")
+                found |= set(batch.column("queue").filter(right).unique().to_pylist())
     return sorted(name for name in found if name)
 
 
@@ -210,5 +243,7 @@ def _tolerances(given: Mapping[str, str]) -> dict[str, Decimal]:
         try:
             found[name] = Decimal(text)
         except InvalidOperation:
-            raise NotAllowed(f"--tolerance {name}={text}: must be a number") from None
+            found[name] = Decimal("NaN")
+        if not found[name].is_finite() or found[name] < 0:
+            raise NotAllowed(f"--tolerance {name}={text}: must be a number, 0 or more")
     return found
