@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -300,6 +301,14 @@ gateway.proc.wait(300)
 # tasks ----------------------------------------------------------------------------------------------------------------
 
 
+@cache
+def _settle_once() -> None:
+    """Settle this worker process with all that its tasks load; even to ask whether it has settled costs 8 ms."""
+    import pandas  # noqa: F401, ICN001, PLC0415 - Arrow imports it for the first rows a task makes
+
+    settle()
+
+
 def run_tasks(
     spark: SparkSession, items: Iterable[Any], task: Callable[[Any], Iterable[dict[str, Any]]], schema: Any
 ) -> list[dict[str, Any]]:
@@ -322,7 +331,7 @@ def run_tasks(
         return []
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
+        _settle_once()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = [{**row, "_item": number} for row in task(work[number])]
