@@ -632,3 +632,32 @@ def test_a_region_behind_another_hears_of_the_decision_through_it(chain):
     chain.run()
     assert chain["FAR"].peek("FARQ") == [b"new"]
     assert chain.in_doubt() == chain.remembered() == set()
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+@pytest.mark.parametrize("where", ["NEAR", "FAR"])
+def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_changes_nothing(two, where):
+    def work(task):
+        task.writeq_td("LOCL", b"x")
+        task.writeq_td("REMQ", b"x")
+        task.syncpoint()
+
+    cut = []
+
+    def watch(task):
+        while not cut and len(two[where].units_of_work()) < 2:
+            if any(uow.state is Cvda.COMMIT for uow in two[where].units_of_work()):
+                two.link().cut()
+                cut.append(task.number)
+            task.suspend()
+
+    working = two["NEAR"].start(work)
+    two[where].start(watch)
+    two.run()
+    assert cut
+    assert working.done
+    two.link().restore()
+    two.run()
+    assert two["NEAR"].peek("LOCL") == two["FAR"].peek("FARQ") == [b"x"]
+    assert not two.in_doubt()
+    assert not two.remembered()

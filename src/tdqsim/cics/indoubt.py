@@ -174,11 +174,11 @@ class Subordinate:
         """The coordinator cannot be asked any more: back out when INFLIGHT, else as the table says.
 
         Returns:
-            The abend of the task that is left behind; None when there was nothing in doubt.
+            The abend of the task that is left behind; None when there was nothing in doubt any more.
         """
         uow = self.uow
-        if uow.ended or uow.waitstate is Cvda.SHUNTED:
-            return None
+        if uow.ended or uow.waitstate is Cvda.SHUNTED or uow.state in (Cvda.COMMIT, Cvda.BACKOUT):
+            return None  # decided, if not yet at its end
         if uow.state is not Cvda.INDOUBT:
             self.region.back_out(uow)
             return None
