@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,11 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.arguments import NotAllowed
+from tdqsim.pipeline.stages.engine import Engine, StageFailed, run_stage
 from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
+from tdqsim.pipeline.stages.manifest import Receipt
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
@@ -381,3 +385,39 @@ def test_text_is_in_code_page_037_in_parquet_too(tmp_path: Path, region_director
     table = pa.table({"region": ["A"], "seq": [1], "command": ["EXPECT"], "queue": ["KEEP"], "data": ["ÄÖ1"]})
     pq.write_table(table, tmp_path / "text.parquet")
     assert run_reconcile(run, [tmp_path / "text.parquet"], {}, "local")["ok"]
+
+
+# errors of tasks --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_an_error_in_a_worker_is_the_one_of_this_process(tmp_path: Path, spark: Any) -> None:
+    source = tmp_path / "bad.jsonl"
+    source.write_text('{"region": "A", "command": "READQ TD"}\n{"region": "A"}\n')
+    said = []
+    for name in ("local", "spark"):
+        run = tmp_path / name
+        with pytest.raises(DatasetError) as told:
+            run_ingest(IngestRequest(run, (str(source),), engine=name), spark=spark)
+        said.append((type(told.value), str(told.value)))
+        assert not list((run / "manifest").glob("*.failed"))
+    assert said[0][1].startswith(f"{source}: record 2 at offset 39: no command")
+    assert said[0][1] == said[1][1]
+
+
+@pytest.mark.spark
+def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: Any) -> None:
+    @dataclass(frozen=True)
+    class Work:
+        run: Path
+        bucket: int
+        inputs: str = "x"
+        weight: int = 1
+
+    def divide(task: Any) -> Receipt:
+        raise ZeroDivisionError(f"bucket {task.bucket}")
+
+    tasks = [Work(tmp_path, bucket) for bucket in range(3)]
+    for engine in (Engine("local"), Engine("spark", spark=spark)):
+        with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
+            run_stage(engine, "stage", tmp_path, tasks, divide)

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
+from uuid import uuid4
 
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.arguments import one_of
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, publish_json, write_manifest
 
 __all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
 
@@ -24,8 +27,10 @@ EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
 """How often what is left of a stage is tried again when a worker process died."""
 
-ENGINES = ("local", "spark", "auto")
 _OURS = "tdqsim.errors.DatasetError: "
+_FEW_LINES = 3
+"""More lines are the frames of an error."""
+ENGINES = ("local", "spark", "auto")
 _ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
 
 
@@ -86,14 +91,48 @@ class Engine:
             return [function(task) for task in tasks]
         from tdqsim.pipeline.session import progress, run_tasks  # noqa: PLC0415
 
-        def call(task: Any) -> Iterable[dict[str, Any]]:
-            receipt = function(task)
-            return [{"bucket": receipt.bucket, "body": json.dumps(receipt.as_json())}]
-
         spark = self.session()
-        with progress(spark):
-            rows = run_tasks(spark, tasks, call, _ROW)
-        return [Receipt.from_json(json.loads(row["body"])) for row in rows]
+        sign = tasks[0].run / "manifest" / f"{uuid4().hex}.failed"
+        try:
+            with progress(spark):
+                rows = run_tasks(spark, tasks, partial(_answer, function, sign), _ROW)
+        finally:
+            sign.unlink(missing_ok=True)
+        found = [json.loads(row["body"]) for row in rows]
+        for each in found:
+            if "error" in each:
+                raise _Told(each["error"], ours=each["ours"])
+        return [Receipt.from_json(each) for each in found]
+
+
+class _Told(Exception):
+    """What a task raised in a worker; ``ours`` when it is for the user as it is."""
+
+    def __init__(self, text: str, *, ours: bool) -> None:
+        super().__init__(text)
+        self.ours = ours
+
+
+def _answer(function: Callable[[Any], Receipt], sign: Path, task: Any) -> Iterable[dict[str, Any]]:
+    """A task's receipt or its error, as a row: an error that Spark sees is tried again, and told with all its frames.
+
+    The first error is put down at the sign, and tasks that have not begun by then do not begin.
+    """
+    try:
+        body = json.loads(sign.read_text("utf-8")) if sign.is_file() else function(task).as_json()
+    except Exception as error:  # noqa: BLE001  (it is raised again where the stage was started)
+        body = {"error": _text_of(error), "ours": isinstance(error, TdqError)}
+        with suppress(OSError, DatasetError):
+            publish_json(sign, body)
+    return [{"bucket": task.bucket, "body": json.dumps(body)}]
+
+
+def _text_of(error: Exception) -> str:
+    if isinstance(error, TdqError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
 def choose(
@@ -179,11 +218,18 @@ def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
     """An error of ours as it is; one that came through Spark by what the worker said at its end."""
     if isinstance(error, TdqError):
         return error
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith(("tdqsim.", "OSError", "FileNotFound", "PermissionError"))]
-    if said and said[-1].startswith(_OURS):
-        return DatasetError(said[-1].removeprefix(_OURS))
-    text = (said or lines or [""])[-1 if said else 0]
-    if not said and not text.startswith(type(error).__name__):
-        text = f"{type(error).__name__}: {text}"
+    if isinstance(error, _Told) and error.ours:
+        return DatasetError(str(error))
+    if (said := _said(error)).startswith(_OURS):
+        return DatasetError(said.removeprefix(_OURS))
+    text = str(error) if isinstance(error, _Told) else said
     return StageFailed(f"{stage}: {len(left)} buckets are left; run it again to go on with them. {text}")
+
+
+def _said(error: Exception) -> str:
+    """What matters of an error that may be one of Spark's, with the frames of two languages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if line.startswith("tdqsim.")]
+    if said:
+        return said[-1]
+    return _text_of(error) if len(lines) < _FEW_LINES else lines[0]
