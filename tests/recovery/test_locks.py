@@ -264,3 +264,34 @@ def test_each_end_is_shown_with_the_time_it_has_been_held(region):
             held[info.qualifier.rstrip()] = info.duration
         assert 110 <= held["TOQ"] < 200
         assert 10 <= held["FROMQ"] < 100
+
+
+@pytest.mark.rule("UOW-AGE")
+def test_the_age_of_a_unit_of_work_is_that_of_its_wait_state(region):
+    def age():
+        (uow,) = (uow for uow in region.units_of_work() if uow.transid == "WAIT")
+        shown = region.inquire_uow(uow.id, "AGE", "WAITSTATE")
+        return shown.waitstate.name, shown.age
+
+    def work(task):
+        task.readq_td("LOGQ")
+        region.clock.advance(100)
+        seen.append(age())
+        task.deleteq_td("LOGQ")
+        seen.append(age())
+
+    seen = []
+    region.seed("LOGQ", [b"one"])
+    region.register("WAIT", work)
+    owner = region.task()
+    owner.writeq_td("LOGQ", b"two")
+    region.start("WAIT")
+    region.dispatcher.run_ready()
+    region.clock.advance(5)
+    seen.append(age())
+    owner.syncpoint()
+    states, ages = zip(*seen, strict=True)
+    assert states == ("ACTIVE", "WAITING", "ACTIVE")
+    assert 100 <= ages[0] < 200
+    assert 5 <= ages[1] < 100
+    assert ages[2] < 5

@@ -661,3 +661,16 @@ def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_change
     assert two["NEAR"].peek("LOCL") == two["FAR"].peek("FARQ") == [b"x"]
     assert not two.in_doubt()
     assert not two.remembered()
+
+
+@pytest.mark.rule("LOCK-QBUSY-HANDLE")
+def test_a_handler_for_qbusy_counts_for_a_queue_of_another_region_too(two):
+    owner = two["FAR"].task()
+    owner.writeq_td("FARQ", b"x")
+    with two["NEAR"].task() as task:
+        task.handle_condition(QBUSY=lambda condition: condition.name)
+        assert task.readq_td("REMQ") == "QBUSY"
+    owner.syncpoint()
+    with two["NEAR"].task() as task:
+        task.handle_condition(QBUSY=lambda condition: condition.name)
+        assert task.readq_td("REMQ") == b"x"

@@ -302,7 +302,7 @@ class Task(Commands):
             if known is self and self.implicit:
                 region.tasks.pop(self.number, None)
             if uow is not None and uow.waitstate is Cvda.WAITING:
-                uow.waitstate = Cvda.ACTIVE
+                uow.waitstate, uow.since_ns = Cvda.ACTIVE, region.clock.time_ns()
 
     # -- running a program ----------------------------------------------------------------------------------------
 

@@ -421,14 +421,14 @@ def _readq(
     task: Task, queue: object, length: int | None, sysid: str | None, *, nosuspend: bool, nohandle: bool
 ) -> bytes:
     where = _link(task, queue, sysid)
+    busy = nosuspend or (not nohandle and task.handles_condition(Resp.QBUSY))
     if isinstance(where, tuple):
         link, name, _ = where
         if length is not None and length < 0:
             raise _negative(length)
-        record = link.ship(task, "READQ TD", name, length=length, nosuspend=nosuspend)
+        record = link.ship(task, "READQ TD", name, length=length, nosuspend=busy)
         _count(task, _local(task, queue), "reads")
         return _fit(record, length)
-    busy = nosuspend or (not nohandle and task.handles_condition(Resp.QBUSY))
     return read_local(task, where, length, nosuspend=busy)
 
 

@@ -101,9 +101,14 @@ def _age(region: Region, since_ns: int) -> int:
 
 
 def _duration(enq: _Enqueue, region: Region) -> int:
-    """Since when it is held or retained, or its waiter waits; 0 for an end that was taken without any wait."""
+    """Since when it is held or retained, or its waiter waits."""
     waiting = enq.relation is Cvda.WAITER and enq.uow is not None
     return _age(region, enq.uow.since_ns if waiting else enq.lock.since_ns)  # type: ignore[union-attr]
+
+
+def _uow_age(uow: UnitOfWork, region: Region) -> int:
+    """Since when it is in its WAITSTATE; one that has never waited, since it got the first end that it holds."""
+    return _age(region, uow.since_ns or min((lock.since_ns for lock in uow.locks), default=0))
 
 
 def _netname(uow: UnitOfWork, region: Region) -> str:
@@ -112,7 +117,7 @@ def _netname(uow: UnitOfWork, region: Region) -> str:
 
 
 _UOW: Final[Mapping[str, _Reader]] = {
-    "AGE": lambda uow, region: _age(region, uow.since_ns),
+    "AGE": _uow_age,
     "LINK": _netname,
     "NETNAME": _netname,
     "NETUOWID": lambda uow, region: f"{region.applid}.{uow.id.hex().upper()}",
