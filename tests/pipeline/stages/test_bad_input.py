@@ -30,6 +30,7 @@ from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
 from tdqsim.pipeline.stages.tables import read_table, table_files
+from tdqsim.pipeline.stages.workshop import Workshop
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
@@ -421,3 +422,29 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
     for engine in (Engine("local"), Engine("spark", spark=spark)):
         with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
             run_stage(engine, "stage", tmp_path, tasks, divide)
+
+
+# temporary folders ------------------------------------------------------------------------------------------------------
+
+KILLED = (
+    "import os; from tdqsim.pipeline.stages.workshop import Workshop\n"
+    "with Workshop() as shop, shop.place() as folder:\n"
+    "    shop.store; (folder / 'OUT').write_text('x'); os._exit(9)"
+)
+
+
+def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fcntl")
+    other = tmp_path / "another"
+    other.mkdir()
+    for _ in range(2):
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        assert subprocess.run([sys.executable, "-c", KILLED], check=False, env=environment).returncode == 9
+        assert len([path for path in tmp_path.glob("tdqsim-*") if path.is_dir()]) == 2  # not four
+    (tmp_path / "tdqsim-bad.claim").write_text("../another\nanother\n/\n\n")
+    (tmp_path / "tdqsim-mine").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Workshop() as one, Workshop() as two:
+        assert one.store.path.is_dir()
+        assert two.store.path.is_dir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "tdqsim-mine"]

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,6 +20,7 @@ from typing import Final, Self
 from tdqsim.core.store import Store
 from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.stages.leftovers import Claim, sweep
 
 __all__ = ["LentStore", "Workshop"]
 
@@ -57,9 +58,13 @@ class Workshop:
     def __init__(self) -> None:
         self._store: LentStore | None = None
         self._folder = Path()
+        self._claim: Claim | None = None
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="tdqsim-"))
+        sweep(self._folder.parent)
+        with suppress(OSError):  # on a full disk it is said when there is something to write
+            self._claim = Claim(self._folder)
         return self
 
     def __exit__(
@@ -67,6 +72,8 @@ class Workshop:
     ) -> None:
         self.spoil()
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._claim is not None:
+            self._claim.release()
 
     @property
     def store(self) -> LentStore:
@@ -75,6 +82,8 @@ class Workshop:
             self.spoil()
         if self._store is None:
             self._store = LentStore()
+            if self._claim is not None:
+                self._claim.add(self._store.path)
         return self._store
 
     def spoil(self) -> None:
