@@ -50,6 +50,7 @@ BOTH_WAYS = [
     ("PIC S9(3)V99", "F1 F2 F3 F4 D5", Decimal("-123.45")),
     ("PIC S9(4) SIGN LEADING", "D0 F0 F4 F2", -42),
     ("PIC S9(4) SIGN LEADING SEPARATE", "60 F0 F0 F4 F2", -42),
+    ("PIC 9(2)V99 SIGN LEADING SEPARATE", "60 F3 F0 F5 F0", Decimal("-30.50")),
     ("PIC S9(4) SIGN TRAILING SEPARATE", "F0 F0 F4 F2 4E", 42),
     ("PIC 9(3)PP", "F0 F1 F2", 1200),
     ("PIC VPP99", "F1 F2", Decimal("0.0012")),

@@ -205,6 +205,8 @@ def _type(item: DataItem) -> FieldType:
         if "SIGN" in item.seen:
             raise bad(item.place, "SIGN", f"{item.label}: only signed numeric DISPLAY or NATIONAL items can have it")
         item.sign = None
+    if item.sign and item.sign.separate and not item.picture.signed:
+        item.picture = replace(item.picture, signed=True)  # a byte of its own for the sign says it as well as an S
     if item.sign and not item.picture.signed:
         raise bad(item.place, "SIGN", f"{item.label}: the PICTURE has no S")
     if item.blank_when_zero and not (numeric or kind is FieldType.EDITED):
