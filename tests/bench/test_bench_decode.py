@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.bench, pytest.mark.filterwarnings("ignore")]
 COPYBOOK = """01 R. 05 ID PIC 9(10). 05 NAME PIC X(30). 05 AMOUNT PIC S9(9)V99 COMP-3. 05 QUANTITY PIC S9(9) COMP.
               05 DAY PIC 9(8). 05 STATE PIC X(2). 05 FILLER PIC X(20)."""
 MEGABYTES = int(os.environ.get("TDQ_BENCH_MB", "80"))
+SPLIT = str(max(MEGABYTES // 8, 1))  # four tasks a core, whatever the size
 LOOP_RECORDS = 40_000
 ROUNDS = 5
 WARM_UPS = 4  # of each way alike: Java goes on compiling for some seconds
@@ -198,7 +199,7 @@ def test_spark(fb, vb, tmp_path):
     from tdqsim.pipeline.session import run_tasks
 
     schema = pa.schema([("rows", pa.int64())])
-    fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK, "input_split_size_mb": "16"})
+    fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK, "input_split_size_mb": SPLIT})
 
     def parquet(split):
         reader = SplitReader(fixed)
@@ -210,13 +211,13 @@ def test_spark(fb, vb, tmp_path):
 
     text = "01 R. 05 ID PIC 9(10). 05 TEXT PIC X(180)."
     variable = read_options(
-        {"path": str(vb), "copybook_contents": text, "record_format": "VB", "input_split_size_mb": "16"}
+        {"path": str(vb), "copybook_contents": text, "record_format": "VB", "input_split_size_mb": SPLIT}
     )
     with spark_session() as spark:
-        frame = spark.read.format("qsam").options(copybook_contents=COPYBOOK, input_split_size_mb="16").load(str(fb))
+        frame = spark.read.format("qsam").options(copybook_contents=COPYBOOK, input_split_size_mb=SPLIT).load(str(fb))
         wide = (
             spark.read.format("qsam")
-            .options(copybook_contents=text, record_format="VB", input_split_size_mb="16")
+            .options(copybook_contents=text, record_format="VB", input_split_size_mb=SPLIT)
             .load(str(vb))
         )
         sink = {"format": "noop", "mode": "overwrite"}
