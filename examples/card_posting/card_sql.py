@@ -1,7 +1,9 @@
 """What must come out of the posting, as Spark SQL over the three inputs.
 
-An account's transactions are collected in the order of the file and folded by ``aggregate``: the state is the cycle so
-far and the reason given to each. Records are put together as hexadecimal text, since a JVM need not know EBCDIC.
+Whether a transaction is over the limit depends on those of its account before it: they are collected in the order of
+the file, number and amount alone, and folded by ``aggregate``. All other reasons are seen from the transaction and its
+account. So records travel from the file to what is written and nowhere else. Records are put together as hexadecimal
+text, since a JVM need not know EBCDIC.
 """
 
 from __future__ import annotations
@@ -10,27 +12,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from card_pipeline import ACCOUNT, PAGE, TEXTS, TRANSACTION, XREF
+from card_pipeline import ACCOUNT, PAGE, TEXTS, XREF
 
 __all__ = ["expected"]
 
 MONEY: Final = "decimal(20,2)"
+TRANSACTION: Final = """
+ 01 TRAN. 05 FILLER PIC X(132). 05 AMOUNT PIC S9(9)V99. 05 FILLER PIC X(119). 05 CARD PIC X(16). 05 ORIG-TS PIC X(26).
+ 05 FILLER PIC X(46).
+"""
+"""Of a transaction, what matters here: each field that is decoded costs time."""
 
 
 def expected(spark: Any, files: Mapping[str, Path], regions: int) -> Any:
     """A DataFrame of the records that must come out: region, queue, seq, key, data."""
-    for name, copybook in (("DALYTRAN", TRANSACTION), ("CARDXREF", XREF), ("ACCTDATA", ACCOUNT)):
-        options = {
-            "copybook_contents": copybook,
-            "record_format": "F",
-            "generate_record_id": "true",
-            "generate_record_bytes": "true",
-        }
-        spark.read.format("qsam").options(**options).load(str(files[name])).createOrReplaceTempView(name.lower())
-    texts = ", ".join(f"{reason}, '{_hex(f'{reason:04d}{text:76}')}'" for reason, text in TEXTS.items())
-    spark.sql(_ROUTED).createOrReplaceTempView("routed")
-    spark.sql(_FOLDED).createOrReplaceTempView("folded")
+    for name, copybook, file in (
+        ("amounts", TRANSACTION, "DALYTRAN"),
+        ("dalytran", TRANSACTION, "DALYTRAN"),
+        ("cardxref", XREF, "CARDXREF"),
+        ("acctdata", ACCOUNT, "ACCTDATA"),
+    ):
+        options = {"copybook_contents": copybook, "record_format": "F", "generate_record_id": "true"}
+        whole = {} if name == "amounts" else {"generate_record_bytes": "true"}
+        spark.read.format("qsam").options(**options, **whole).load(str(files[file])).createOrReplaceTempView(name)
+    for name, query in (("cards", _CARDS), ("folded", _FOLDED)):  # small, and each is wanted twice
+        spark.sql(query).persist().createOrReplaceTempView(name)
     spark.sql(_DECIDED).createOrReplaceTempView("decided")
+    texts = ", ".join(f"{reason}, '{_hex(f'{reason:04d}{text:76}')}'" for reason, text in TEXTS.items())
     number = f"lpad(cast(pmod(crc32(place), {regions}) as string), 4, '0')"
     return spark.sql(f"""
         select concat('CARD', {number}) region,
@@ -48,38 +56,36 @@ def _hex(text: str) -> str:
     return text.encode(PAGE).hex().upper()
 
 
-_ROUTED: Final = """
-    select t.Record_Id + 1 seq, t.AMOUNT amount, substring(t.ORIG_TS, 1, 10) day, t.Record_Bytes data,
-           x.ACCT_ID account, a.EXPIRES expires, a.CREDIT_LIMIT credit_limit,
-           a.CYCLE_CREDIT credit, a.CYCLE_DEBIT debit,
-           coalesce(x.place, substring(t.Record_Bytes, 263, 16)) place
-    from dalytran t
-    left join (select CARD, max_by(ACCT_ID, Record_Id) ACCT_ID,
-                      max_by(substring(Record_Bytes, 26, 11), Record_Id) place
-               from cardxref group by CARD) x on t.CARD = x.CARD
+_CARDS: Final = """
+    select x.CARD card, x.ACCT_ID account, x.place, a.EXPIRES expires, a.CREDIT_LIMIT credit_limit,
+           a.CYCLE_CREDIT credit, a.CYCLE_DEBIT debit
+    from (select CARD, max_by(ACCT_ID, Record_Id) ACCT_ID, max_by(substring(Record_Bytes, 26, 11), Record_Id) place
+          from cardxref group by CARD) x
     left join acctdata a on x.ACCT_ID = a.ACCT_ID
 """
 
-_WHY: Final = "case when expires < t.day then 103 when credit_limit < s.credit - s.debit + t.amount then 102 else 0 end"
+_OVER: Final = "credit_limit < s.credit - s.debit + t.amount"
 
 _FOLDED: Final = f"""
-    select account, first(credit) credit, first(debit) debit, count(*) many, aggregate(
-        array_sort(collect_list(struct(seq, amount, day, data, place))),
+    select account, aggregate(
+        array_sort(collect_list(struct(seq, amount))),
         struct(cast(first(credit) as {MONEY}) credit, cast(first(debit) as {MONEY}) debit,
-               cast(array() as array<int>) reasons),
+               cast(array() as array<bigint>) over),
         (s, t) -> struct(
-            cast(s.credit + if({_WHY} = 0 and t.amount >= 0, t.amount, 0) as {MONEY}) credit,
-            cast(s.debit + if({_WHY} = 0 and t.amount < 0, t.amount, 0) as {MONEY}) debit,
-            concat(s.reasons, array({_WHY})) reasons)) outcome,
-        array_sort(collect_list(struct(seq, amount, day, data, place))) trans
-    from routed where expires is not null group by account, expires, credit_limit
+            cast(s.credit + if(not {_OVER} and t.amount >= 0, t.amount, 0) as {MONEY}) credit,
+            cast(s.debit + if(not {_OVER} and t.amount < 0, t.amount, 0) as {MONEY}) debit,
+            if({_OVER}, array_append(s.over, t.seq), s.over) over)) outcome
+    from (select t.Record_Id + 1 seq, t.AMOUNT amount, c.account, c.credit_limit, c.credit, c.debit
+          from amounts t join cards c on t.CARD = c.card where c.expires >= substring(t.ORIG_TS, 1, 10))
+    group by account, credit_limit
 """  # noqa: S608  (nothing in it comes from outside)
 
 _DECIDED: Final = """
-    select seq, data, place, if(account is null, 100, 101) reason from routed where expires is null
-    union all
-    select each.trans.seq, each.trans.data, each.trans.place, each.reasons
-    from (select explode(arrays_zip(trans, reasons)) each from (select trans, outcome.reasons reasons from folded))
+    select t.Record_Id + 1 seq, t.Record_Bytes data, coalesce(c.place, substring(t.Record_Bytes, 263, 16)) place,
+           case when c.account is null then 100 when c.expires is null then 101
+                when c.expires < substring(t.ORIG_TS, 1, 10) then 103 when o.seq is not null then 102 else 0 end reason
+    from dalytran t left join cards c on t.CARD = c.card
+    left join (select explode(outcome.over) seq from folded) o on t.Record_Id + 1 = o.seq
 """
 
 

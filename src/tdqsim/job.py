@@ -86,11 +86,17 @@ class Job(Protocol):
 
 @contextmanager
 def importable(directory: Path | None) -> Iterator[None]:
-    """Let Python find the modules of a directory, and forget them at the end: others may have such names."""
+    """Let Python find the modules of a directory, and forget them at the end: others may have such names.
+
+    Modules of another directory that have the names of files in this one are out of the way meanwhile, but for
+    Python's own.
+    """
     if directory is None:
         yield
         return
     folder = str(directory.resolve())
+    names = {path.stem for path in directory.glob("*.py")} - sys.stdlib_module_names
+    others = {name: sys.modules.pop(name) for name in names & sys.modules.keys() if not _is_in(folder, name)}
     present = folder in sys.path
     sys.path.insert(0, folder)
     importlib.invalidate_caches()
@@ -98,7 +104,11 @@ def importable(directory: Path | None) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(folder)
-        if not present:
-            for name, module in list(sys.modules.items()):
-                if (getattr(module, "__file__", None) or "").startswith(folder + os.sep):
-                    del sys.modules[name]
+        for name in list(sys.modules):
+            if (name in others or not present) and _is_in(folder, name):
+                del sys.modules[name]
+        sys.modules.update(others)
+
+
+def _is_in(folder: str, module: str) -> bool:
+    return (getattr(sys.modules[module], "__file__", None) or "").startswith(folder + os.sep)

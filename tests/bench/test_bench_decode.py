@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -297,26 +295,3 @@ def tuple_frame(spark, path, reader_class):
     assert rows.head(3) == batches.head(3)
     assert rows.rdd.getNumPartitions() == TUPLE_PARTS
     return rows
-
-
-def test_a_warm_start_against_a_cold_one(tmp_path):
-    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
-    code = "from tdqsim.pipeline.session import session; s = session(register=False); s.range(9).mapInArrow(lambda b: b, 'id long').count(); s.stop()"
-    plain = "from pyspark.sql import SparkSession; s = SparkSession.builder.master('local[2]').getOrCreate(); s.range(9).mapInArrow(lambda b: b, 'id long').count(); s.stop()"
-    environ = {**os.environ, "TDQ_CACHE": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
-    subprocess.run(
-        [sys.executable, "-c", "from tdqsim.pipeline.session import warm; warm()"],
-        env=environ,
-        check=True,
-        capture_output=True,
-    )
-
-    def took(what: str) -> float:
-        start = perf_counter()
-        subprocess.run([sys.executable, "-c", what], env=environ, check=True, capture_output=True)
-        return perf_counter() - start
-
-    took(code)
-    ratio = median(took(code) / took(plain) for _ in range(3))
-    print(f"\nwarm start {ratio:.2f} of a cold one with Spark's defaults")
-    assert ratio < 1

@@ -12,21 +12,22 @@ import builtins
 import gc
 import sys
 import traceback
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 __all__ = ["hush", "main", "settle"]
 
 
+@cache  # to ask the collector whether it was done takes milliseconds
 def settle() -> None:
     """Take what is loaded out of the sight of the garbage collector, once in a process; called in a task.
 
     Spark's worker collects garbage after every task, which takes 40 ms of processor time with numpy, pandas and pyarrow
     loaded, and next to none after this.
     """
-    if not gc.get_freeze_count():
-        gc.freeze()
-        hush()
+    gc.freeze()
+    hush()
 
 
 def _hung_up() -> bool:

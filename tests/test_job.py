@@ -1,0 +1,40 @@
+"""The modules of a region directory: found while they are needed, and nobody else's meanwhile."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tdqsim.job import importable
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two directories with a module of the same name; the program has imported the first one's by itself."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tdq_example_handlers.py").write_text(f"NAME = {name!r}\n")
+    monkeypatch.syspath_prepend(tmp_path / "one")
+    assert import_module("tdq_example_handlers").NAME == "one"
+    yield tmp_path / "one", tmp_path / "other"
+    sys.modules.pop("tdq_example_handlers", None)
+
+
+def test_a_directory_has_its_own_modules_whatever_was_imported_before(two: tuple[Path, Path]) -> None:
+    one, other = two
+    before = sys.modules["tdq_example_handlers"]
+    with importable(other):
+        assert import_module("tdq_example_handlers").NAME == "other"
+    assert import_module("tdq_example_handlers") is before
+    with importable(one):
+        assert import_module("tdq_example_handlers") is before
+    assert import_module("tdq_example_handlers") is before
+
+
+def test_a_file_with_the_name_of_one_of_pythons_modules_is_not_taken_for_it(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise ImportError\n")
+    with importable(tmp_path):
+        assert import_module("json").dumps([1]) == "[1]"
