@@ -14,10 +14,12 @@ A name may end in the way its text is read, for those who have no use for contro
 * ``037_extended``: a control character that ASCII has not, such as X'FF', is read as a blank;
 * ``037_text``: so are all others and no-break spaces and soft hyphens, except for the bytes that the column ``kept`` of
   the page's row lists; where that says ``ascii``, it is the same as ``_extended``;
-* ``037_common``, or ``common``: whatever is not printable ASCII, the broken bar, CR or LF is a blank.
+* ``037_common``, or ``common``: whatever is not printable ASCII, the broken bar, CR or LF is a blank,
+  but a soft hyphen is a hyphen;
+* ``037_common_extended``, or ``common_extended``: the control characters of ASCII are kept too.
 
-These are the pages that Cobrix knows as ``cp037_extended``, ``cp037`` and ``common``. Text is written by all of them as
-by the page itself.
+These are the pages that Cobrix knows as ``cp037_extended``, ``cp037``, ``common`` and ``common_extended``. Text is
+written as by the page itself; but by the common ones only what they read.
 """
 
 from __future__ import annotations
@@ -39,9 +41,10 @@ assert ebcdic  # the import is wanted for what it registers
 
 _UNDEFINED = "\ufffe"  # what charmap_decode takes for "no character"
 _SUB, _NEL = "\x1a", "\x85"
-_NOT_BROKEN = "\xa0\xad"  # no-break space, soft hyphen
+_SOFT_HYPHEN = "\xad"
+_NOT_BROKEN = "\xa0" + _SOFT_HYPHEN
 _ALSO_COMMON = "\r\n\xa6"
-_COMMON = "037"  # whose ASCII characters are the common ones
+_COMMON, _COMMON_WAYS = "037", ("common", "common_extended")
 _Row = dict[str, str]
 _PREFIX = re.compile(r"(?:IBM|CP|CCSID|EBCDIC|X-IBM|CODEPAGE|CS)+", re.ASCII)
 
@@ -67,12 +70,15 @@ class CodePage:
         self.description = row["description"]
         written = _characters(row)
         read = [_WAYS[way](row, byte, character) for byte, character in enumerate(written)] if way else written
+        if way in _COMMON_WAYS:  # what reads as a blank would be lost, and may be another character on other pages
+            written = [c if c == own else _UNDEFINED for c, own in zip(read, written, strict=True)]
         self._charmap, self._written = "".join(read), "".join(written)
         self._defined = bytes(byte for byte, character in enumerate(read) if character != _UNDEFINED)
         self._encoding = codecs.charmap_build(self._written)
-        latin = all(ord(character) < 256 for character in written)
+        latin = all(ord(character) < 256 for character in read)
         self._to_latin = self._charmap.encode("latin-1") if latin else None
-        self._from_latin = bytes(map(self._written.index, map(chr, range(256)))) if latin else None
+        every = latin and way not in _COMMON_WAYS
+        self._from_latin = bytes(map(self._written.index, map(chr, range(256)))) if every else None
         self._printable = "".join(character if _displayable(character) else "." for character in read)
         self.space = self._written.index(" ")
 
@@ -170,7 +176,7 @@ def _by_name(name: str) -> CodePage:
     if row is None or (way and row["kind"] != "EBCDIC"):
         allowed = ", ".join(f"{ccsid:03d}" for ccsid in known_codepages())
         raise ConversionError(
-            f"unknown code page {name[:40]!r}; known are the CCSIDs {allowed}, also as IBM-037, cp037; ascii, latin-1"
+            f"unknown code page {base[:40]!r}; known are the CCSIDs {allowed}, also as IBM-037, cp037; ascii, latin-1"
         )
     return _page(row["ccsid"], way)
 
@@ -182,8 +188,8 @@ def _page(ccsid: str, way: str) -> CodePage:
 
 def _way(name: str) -> tuple[str, str]:
     """The page's own name, and how its text is read."""
-    if name.strip().lower() == "common":
-        return _COMMON, "common"
+    if name.strip().lower() in _COMMON_WAYS:
+        return _COMMON, name.strip().lower()
     found = _WAY.fullmatch(name.strip())
     return (found["page"], found["way"].lower()) if found else (name, "")
 
@@ -215,13 +221,8 @@ def _spellings() -> dict[str, _Row]:
     return found
 
 
-_ALIASES = {
-    "USASCII": "367",
-    "LATIN1": "819",
-    "ISO88591": "819",
-    "ISO885915": "923",
-    "LATIN9": "923",
-    "WINDOWS1252": "1252",
+_ALIASES = {"USASCII": "367", "LATIN1": "819", "ISO88591": "819", "ISO885915": "923", "LATIN9": "923"} | {
+    f"WINDOWS{number}": str(number) for number in range(1250, 1259)
 }
 
 
@@ -268,11 +269,17 @@ def _text(row: _Row, byte: int, character: str) -> str:
 
 
 def _common(row: _Row, byte: int, character: str) -> str:  # noqa: ARG001
+    if character == _SOFT_HYPHEN:
+        return "-"
     return character if (character.isascii() and character.isprintable()) or character in _ALSO_COMMON else " "
 
 
-_WAYS = {"extended": _extended, "text": _text, "common": _common}
-_WAY = re.compile(rf"(?P<page>.+)[_\-](?P<way>{'|'.join(_WAYS)})", re.IGNORECASE)
+def _common_extended(row: _Row, byte: int, character: str) -> str:
+    return character if character.isascii() else _common(row, byte, character)
+
+
+_WAYS = {"extended": _extended, "text": _text, "common": _common, "common_extended": _common_extended}
+_WAY = re.compile(rf"(?P<page>.+?)[_\-](?P<way>{'|'.join(_WAYS)})", re.IGNORECASE)
 
 
 @cache
