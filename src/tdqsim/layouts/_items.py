@@ -73,15 +73,19 @@ class Occurs:
     counts: tuple[tuple[str, int], ...] = ()
 
     def count(self, value: object) -> int:
-        """How many occurrences there are when the field that tells has this value; never more than the maximum."""
+        """How many occurrences there are when the field that tells has this value.
+
+        The maximum, where it tells less than the minimum, more than the maximum, or no number.
+        """
         text = str(value).strip() if value is not None else ""
+        number = self.maximum
         if self.counts:
-            return min(max(dict(self.counts).get(text, self.maximum), 0), self.maximum)
-        if isinstance(value, str):
-            number = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
-        else:
-            number = int(value) if isinstance(value, int | Decimal) else 0
-        return min(max(number, 0), self.maximum)
+            number = dict(self.counts).get(text, number)
+        elif isinstance(value, str):
+            number = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else number
+        elif isinstance(value, int | Decimal):
+            number = int(value)
+        return number if self.minimum <= number <= self.maximum else self.maximum
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, decode_value
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
+    GRAPHICS,
     UNDEFINED,
     ascii_strings,
     ascii_table,
     blank_bytes,
     code_points,
     decimal_array,
+    in_charset,
     integer_array,
     null_mask,
     pieces,
@@ -31,13 +34,13 @@ from tdqsim.pipeline._columns import (
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers
 from tdqsim.pipeline.shape import Column, Shape
 
-__all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "windows"]
+__all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "digits_text", "windows"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 INT64 = np.iinfo(np.int64)
 WORDS = (2, 4, 8)
-CounterKey = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]
+CounterKey = tuple[tuple[str, ...], tuple[int, int], tuple[tuple[str, int], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +193,17 @@ class Pass:
         """How many occurrences each row has; None when always the maximum."""
         if item.depending_on is None:
             return None
-        return np.clip(self._counted(item, level), 0, item.count)
+        return self._counted(item, level)
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
     def _leaf(self, item: Field, kind: pa.DataType, level: Level) -> pa.Array:
         have = level.available(item)
-        if item.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) or (
-            pa.types.is_string(kind) and item.type is FieldType.ZONED
-        ):
+        if item.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL):
             return self._text(item, level, have)
         missing = None if have is None else have < item.length
+        if item.type is FieldType.ZONED and pa.types.is_string(kind):
+            return self._digits(item, level, missing)
         if item.type in (FieldType.BYTES, FieldType.DBCS):
             return self._bytes(item, kind, level, missing)
         if item.type is FieldType.FLOAT:
@@ -217,10 +220,10 @@ class Pass:
         if doubtful.any():
             nulls = self._settle(item, kind, level, np.flatnonzero(doubtful), numbers=numbers, missing=missing)
         if item.scale < 0:
-            numbers.low = numbers.low * np.int64(10**-item.scale) if numbers.high is None else numbers.low
-        if pa.types.is_decimal(kind):
-            if item.scale < 0 and not _small(item):
+            if not _small(item):
                 return _slow_decimals(item, kind, numbers, nulls)
+            numbers.low = numbers.low * np.int64(10**-item.scale)
+        if pa.types.is_decimal(kind):
             return decimal_array(numbers.low, numbers.high, kind, nulls)
         return integer_array(numbers.low, kind, nulls)
 
@@ -236,7 +239,7 @@ class Pass:
                 return None
             assert isinstance(value, int | Decimal)
             unscaled = _unscaled(value, item.scale)
-            if pa.types.is_decimal(kind) and abs(unscaled) >= 10**kind.precision:
+            if pa.types.is_decimal(kind) and abs(unscaled) >= 10 ** (kind.precision + min(item.scale, 0)):
                 raise BadValue("more digits than the column")
             return unscaled
 
@@ -274,6 +277,23 @@ class Pass:
             indexes = ",".join(str(int(index[row]) + 1) for index in level.indexes)
             self.found.append(Corrupt(record, ".".join(item.path) + (f"({indexes})" if indexes else ""), before, data))
 
+    def _digits(self, item: Field, level: Level, missing: Mask | None) -> pa.Array:
+        """The digits of a DISPLAY number as text."""
+        column = level.cut(item)
+        good = _fast(item, column, self.rules).good
+        text, lengths = _numbers.zoned_text(column, **_zoned_form(item, self.rules))
+        if missing is not None:
+            lengths = np.where(missing, 0, lengths)
+        doubtful = ~good if missing is None else ~(good | missing)
+        array = ascii_strings(text, lengths, missing)
+        if not doubtful.any():
+            return array
+        rows = np.flatnonzero(doubtful)
+        odd = np.empty(level.rows, object)
+        for same, value in self._patterns(item, level, rows, lambda data: digits_text(item, data, self.rules)):
+            odd[same] = value
+        return pc.replace_with_mask(array, pa.array(doubtful), pa.array(odd[rows], pa.string()))
+
     def _float(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
         values = _floats(column, self.rules.floating_point)
@@ -304,20 +324,28 @@ class Pass:
         column = level.apart(item) if level.places is None and have is None else None
         nulls = self._nulls(item, level, have, level.first(item) if column is None else column[:, 0])
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
+        charset = self.shape.ascii_charset if page.kind == "ASCII" else ""
         blanks = blank_bytes(page)
-        raw = level.text(item, have) if column is None else ascii_strings(column, None, None)
-        if blanks is not None and (column is None or _padded(column, blanks)):
+        raw = whole = level.text(item, have) if column is None else ascii_strings(column, None, None)
+        if column is None or _padded(column, blanks):
             raw = trimmed(raw, policy, blanks)
-        array = translated(raw, ascii_table(page), nulls)
-        if array is None:
-            array = self._beyond_ascii(item, level, have, nulls)
-        elif blanks is not None:
+        array = translated(raw, GRAPHICS if charset else ascii_table(page), nulls)
+        if array is not None:
             return array
+        if charset:
+            array = in_charset(whole, charset, nulls, controls=policy == "keep_all")
+        else:
+            array = self._beyond_ascii(item, level, have, nulls)
         return trimmed(array, policy)
 
     def _nulls(self, item: Field, level: Level, have: Ints | None, first: Bytes) -> Mask | None:
-        """Rows without any byte of the field, and rows of X'00' only."""
+        """Rows without any byte of the field, and rows of X'00' only.
+
+        Without null detection a text that would begin where the record ends is empty.
+        """
         nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
+        if nulls is not None and not self.rules.null_detection and level.lengths is not None:
+            nulls = level.lengths < item.offset - level.start
         if self.rules.null_detection:
             zero = np.flatnonzero(first == 0) if len(first) and not first.min() else np.empty(0, np.intp)
             if len(zero):
@@ -381,7 +409,7 @@ def _occurrences(level: Level, item: Field, data: Bytes, keep: Mask | None, carr
     return Level(
         data,
         item.offset,
-        None if level.lengths is None else np.clip(level.lengths[above] - at, 0, item.length),
+        None if level.lengths is None else np.clip(level.lengths[above] - at, -1, item.length),
         None,
         None,
         above if level.records is None else level.records[above],
@@ -400,14 +428,7 @@ def _padded(column: Bytes, blanks: str) -> bool:
 def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
     """The numbers of a column as far as they are plainly well-formed."""
     if item.type is FieldType.ZONED:
-        sign = item.sign
-        numbers = _numbers.zoned(
-            column,
-            ascii_digits=rules.page(item).kind != "EBCDIC",
-            signed=item.signed,
-            leading=sign is not None and sign.leading,
-            separate=sign is not None and sign.separate,
-        )
+        numbers = _numbers.zoned(column, **_zoned_form(item, rules))
     elif item.type is FieldType.NATIONAL_DIGITS:
         rows = len(column.data)
         numbers = Integers(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
@@ -419,6 +440,32 @@ def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
         if not item.signed and item.usage.value != "COMP-5":
             numbers.good &= column.byte(-1 if little else 0) < 0x80
     return numbers
+
+
+def _zoned_form(item: Field, rules: Rules) -> dict[str, bool]:
+    """How a DISPLAY number is written."""
+    sign = item.sign
+    return {
+        "ascii_digits": rules.page(item).kind != "EBCDIC",
+        "signed": item.signed,
+        "leading": sign is not None and sign.leading,
+        "separate": sign is not None and sign.separate,
+    }
+
+
+def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
+    """The digits of a DISPLAY number as text, a sign before them where there is one; blanks are left out.
+
+    Raises:
+        BadValue: the bytes are no number.
+    """
+    value = decode_value(item, data, rules)
+    ascii_digits = rules.page(item).kind != "EBCDIC"
+    digits = len(data.translate(None, b"\0+- " if ascii_digits else b"\0\x4e\x60\x40"))
+    if value is None or not digits:
+        return None if rules.null_detection else ""
+    assert isinstance(value, int)
+    return _numbers.sign_mark(data, ascii_digits=ascii_digits) + str(abs(value)).rjust(digits, "0")
 
 
 def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
@@ -464,13 +511,10 @@ def _small(item: Field) -> bool:
 def _slow_decimals(item: Field, kind: pa.DataType, numbers: Integers, nulls: Mask | None) -> pa.Array:
     """Many digits and zeros behind them (P): rare enough for Python."""
     high = numbers.low >> 63 if numbers.high is None else numbers.high
-    scaled = numbers.high is None
     values: list[Decimal | None] = []
     for row, (top, low) in enumerate(zip(high.tolist(), numbers.low.tolist(), strict=True)):
         number = (top << 64) | (low & 0xFFFFFFFFFFFFFFFF)
-        values.append(
-            None if nulls is not None and nulls[row] else Decimal(number if scaled else number * 10**-item.scale)
-        )
+        values.append(None if nulls is not None and nulls[row] else Decimal(number * int(10**-item.scale)))
     return pa.array(values, kind)
 
 
@@ -501,11 +545,11 @@ def _floats(column: Bytes, form: str) -> npt.NDArray[np.float64]:
 def counter_key(item: Field) -> CounterKey:
     """Tables with the same field and the same meaning of it have the same counts."""
     assert item.occurs is not None
-    return item.depending_on or (), item.occurs.counts
+    return item.depending_on or (), (item.occurs.minimum, item.occurs.maximum), item.occurs.counts
 
 
 def counts_in(counter: Field, level: Level, rules: Rules, occurs: Occurs) -> Ints:
-    """How many occurrences a DEPENDING ON field says in each row; 0 where it is no number."""
+    """How many occurrences a DEPENDING ON field says in each row; the maximum where it says none that there can be."""
     counts, easy = np.zeros(level.rows, np.int64), np.zeros(level.rows, np.bool_)
     if counter.is_numeric and counter.scale == 0 and not occurs.counts:
         numbers = _fast(counter, level.cut(counter), rules)
@@ -520,6 +564,7 @@ def counts_in(counter: Field, level: Level, rules: Rules, occurs: Occurs) -> Int
     have = level.available(counter)
     if have is not None:
         counts[have < counter.length] = occurs.count(None)
+    counts[(counts < occurs.minimum) | (counts > occurs.maximum)] = occurs.maximum
     return counts
 
 

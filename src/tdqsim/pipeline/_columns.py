@@ -9,15 +9,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.pipeline._numbers import Bytes
 
 __all__ = [
+    "GRAPHICS",
     "UNDEFINED",
     "ascii_table",
     "blank_bytes",
     "code_points",
     "decimal_array",
+    "in_charset",
     "integer_array",
     "null_mask",
     "pieces",
@@ -29,7 +31,9 @@ __all__ = [
 
 UNDEFINED = 0xFFFE
 BLANKS = "".join(map(chr, range(0x21)))
-HIGHEST_ASCII = 0x7F
+FIRST_GRAPHIC, HIGHEST_ASCII = 0x20, 0x7F
+GRAPHICS = bytes(byte if FIRST_GRAPHIC <= byte <= HIGHEST_ASCII else 0x80 for byte in range(256))
+REPLACEMENT = 0xFFFD
 
 
 def null_mask(nulls: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
@@ -84,14 +88,50 @@ def strings(
     characters: npt.NDArray[np.uint32], lengths: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
 ) -> pa.Array:
     """A string array from code points (rows by width), the first ``lengths`` of each row."""
-    rows, width = characters.shape
-    flat = characters[up_to(width, lengths)]
+    flat = characters[up_to(characters.shape[1], lengths)]
+    return _encoded(flat, np.concatenate(([0], np.cumsum(lengths))), nulls)
+
+
+def _encoded(
+    flat: npt.NDArray[np.uint32], bounds: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
+) -> pa.Array:
+    """A string array from code points one after another, and where each row's begin."""
     sizes = 1 + (flat > 0x7F) + (flat > 0x7FF) + (flat > 0xFFFF)
     ends = np.cumsum(sizes)
     data = np.frombuffer(flat.astype("<u4").tobytes().decode("utf-32-le").encode("utf-8"), np.uint8)
-    per_row = np.concatenate(([0], np.cumsum(lengths)))
-    offsets = np.concatenate(([0], ends))[per_row].astype(np.int32)
-    return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
+    offsets = np.concatenate(([0], ends))[bounds].astype(np.int32)
+    buffers = [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(bounds) - 1, buffers)
+
+
+def in_charset(array: pa.Array, charset: str, nulls: npt.NDArray[np.bool_] | None, *, controls: bool) -> pa.Array:
+    """Text of bytes in ASCII, UTF-8 or a code page, with control characters or without them.
+
+    Args:
+        array: the bytes, as a string array, without nulls.
+        charset: ``ascii`` (any other byte is a blank), ``utf-8``, or a code page.
+        nulls: rows that are null.
+        controls: keep the control characters.
+    """
+    buffers = array.buffers()
+    bounds: npt.NDArray[np.int64] = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
+    data = np.frombuffer(buffers[2], np.uint8)[: bounds[-1]] if buffers[2] is not None else np.empty(0, np.uint8)
+    if not controls:
+        kept = data >= FIRST_GRAPHIC
+        bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))[bounds]
+        data = data[kept]
+    if charset == "ascii":
+        data = np.where(data > HIGHEST_ASCII, np.uint8(FIRST_GRAPHIC), data)
+    elif charset != "utf-8":
+        points = code_points(codepage(charset))
+        return _encoded(np.where(points == UNDEFINED, REPLACEMENT, points).astype(np.uint32)[data], bounds, nulls)
+    made = [null_mask(nulls), pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
+    raw = pa.Array.from_buffers(pa.binary(), len(array), made)
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:  # some are no UTF-8
+        texts = [None if value is None else value.decode("utf-8", "replace") for value in raw.to_pylist()]
+        return pa.array(texts, pa.string())
 
 
 def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:

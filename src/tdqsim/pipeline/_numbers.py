@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "Cut", "Integers", "binary", "packed", "zoned"]
+__all__ = ["Bytes", "Cut", "Integers", "binary", "packed", "sign_mark", "zoned", "zoned_text"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -190,6 +190,55 @@ def _sign_table(*, ascii_digits: bool) -> Bytes:
 
 
 _SIGNS = (_sign_table(ascii_digits=False), _sign_table(ascii_digits=True))
+
+
+def zoned_text(
+    column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool
+) -> tuple[Bytes, npt.NDArray[np.int64]]:
+    """The digits of well-formed DISPLAY numbers as ASCII text, a sign before them where there is one.
+
+    Returns:
+        A row of characters for each number, and how many of them are its text.
+    """
+    rows, digits = len(column.data), column.bytes()
+    sign = np.zeros(rows, np.uint8)
+    if signed:
+        marks = _MARKS[ascii_digits]
+        place = 0 if leading else -1
+        sign = marks[digits[:, place]]
+        if separate:
+            digits = digits[:, 1:] if leading else digits[:, :-1]
+        else:
+            digits = digits.copy()
+            digits[:, place] = _SIGNS[ascii_digits][digits[:, place]]
+    width = digits.shape[1]
+    text = np.empty((rows, width + 1), np.uint8)
+    text[:, 0] = sign
+    text[:, 1:] = (digits & 15) | 0x30
+    bare = sign == 0
+    text[bare, :width] = text[bare, 1:]
+    return text, np.where(bare, width, width + 1)
+
+
+def sign_mark(data: bytes, *, ascii_digits: bool) -> str:
+    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing."""
+    marks = _MARKS[ascii_digits]
+    return next((chr(marks[byte]) for byte in data if marks[byte]), "")
+
+
+def _mark_table(*, ascii_digits: bool) -> Bytes:
+    """Sign bytes: the ASCII character of their sign; 0 where there is none."""
+    table = np.zeros(256, np.uint8)
+    if ascii_digits:
+        table[list(b"{ABCDEFGHI+")] = ord("+")
+        table[list(b"}JKLMNOPQR-")] = ord("-")
+    else:
+        table[[*range(0xC0, 0xCA), 0x4E]] = ord("+")
+        table[[*range(0xD0, 0xDA), 0x60]] = ord("-")
+    return table
+
+
+_MARKS = (_mark_table(ascii_digits=False), _mark_table(ascii_digits=True))
 
 
 def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:

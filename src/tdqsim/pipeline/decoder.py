@@ -12,7 +12,7 @@ variable length takes only the room of its occurrences, are decoded in groups of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,18 +21,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import Field, FieldType, Layout, Occurs
-from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in, windows
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs
+from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in, digits_text, windows
+from tdqsim.pipeline._columns import in_charset
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
 
-__all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
+__all__ = ["CORRUPT_TEXT_TYPE", "CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
 
 Ints = npt.NDArray[np.int64]
+BYTE_FOR_BYTE = "latin-1"
 
-CORRUPT_TYPE = list_of(
-    pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", pa.binary()), pa.field("offset", pa.int32())])
-)
+
+def _corrupt_type(raw: pa.DataType) -> pa.DataType:
+    return list_of(
+        pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", raw), pa.field("offset", pa.int32())])
+    )
+
+
+CORRUPT_TYPE = _corrupt_type(pa.binary())
+CORRUPT_TEXT_TYPE = _corrupt_type(pa.string())
 
 
 class RecordDecoder:
@@ -172,7 +180,7 @@ class RecordDecoder:
         assert table.occurs is not None
         counter = layout.field(".".join(table.depending_on))
         level = here.level(self.layout, counter.offset + counter.length)
-        counts = np.clip(counts_in(counter, level, self.layout.rules, table.occurs), 0, table.occurs.maximum)
+        counts = counts_in(counter, level, self.layout.rules, table.occurs)
         for count in np.unique(counts):
             fixed = _with_count(layout, table, int(count))
             self._split(fixed, members[counts == count], rows, [*done, table.path], order, parts, found)
@@ -180,14 +188,20 @@ class RecordDecoder:
     def _one_by_one(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
         """A table of variable length within a table: the plain decoder."""
         made: list[dict[str, Any]] = []
+        plain = _as_bytes(self.layout, self.shape, self.columns)
         for number, record in enumerate(rows.records(self.layout.length)):
             values, corrupt = self.layout.decode_with_corrupt(record, fillers=True)
-            made.append(values)
+            made.append(values if plain is self.layout else plain.decode(record, corrupt="null", fillers=True))
             found += [Corrupt(number, bad.field, bad.offset, bytes.fromhex(bad.hex)) for bad in corrupt]
         return [
-            pa.array([_plain(column, row.get(column.field.key), self.shape) for row in made], column.arrow.type)
+            pa.array([_plain(column, self._of(column, row), self) for row in made], column.arrow.type)
             for column in self.columns
         ]
+
+    @staticmethod
+    def _of(column: Column, row: dict[str, Any]) -> Any:
+        """What the column is made of; the level 01 group is the record itself."""
+        return row.get(column.field.key) if column.field.path else row
 
 
 # helpers --------------------------------------------------------------------------------------------------------------
@@ -272,22 +286,62 @@ def _recolumned(columns: tuple[Column, ...], fields: dict[tuple[str, ...], Field
     )
 
 
-def _plain(column: Column, value: Any, shape: Shape) -> Any:
+def _leaves(columns: Iterable[Column]) -> Iterator[Column]:
+    for column in columns:
+        yield from _leaves(column.children) if column.children else (column,)
+
+
+def _is_digits_text(column: Column) -> bool:
+    return column.field.type is FieldType.ZONED and pa.types.is_string(column.type)
+
+
+def _has_charset(field: Field, layout: Layout, shape: Shape) -> bool:
+    in_ascii = field.type in (FieldType.TEXT, FieldType.EDITED) and layout.rules.page(field).kind == "ASCII"
+    return bool(shape.ascii_charset) and in_ascii
+
+
+def _as_bytes(layout: Layout, shape: Shape, columns: Iterable[Column]) -> Layout:
+    """The layout with the bytes of those fields whose columns are made of them; text as a character for each byte."""
+    digits = {leaf.field.path for leaf in _leaves(columns) if _is_digits_text(leaf)} - layout.counters
+
+    def changed(item: Field) -> Field:
+        kind = FieldType.BYTES if item.path in digits else item.type
+        page = BYTE_FOR_BYTE if _has_charset(item, layout, shape) else item.code_page
+        return replace(item, type=kind, code_page=page, children=tuple(changed(child) for child in item.children))
+
+    return (
+        replace(layout, fields=tuple(changed(item) for item in layout.fields))
+        if digits or shape.ascii_charset
+        else layout
+    )
+
+
+def _plain(column: Column, value: Any, decoder: RecordDecoder) -> Any:
     """A value of the plain decoder as the column has it."""
     if value is None:
         return None
     if column.field.occurs is not None and isinstance(value, list):
         single = replace(column, field=replace(column.field, occurs=None))
-        return [_plain(single, element, shape) for element in value]
+        return [_plain(single, element, decoder) for element in value]
     if column.children:
-        return {child.name: _plain(child, value.get(child.field.key), shape) for child in column.children}
+        return {child.name: _plain(child, value.get(child.field.key), decoder) for child in column.children}
     if isinstance(value, str):
         blanks = "".join(map(chr, range(0x21)))
-        policy = shape.string_trimming_policy
+        policy = decoder.shape.string_trimming_policy
+        if _has_charset(column.field, decoder.layout, decoder.shape):
+            raw = pa.array([value.encode(BYTE_FOR_BYTE)], pa.binary()).view(pa.string())
+            value = in_charset(raw, decoder.shape.ascii_charset, None, controls=policy == "keep_all")[0].as_py()
         return {"both": value.strip, "left": value.lstrip, "right": value.rstrip}.get(policy, lambda _: value)(blanks)
     if isinstance(value, bytes) and pa.types.is_string(column.type):
-        return value.hex().upper()
+        return _digits(column, value, decoder) if _is_digits_text(column) else value.hex().upper()
     return str(value) if pa.types.is_string(column.type) else value
+
+
+def _digits(column: Column, value: bytes, decoder: RecordDecoder) -> str | None:
+    try:
+        return digits_text(column.field, value, decoder.layout.rules)
+    except BadValue:
+        return None
 
 
 def _flat_fields(columns: Iterable[Column], prefix: str = "") -> Iterable[pa.Field]:

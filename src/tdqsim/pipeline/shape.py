@@ -15,7 +15,7 @@ import pyarrow as pa
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, FieldType, Layout, Usage
 
-__all__ = ["Column", "Shape", "arrow_type", "columns_of", "dissolved_groups", "list_of"]
+__all__ = ["TRIM_POLICIES", "Column", "Shape", "arrow_type", "column_name", "columns_of", "dissolved_groups", "list_of"]
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
@@ -33,7 +33,10 @@ class Shape:
         drop_value_fillers: leave elementary FILLERs out.
         filler_naming_policy: ``sequence_numbers`` (FILLER_1) or ``previous_field_name`` (FILLER_AFTER_X; the first in a
             group is named after the group).
-        string_trimming_policy: both, left, right or none.
+        string_trimming_policy: both, left, right, none, or keep_all (none, and control characters of ASCII stay).
+        ascii_charset: how text in ASCII is read: empty for the characters of its code page alone; else, without its
+            control characters, as ``ascii`` (a byte beyond it is a blank), as ``utf-8``, or by a code page (what is no
+            character there is U+FFFD).
         strict_integral_precision: whole numbers are decimals of the digits in their PICTURE.
         display_pic_always_string: whole DISPLAY numbers are text: their digits, and their sign before them.
         binary_as_hex: binary columns become hexadecimal text.
@@ -45,6 +48,7 @@ class Shape:
     drop_value_fillers: bool = True
     filler_naming_policy: str = "sequence_numbers"
     string_trimming_policy: str = "both"
+    ascii_charset: str = ""
     strict_integral_precision: bool = False
     display_pic_always_string: bool = False
     binary_as_hex: bool = False
@@ -116,6 +120,11 @@ def _inside(column: Column, dissolved: tuple[Field, ...]) -> tuple[Column, ...]:
     return column.children if column.field in dissolved else (column,)
 
 
+def column_name(field: Field) -> str:
+    """What the column of a field is called, but for FILLERs under ``previous_field_name``."""
+    return _name(field.key)
+
+
 def _name(name: str) -> str:
     return name.replace("-", "_").replace(":", "").replace("'", "").replace('"', "")
 
@@ -138,7 +147,7 @@ def _columns(fields: tuple[Field, ...], shape: Shape, inside: str) -> Iterator[C
 def _column_name(field: Field, shape: Shape, previous: str) -> str:
     if field.is_filler and shape.filler_naming_policy == "previous_field_name" and previous:
         return f"FILLER_AFTER_{previous}"
-    return _name(field.key)
+    return column_name(field)
 
 
 def _free(name: str, taken: set[str]) -> str:
