@@ -6,6 +6,8 @@ Every expectation is written by hand from what Cobrix does; none of its data is 
 
 from __future__ import annotations
 
+import bz2
+import gzip
 from decimal import Decimal
 
 import pytest
@@ -14,7 +16,8 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.core.codepage import codepage
-from tdqsim.errors import ConversionError
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.errors import ConversionError, DatasetError, LayoutError
 from tdqsim.layouts import Rules, parse_copybook
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
@@ -22,6 +25,7 @@ from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.shape import Shape
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
+from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 
 def decoded(copybook, *records, rules=None, **shape):
@@ -81,13 +85,18 @@ def test_what_is_kept_depends_on_the_page():
 
 
 def test_text_is_written_as_by_the_whole_page():
-    for name in ("037_text", "037_extended", "common"):
+    for name in ("037_text", "037_extended"):
         page = codepage(name)
         assert page.encode("é \n\x00") == bytes.fromhex("51402500")
         assert (page.ccsid, page.space, page.kind) == (37, 0x40, "EBCDIC")
         assert codepage(819).convert(b"A B", page) == bytes.fromhex("C140C2")
         assert codepage(name) is page
     assert codepage("common").convert(bytes.fromhex("C1C251"), codepage(367)) == b"AB "
+    assert codepage("common").encode("A [\n¦") == bytes.fromhex("C140BA256A")
+    assert codepage("common_extended").encode("\x00") == b"\x00"
+    for lost in ("é", "\x00", "\xa0"):
+        with pytest.raises(ConversionError, match="is not in code page 037_common"):
+            codepage("common").encode(lost)
 
 
 @pytest.mark.parametrize("name", ["latin-1_text", "_text", "99999_extended", "037_blank", "text", "extended"])
@@ -286,3 +295,534 @@ def test_packed_numbers_of_a_digit_too_many():
     found = decoded(copybook, *records).to_pylist()
     assert found == [{"A": -int(digits)}, *[{"A": None}] * 4]
     assert found == [layout.decode_with_corrupt(record)[0] for record in records]
+
+
+def test_many_digits_with_zeros_behind_them():
+    copybook = "01 R. 05 A PIC S9(17)PPP. 05 B PIC S9(17)PPP COMP-3. 05 C PIC S9(9)P(12) COMP. 05 D PIC S9(20)PP."
+    digits = "69881731261689377"
+    record = bytes.fromhex("".join(f"F{digit}" for digit in digits[:-1]) + "D7" + digits + "D" + "FFFFFFF9")
+    record += bytes.fromhex("F1" * 19 + "C2")
+    row = decoded(copybook, record).to_pylist()[0]
+    assert row["A"] == row["B"] == -int(digits) * 1000
+    assert row["C"] == -7 * 10**12
+    assert row["D"] == int("1" * 19 + "2") * 100
+    assert row == parse_copybook(copybook).record().decode(record)
+
+
+def test_binary_numbers_of_more_digits_than_their_column_with_zeros_behind_them():
+    copybook = "01 R. 05 A PIC 9(2)PP COMP. 05 B PIC S9(9)P(12) COMP."
+    records = [bytes.fromhex("0063 00000001"), bytes.fromhex("0064 7FFFFFFF"), bytes.fromhex("FFFF 80000000")]
+    layout = parse_copybook(copybook).record()
+    found = RecordDecoder(layout, corrupt="column").decode_fixed(b"".join(records), 6)
+    found.validate(full=True)
+    assert found["A"].to_pylist() == [9900, None, None]
+    assert found["B"].to_pylist() == [10**12, None, None]
+    assert [[bad["field_name"] for bad in row] for row in found["_corrupt_fields"].to_pylist()] == [
+        [],
+        ["A", "B"],
+        ["A", "B"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "data", "expected"),
+    [
+        ("PIC S9(3)", "F0F2C0 F0F2D0 F0F2F0 404040 000000 40F2C0 F0F0D0 F06FF1", ["+020", "-020", "020", None, None, "+20", "-000", None]),
+        ("PIC 9(3)", "F0F2F0 F0F2C0 F0F2D0 F140F2", ["020", None, None, "12"]),
+        ("PIC S9(3) SIGN LEADING", "C0F2F1 D0F2F1 F0F2F1 40C2F1", ["+021", "-021", "021", "+21"]),
+        ("PIC S9(3) SIGN LEADING SEPARATE", "4EF0F2F1 60F0F2F1 40F0F2F1 4E404040", ["+021", "-021", "021", None]),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "F0F2F14E F0F2F160", ["+021", "-021"]),
+        ("PIC S9(20)", "F1" * 19 + "D2", ["-" + "1" * 19 + "2"]),
+        ("PIC ZZ9", "4040F7 F0F1F2", ["7", "012"]),
+        ("PIC +9(3)", "4EF0F4F2 60F0F4F2", ["+042", "-042"]),
+    ],
+)  # fmt: skip
+def test_the_digits_of_display_numbers(clauses, data, expected):
+    copybook = f"01 R. 05 A {clauses}. 05 B PIC X."
+    records = [bytes.fromhex(word) + b"\x40" for word in data.split()]
+    found = decoded(copybook, *records, display_pic_always_string=True)
+    found.validate(full=True)
+    assert found["A"].to_pylist() == expected
+    nested = f"01 R. 05 T OCCURS 1. 10 N PIC 9. 10 U PIC X OCCURS 0 TO 2 DEPENDING ON N. 05 A {clauses}."
+    moving = RecordDecoder(parse_copybook(nested).record(), Shape(display_pic_always_string=True))
+    rows = [moving.decode_fixed(b"\xf1\xc1" + record[:-1], len(record) + 1).to_pylist()[0]["A"] for record in records]
+    assert rows == expected
+
+
+def test_the_digits_of_ascii_display_numbers():
+    rules = Rules(code_page="ascii")
+    copybook = "01 R. 05 A PIC S9(3). 05 B PIC 9(2)."
+    found = decoded(copybook, b"02{07", b"02K7 ", b"021  ", rules=rules, display_pic_always_string=True).to_pylist()
+    assert found == [{"A": "+020", "B": "07"}, {"A": "-022", "B": "7"}, {"A": "021", "B": None}]
+
+
+def test_digits_of_display_numbers_and_what_is_no_number():
+    layout = parse_copybook("01 R. 05 A PIC S9(3).").record()
+    decoder = RecordDecoder(layout, Shape(display_pic_always_string=True), corrupt="column")
+    data = bytes.fromhex("F0F2C0 F0C2C1")
+    batch = decoder.decode(data, np.array([0, 3, 4]), np.array([3, 3, 2]))
+    assert batch["A"].to_pylist() == ["+020", None, None]
+    assert [[bad["raw_value"].hex() for bad in row] for row in batch["_corrupt_fields"].to_pylist()] == [
+        [],
+        ["f0c2c1"],
+        [],
+    ]
+
+
+def test_records_before_the_first_root_are_left_out(tmp_path):
+    levels = {"segment_id_level0": "R", "segment_id_level1": "A"}
+    found = seg_ids(tmp_path, "XYRXAY", **levels)
+    assert found == [
+        ("R", "P_0_2", None), ("X", "P_0_2", None), ("A", "P_0_2", "P_0_2_L1_1"), ("Y", "P_0_2", "P_0_2_L1_1"),
+    ]  # fmt: skip
+    assert seg_ids(tmp_path, "XYRXAY", **levels, input_split_records="1") == found
+    assert seg_ids(tmp_path, "XY", **levels) == []
+    ids = read(tmp_path / "data", KINDS, segment_field="KIND", generate_record_id="true", **levels)
+    assert ids == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"segment_id_level0": "_", "segment_id_level1": "A"}, "segment_id_level0: _ .* for the last level"),
+        ({"segment_id_level0": "A", "segment_id_level1": "B,*"}, "segment_id_level1: .* stands alone"),
+    ],
+)
+def test_all_other_segments_are_the_last_level_alone(levels, words):
+    with pytest.raises(DatasetError, match=words):
+        read_options({"segment_field": "KIND", **levels})
+
+
+NESTED = """01 R. 05 KIND PIC X. 05 BODY. 10 COMPANY. 15 NAME PIC X(4). 10 PERSON REDEFINES COMPANY. 15 AGE PIC 9(4).
+            10 PLACE REDEFINES COMPANY. 15 P PIC XX OCCURS 2. 05 Z PIC X."""
+NESTED_MAP = {
+    "segment_field": "KIND", "redefine_segment_id_map:0": "COMPANY => C,D", "redefine-segment-id-map:1": "PERSON => P",
+    "redefine-segment-id-map:2": "PLACE => L",
+}  # fmt: skip
+
+
+def test_redefinitions_inside_other_groups(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("CacmezP0042zLabcdzXabcdzD    zP00x2z".encode("cp037"))
+    company, person, place = ({"COMPANY": None, "PERSON": None, "PLACE": None} | found for found in (
+        {"COMPANY": {"NAME": "acme"}}, {"PERSON": {"AGE": 42}}, {"PLACE": {"P": ["ab", "cd"]}},
+    ))  # fmt: skip
+    expected = [
+        company, person, place, person | {"PERSON": None}, company | {"COMPANY": {"NAME": ""}}, person | {"PERSON": {"AGE": None}},
+    ]  # fmt: skip
+    rows = read(path, NESTED, **NESTED_MAP)
+    assert [row["BODY"] for row in rows] == expected
+    assert [row["Z"] for row in rows] == ["z"] * 6
+    corrupt = read(path, NESTED, **NESTED_MAP, generate_corrupt_fields="true")
+    assert [len(row["_corrupt_fields"]) for row in corrupt] == [0, 0, 0, 0, 0, 1]
+    assert len(read(path, NESTED, **NESTED_MAP, mode="dropmalformed")) == 5
+    flat = read(path, NESTED, **NESTED_MAP, flatten="true")
+    assert flat[1] == {
+        "KIND": "P", "BODY_COMPANY_NAME": None, "BODY_PERSON_AGE": 42, "BODY_PLACE_P_1": None, "BODY_PLACE_P_2": None, "Z": "z",
+    }  # fmt: skip
+
+
+def test_redefinitions_in_tables(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("A12B34".encode("cp037"))
+    copybook = "01 R. 05 K PIC X. 05 T OCCURS 2. 10 U. 15 N PIC 9. 10 V REDEFINES U. 15 X PIC X."
+    rows = read(
+        path, copybook, segment_field="K", redefine_segment_id_map="U => A", **{"redefine-segment-id-map:1": "V => B"}
+    )
+    assert rows[0]["T"] == [{"U": {"N": 1}, "V": None}, {"U": {"N": 2}, "V": None}]
+    assert rows[1]["T"] == [{"U": None, "V": {"X": "3"}}, {"U": None, "V": {"X": "4"}}]
+
+
+def test_a_redefinition_that_there_is_not_is_named():
+    with pytest.raises(DatasetError, match="no column and no field nope"):
+        SplitReader(
+            read_options({"copybook_contents": NESTED, "segment_field": "KIND", "redefine_segment_id_map": "NOPE => A"})
+        )
+    text = "01 R. 05 K PIC X. 05 G. 10 A. 15 N PIC 9. 10 B REDEFINES A PIC X. 05 T PIC X OCCURS 0 TO 9 DEPENDING ON N."
+    with pytest.raises(DatasetError, match="the number of T is in A"):
+        SplitReader(
+            read_options({"copybook_contents": text, "segment_field": "K", "redefine_segment_id_map": "A => A"})
+        )
+
+
+def test_redefinitions_where_the_root_is_kept(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("CacmezP0042z".encode("cp037"))
+    rows = read(path, NESTED, **NESTED_MAP, schema_retention_policy="keep_original")
+    assert rows[0]["R"]["BODY"] == {"COMPANY": {"NAME": "acme"}, "PERSON": None, "PLACE": None}
+    assert rows[1]["R"]["BODY"] == {"COMPANY": None, "PERSON": {"AGE": 42}, "PLACE": None}
+    assert rows[1]["R"]["KIND"] == "P"
+
+
+# files --------------------------------------------------------------------------------------------------------------
+
+RECORD = "01 R. 05 A PIC X(3). 05 N PIC 9(3)."
+
+
+def packed(kind, data):
+    if kind == "gz":
+        return gzip.compress(data[:7]) + gzip.compress(data[7:])  # a file of several members, as some tools make it
+    if kind == "bz2":
+        return bz2.compress(data)
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "zst"])
+@pytest.mark.parametrize("record_format", ["F", "VB", "V", "D"])
+def test_compressed_files_are_read_as_if_they_were_not(tmp_path, kind, record_format):
+    many = [
+        f"ab{number % 10}{number % 1000:03d}".encode("ascii" if record_format == "D" else "cp037")
+        for number in range(3000)
+    ]
+    forms = {
+        "F": Dcb(RecordFormat.F, lrecl=6), "VB": Dcb(RecordFormat.VB, lrecl=20, blksize=100), "V": Dcb(RecordFormat.RDW),
+        "D": Dcb(RecordFormat.LF),
+    }  # fmt: skip
+    plain = tmp_path / "plain"
+    write_records(plain, many, forms[record_format])
+    path = tmp_path / f"data.{kind}"
+    path.write_bytes(packed(kind, plain.read_bytes()))
+    given = {"record_format": record_format, "generate_record_id": "true", "input_split_records": "100"}
+    rows = read(path, RECORD, **given)
+    assert [(row["Record_Id"], row["N"]) for row in rows] == [(number, number % 1000) for number in range(3000)]
+    chosen = read_options({"path": str(path), "copybook_contents": RECORD, **given})
+    assert len(plan(chosen)) == 1
+    some = read(
+        path,
+        RECORD,
+        record_format=record_format,
+        file_start_offset="0" if record_format == "VB" else str(len(plain.read_bytes()) // 3000),
+    )
+    assert len(some) == (3000 if record_format == "VB" else 2999)
+
+
+def test_compressed_files_that_are_damaged_or_of_another_kind(tmp_path):
+    path = tmp_path / "data.gz"
+    path.write_bytes(packed("gz", b"\xc1" * 600)[:-15])
+    with pytest.raises(DatasetError, match=r"data\.gz: cannot be read"):
+        read(path, RECORD)
+    path.write_bytes(b"\xc1" * 600)
+    with pytest.raises(DatasetError, match=r"data\.gz: cannot be read"):
+        read(path, RECORD)
+    other = tmp_path / "data.snappy"
+    other.write_bytes(b"\xc1" * 600)
+    with pytest.raises(DatasetError, match=r"\.snappy files are not decompressed here, only \.gz, \.bz2, \.zst"):
+        read(other, RECORD)
+    writing = read_options({"path": str(path), "copybook_contents": RECORD})
+    with pytest.raises(DatasetError, match="what is written is not compressed"):
+        PartWriter(writing, pa.schema([("A", pa.string()), ("N", pa.int32())]))
+
+
+TABLES = "01 R. 05 ID PIC 9. 05 N PIC 9. 05 T OCCURS 0 TO 5 DEPENDING ON N. 10 M PIC 9. 10 U PIC X OCCURS 1 TO 3 DEPENDING ON M. 05 Z PIC X."
+
+
+def test_fixed_records_that_are_as_long_as_their_tables(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(
+        "10z221a2bcz311a3xyzz"[:2].encode("cp037")
+        + "z".encode("cp037")
+        + "221a2bcz".encode("cp037")
+        + "311xz".encode("cp037")
+    )
+    expected = [
+        {"ID": 1, "N": 0, "T": [], "Z": "z"},
+        {"ID": 2, "N": 2, "T": [{"M": 1, "U": ["a"]}, {"M": 2, "U": ["b", "c"]}], "Z": "z"},
+        {"ID": 3, "N": 1, "T": [{"M": 1, "U": ["x"]}], "Z": "z"},
+    ]
+    for value in ("true", "shift_record"):
+        for size in ({}, {"input_split_records": "1"}):
+            rows = read(path, TABLES, variable_size_occurs=value, generate_record_id="true", **size)
+            assert [{name: row[name] for name in expected[0]} for row in rows] == expected
+            assert [row["Record_Byte_Length"] for row in rows] == [3, 8, 5]
+    with pytest.raises(DatasetError, match="no whole record"):
+        read(path, TABLES, variable_size_occurs="pad_record")
+    path.write_bytes("10z22".encode("cp037"))
+    with pytest.raises(DatasetError, match="record 2, at offset 3: the last record is cut short"):
+        read(path, TABLES, variable_size_occurs="true")
+
+
+def test_fixed_records_with_tables_are_padded_where_that_is_said(tmp_path):
+    path = tmp_path / "data"
+    copybook = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X."
+    path.write_bytes("1az  2abz ".encode("cp037"))
+    assert read(path, copybook, variable_size_occurs="pad_record") == [
+        {"N": 1, "T": ["a"], "Z": "z"}, {"N": 2, "T": ["a", "b"], "Z": "z"},
+    ]  # fmt: skip
+    assert len(read(path, copybook, variable_size_occurs="true", record_length="5")) == 2
+
+
+@pytest.mark.parametrize("sizes", ["max_size", "shift_record"])
+def test_a_number_of_occurrences_that_there_cannot_be_is_the_maximum(tmp_path, sizes):
+    path = tmp_path / "data"
+    copybook = "01 R. 05 N PIC 9. 05 M PIC 9. 05 T PIC X OCCURS 1 TO 3 DEPENDING ON N. 05 U PIC X OCCURS 0 TO 2 DEPENDING ON M."
+    records = ["10a", "24bcde", "x2fghij", "01klmn", "90opq", "1xrst"]
+    write_records(path, [record.encode("cp037") for record in records], Dcb(RecordFormat.RDW))
+    rows = read(path, copybook, record_format="V", variable_size_occurs=sizes)
+    shift = sizes == "shift_record"
+    assert [row["T"] for row in rows] == [["a"], ["b", "c"], ["f", "g", "h"], ["k", "l", "m"], ["o", "p", "q"], ["r"]]
+    expected = [[], ["d", "e"], ["i", "j"], ["n"], [], ["s", "t"]]
+    assert [row["U"] for row in rows] == (expected if shift else [[], ["e", None], ["i", "j"], ["n"], [], [None, None]])
+    layout = read_options({"copybook_contents": copybook, "variable_size_occurs": sizes}).layout
+    assert [layout.decode(record.encode("cp037"), corrupt="null") for record in records] == rows
+
+
+def test_nested_tables_under_a_root_that_is_kept(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("10z221a2bcz".encode("cp037"))
+    rows = read(path, TABLES, variable_size_occurs="true", schema_retention_policy="keep_original")
+    assert [row["R"]["Z"] for row in rows] == ["z", "z"]
+    assert rows[1]["R"]["T"] == [{"M": 1, "U": ["a"]}, {"M": 2, "U": ["b", "c"]}]
+
+
+def test_the_length_that_a_field_says_is_adjusted(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("2ab3cde".encode("cp037"))
+    copybook = "01 R. 05 LEN PIC 9. 05 T PIC X(5)."
+    rows = read(path, copybook, record_length_field="LEN", rdw_adjustment="1")
+    assert [row["T"] for row in rows] == ["ab", "cde"]
+
+
+HEADED = "01 HEAD-ER. 05 H PIC X(4). 01 A. 05 X PIC X. 05 Y PIC X. 01 B. 05 Z PIC 9(2). 01 TAIL. 05 T PIC X(3)."
+
+
+def test_records_that_header_and_trailer_leave_follow_each_other(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("HHHHab12cd34TTT".encode("cp037"))
+    rows = [{"X": "a", "Y": "b", "Z": 12}, {"X": "c", "Y": "d", "Z": 34}]
+    assert read(path, HEADED, record_header_name="HEAD_ER", record_trailer_name="TAIL") == rows
+    assert read(path, HEADED, file_header_field="head-er", file_trailer_field="tail") == rows
+    path.write_bytes("HHHHab12TTTcd34TTT".encode("cp037"))
+    found = read(path, HEADED, record_header_name="HEAD-ER")
+    assert found == [rows[0] | {"T": "TTT"}, rows[1] | {"T": "TTT"}]
+    path.write_bytes("HHHH12TTT".encode("cp037"))
+    redefined = read(path, HEADED.replace("01 B.", "01 B REDEFINES A."), record_header_name="HEAD-ER")
+    assert redefined == [{"X": "1", "Y": "2", "Z": 12, "T": "TTT"}]
+    with pytest.raises(LayoutError, match="field A needs HEAD-ER, which is left out"):
+        read(path, HEADED.replace("01 A.", "01 A REDEFINES HEAD-ER."), record_header_name="HEAD-ER")
+
+
+def test_several_copybooks_describe_the_same_bytes(tmp_path):
+    (tmp_path / "a.cpy").write_text("       01 COMPANY. 05 K PIC X. 05 NAME PIC X(3).\n")
+    (tmp_path / "b.cpy").write_text(
+        "01 PERSON. 05 K2 PIC X. 05 AGE PIC 9(2).\n01 PLACE REDEFINES PERSON. 05 N PIC 9. 05 P PIC X OCCURS 0 TO 2 DEPENDING ON N.\n"
+    )
+    path = tmp_path / "data"
+    path.write_bytes("Cabc".encode("cp037") + "242 ".encode("cp037"))
+    chosen = {
+        "path": str(path),
+        "copybooks": f"{tmp_path}/a.cpy, {tmp_path}/b.cpy",
+        "schema_retention_policy": "keep_original",
+    }
+    reader = SplitReader(read_options(chosen))
+    rows = [row for split in plan(reader.options) for batch in reader.read(split) for row in batch.to_pylist()]
+    assert rows[1] == {
+        "COMPANY": {"K": "2", "NAME": "42"},
+        "PERSON": {"K2": "2", "AGE": 42},
+        "PLACE": {"N": 2, "P": ["4", "2"]},
+    }
+    assert list(SplitReader(read_options(chosen | {"schema_retention_policy": "collapse_root"})).full.names) == [
+        "K",
+        "NAME",
+        "K2",
+        "AGE",
+        "N",
+        "P",
+    ]
+    mapped = read_options(
+        chosen
+        | {"segment_field": "K", "redefine_segment_id_map": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => 2"}
+    )
+    reader = SplitReader(mapped, ["COMPANY", "PERSON"])
+    rows = [row for split in plan(mapped) for batch in reader.read(split) for row in batch.to_pylist()]
+    assert rows == [
+        {"COMPANY": {"K": "C", "NAME": "abc"}, "PERSON": None},
+        {"COMPANY": None, "PERSON": {"K2": "2", "AGE": 42}},
+    ]
+    with pytest.raises(LayoutError, match="more than one of the copybooks has a record COMPANY"):
+        read_options(chosen | {"copybooks": f"{tmp_path}/a.cpy,{tmp_path}/a.cpy"})
+    with pytest.raises(DatasetError, match="copybook and copybooks exclude each other"):
+        read_options(chosen | {"copybook": str(tmp_path / "a.cpy")})
+
+
+# text ---------------------------------------------------------------------------------------------------------------
+
+LINES = "01 R. 05 A PIC X(4). 05 B PIC X(2)."
+
+
+def test_empty_lines_are_passed_over(tmp_path):
+    path = tmp_path / "data"
+    for separator, data in (("lf", b"\nab\n\n\n  \ncd\n\n"), ("crlf", b"\r\nab\r\n\r\n\r\n  \r\ncd\r\n\r\n")):
+        path.write_bytes(data)
+        rows = read(path, LINES, record_format="D", line_separator=separator, generate_record_id="true")
+        assert [(row["Record_Id"], row["A"]) for row in rows] == [(0, "ab"), (1, ""), (2, "cd")]
+        parts = read(path, LINES, record_format="D", line_separator=separator, input_split_records="1")
+        assert [row["A"] for row in parts] == ["ab", "", "cd"]
+
+
+@pytest.mark.parametrize(
+    ("charset", "policy", "expected"),
+    [
+        (None, "both", ["aéb", "x\ufffdy", "ab"]),
+        ("us-ascii", "both", ["a  b", "x y", "ab"]),
+        ("us-ascii", "none", ["a  b", "x y ", "ab"]),
+        ("utf-8", "both", ["aéb", "x\ufffdy", "ab"]),
+        ("UTF8", "keep_all", ["aéb", "x\ufffdy ", "ab\x01\x02"]),
+        ("iso-8859-1", "both", ["aÃ©b", "xÿy", "ab"]),
+        ("windows-1252", "right", ["aÃ©b", "xÿy", "ab"]),
+        ("us-ascii", "keep_all", ["a  b", "x y ", "ab\x01\x02"]),
+    ],
+)
+def test_text_beyond_ascii(tmp_path, charset, policy, expected):
+    path = tmp_path / "data"
+    path.write_bytes("aéb12\n".encode() + b"x\xffy 34\nab\x01\x0256\n")
+    given = {"record_format": "D", "string_trimming_policy": policy} | ({"ascii_charset": charset} if charset else {})
+    rows = read(path, LINES, **given)
+    assert [row["A"] for row in rows] == expected
+    assert [row["B"] for row in rows] == ["12", "34", "56"]
+    nested = "01 R. 05 N PIC 9. 05 T OCCURS 0 TO 1 DEPENDING ON N. 10 A PIC X(4). 10 M PIC 9. 10 U PIC X OCCURS 0 TO 2 DEPENDING ON M."
+    path.write_bytes("1aéb21ü\n".encode() + b"1x\xffy 0\n1ab\x01\x020\n")
+    rows = read(path, nested, variable_size_occurs="true", **given)
+    assert [row["T"][0]["A"] for row in rows] == expected
+
+
+def test_lines_longer_than_their_record(tmp_path):
+    path = tmp_path / "data"
+    copybook = "01 R. 05 A PIC X(4)."
+    path.write_bytes(b"abcdefghij\nabcd\nabcde\nabcdef\nx\nabcdefgh\nabcde")
+    assert [row["A"] for row in read(path, copybook, record_format="D")] == [
+        "abcd",
+        "abcd",
+        "abcd",
+        "abcd",
+        "x",
+        "abcd",
+        "abcd",
+    ]
+    found = read(path, copybook, record_format="D", generate_record_bytes="true")
+    assert [row["Record_Bytes"] for row in found] == [
+        b"abcd", b"abcd", b"abcde", b"abcdef", b"x", b"abcdefgh", b"abcd",
+    ]  # fmt: skip
+    given = {"record_format": "D", "allow_partial_records": "true"}
+    parts = ["abcd", "efgh", "ij", "abcd", "abcd", "abcd", "ef", "x", "abcd", "efgh", "abcd", "e"]
+    assert [row["A"] for row in read(path, copybook, **given)] == parts
+    assert [row["A"] for row in read(path, copybook, **given, input_split_records="2")] == parts
+    path.write_bytes(b"abcdefghi\r\nabcd\r\nabcde\r\n")
+    found = read(path, copybook, **given, line_separator="crlf", generate_record_bytes="true")
+    assert [row["Record_Bytes"] for row in found] == [b"abcd", b"efgh", b"i", b"abcd", b"abcd", b"e"]
+
+
+def test_text_past_the_end_of_a_record(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"abcd\nabcdef\nab\n")
+    copybook = "01 R. 05 A PIC X(4). 05 B PIC X(2). 05 N PIC 9. 05 T PIC X OCCURS 2."
+    base = {"record_format": "D"}
+    assert [row["B"] for row in read(path, copybook, **base)] == [None, "ef", None]
+    rows = read(path, copybook, **base, improved_null_detection="false")
+    assert [row["B"] for row in rows] == ["", "ef", None]
+    assert [row["N"] for row in rows] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ["", None]),
+        ({"ebcdic_code_page": "cp037"}, ["é", None]),
+        ({"ebcdic_code_page": "cp037_extended", "string_trimming_policy": "none"}, ["é\x05 ", None]),
+        ({"ebcdic_code_page": "common"}, ["", None]),
+        ({"ebcdic_code_page": "common_extended", "string_trimming_policy": "none"}, [" \x05 ", None]),
+        ({"ebcdic_code_page": "1047", "string_trimming_policy": "right"}, ["é", None]),
+        ({"ebcdic_code_page": "500", "string_trimming_policy": "none"}, ["é\x05 ", None]),
+        ({"ebcdic_code_page": "037", "string_trimming_policy": "keep_all"}, ["é  ", "   "]),
+        ({"string_trimming_policy": "none", "field_code_page:cp273_extended": "A"}, ["é\x05 "[:0] + "]\x05 ", None]),
+    ],
+)
+def test_control_characters_under_the_names_of_code_pages(tmp_path, given, expected):
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("512DFF 000000"))
+    found = [row["A"] for row in read(path, "01 R. 05 A PIC X(3).", **given)]
+    if "field_code_page:cp273_extended" in given:
+        assert found == [codepage(273).decode(b"\x51") + "\x05 ", None]
+    else:
+        assert found == expected
+
+
+def test_lines_of_both_kinds(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"ab  1\r\ncd  2\nef  3\r\n")
+    copybook = "01 R. 05 A PIC X(4). 05 N PIC 9(2)."
+    for separator in ("lf", "crlf"):
+        rows = read(path, copybook, record_format="D", line_separator=separator, generate_record_id="true")
+        assert [row["Record_Byte_Length"] for row in rows] == [5, 5, 5]
+        assert [row["A"] for row in rows] == ["ab", "cd", "ef"]
+
+
+@pytest.mark.parametrize("record_format", ["V", "D"])
+def test_records_of_other_lengths_are_not_counted(tmp_path, record_format):
+    path = tmp_path / "data"
+    lines = ["abcd12", "a", "abcd34", "abcd5678", "abcd56"]
+    page = "ascii" if record_format == "D" else "cp037"
+    form = Dcb(RecordFormat.LF if record_format == "D" else RecordFormat.RDW)
+    write_records(path, [line.encode(page) for line in lines], form)
+    given = {
+        "record_format": record_format, "minimum_record_length": "3", "maximum_record_length": "7", "generate_record_id": "true",
+        "segment_field": "A", "segment_id_root": "abcd", "segment_id_prefix": "P",
+    }  # fmt: skip
+    for more in ({}, {"input_split_records": "1"}):
+        rows = read(path, LINES, **given, **more)
+        assert [(row["Record_Id"], row["Seg_Id0"], row["B"]) for row in rows] == [
+            (0, "P_0_0", "12"), (1, "P_0_1", "34"), (2, "P_0_2", "56"),
+        ]  # fmt: skip
+
+
+# other options ------------------------------------------------------------------------------------------------------
+
+
+def test_corrupt_bytes_as_text(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("C1C2C3 F0AFF1"))
+    given = {"generate_corrupt_fields": "true", "binary_as_hex": "true"}
+    assert schema_of(RECORD, **given)["_corrupt_fields"].startswith(
+        "list<element: struct<field_name: string, raw_value: string"
+    )
+    assert read(path, RECORD, **given) == [
+        {"A": "ABC", "N": None, "_corrupt_fields": [{"field_name": "N", "raw_value": "F0AFF1", "offset": 3}]}
+    ]
+    assert read(path, RECORD, **given, mode="dropmalformed") == []
+
+
+def test_corrupt_fields_by_the_names_of_their_columns(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("x12x4x".encode("cp037"))
+    copybook = "01 R. 05 A-GROUP. 10 A-NUM PIC 9. 05 T-1 PIC 9 OCCURS 3. 05 T-2 OCCURS 2. 10 N-1 PIC 9."
+    found = read(path, copybook, generate_corrupt_fields="true")[0]["_corrupt_fields"]
+    assert [bad["field_name"] for bad in found] == ["A_NUM", "T_1[2]", "N_1"]
+
+
+def test_numbers_of_occurrences_need_no_column_to_be_written(tmp_path):
+    copybook = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 5 DEPENDING ON N."
+    chosen = read_options({"path": str(tmp_path / "out"), "copybook_contents": copybook, "record_format": "V"})
+    schema = pa.schema([("T", pa.list_(pa.string()))])
+    batch = pa.RecordBatch.from_pylist([{"T": ["a", "b"]}, {"T": []}], schema)
+    commit_parts(chosen, [PartWriter(chosen, schema).write([batch], 0)], overwrite=True)
+    rows = read(tmp_path / "out", copybook, record_format="V")
+    assert rows == [{"N": 2, "T": ["a", "b"]}, {"N": 0, "T": []}]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("enable_index_cache", "true"), ("improve_locality", "false"), ("optimize_allocation", "true"),
+        ("debug_layout_positions", "true"), ("records_per_block", "4"), ("metadata", "extended"), ("block_length", "12"),
+        ("input_split_size_compressed_mb", "10"),
+    ],
+)  # fmt: skip
+def test_options_that_are_passed_over(tmp_path, option, value):
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("C1C2C3 F0F0F1"))
+    assert read(path, RECORD, record_format="FB", **{option: value}) == [{"A": "ABC", "N": 1}]
+
+
+def test_an_old_name_of_records_with_descriptor_words(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("000A0000 C1C2C3 F0F0F1"))
+    assert read(path, RECORD, is_xcom="true") == [{"A": "ABC", "N": 1}]

@@ -19,7 +19,9 @@ from tests.layouts.strategies import copybooks
 
 
 def options(text, **more):
-    return read_options({"copybook_contents": text, "string_trimming_policy": "none", **more})
+    return read_options({
+        "copybook_contents": text, "string_trimming_policy": "none", "ebcdic_code_page": "cp037", **more,
+    })  # fmt: skip
 
 
 def plainly(encoder, batch):

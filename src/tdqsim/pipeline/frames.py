@@ -23,11 +23,14 @@ from tdqsim.layouts import BadValue, Layout, decode_value
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.tables import record_size
 
 __all__ = ["Frames", "FramingError", "Walk", "block_length_of", "refuse_blocks", "walk_for"]
 
 Ints = npt.NDArray[np.int64]
 DESCRIPTOR = 4
+LINE_FEED, RETURN = b"\n", 0x0D
+END_OF_FILE = b"\x1a"  # as a line of its own it is the mark of old systems
 MAX_BLOCK = 1 << 24
 BLOCKS_LOOKED_AT = 16
 CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
@@ -73,8 +76,23 @@ def walk_for(options: QsamOptions) -> Walk:
         DatasetError: something the format needs is not given (the length of fixed records, a layout for a length
         field).
     """
+    walk = _walk_for(options)
+    if not options.minimum_record_length and not options.maximum_record_length:
+        return walk
+
+    def wanted(data: Bytes, final: bool) -> Frames:
+        frames = walk(data, final)
+        keep = options.wanted_lengths(frames.lengths - options.record_start_offset - options.record_end_offset)
+        return Frames(frames.data, frames.starts[keep], frames.lengths[keep], frames.places[keep], frames.used)
+
+    return wanted
+
+
+def _walk_for(options: QsamOptions) -> Walk:
     if options.record_length_field:
         return _by_length_field(options)
+    if options.counted:
+        return _by_counters(options)
     recfm = options.recfm
     if recfm.fixed:
         if options.length <= 0:
@@ -85,7 +103,7 @@ def walk_for(options: QsamOptions) -> Walk:
             raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
         return _undefined(options.block_length)
     if recfm.separator:
-        return _lines(recfm)
+        return _lines(recfm, options.layout.length if options.layout is not None else 0, options.partial_records)
     if recfm.variable:
         return _spanned(options) if recfm.spanned else _blocked(options)
     return _headed(options)
@@ -119,25 +137,52 @@ def _undefined(length: int) -> Walk:
     return walk
 
 
-def _lines(recfm: RecordFormat) -> Walk:
+def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
+    """Lines that are not empty, without their CR; what a line has beyond ``width`` is left out, or a record too.
+
+    As in Cobrix a byte more is left where the separator is one byte; and a line is left whole up to twice the width, as
+    long as it has a separator.
+    """
     separator = recfm.separator
 
     def walk(data: Bytes, final: bool) -> Frames:
         ends = np.flatnonzero(data == separator[-1]).astype(np.int64)
         used = int(ends[-1]) + 1 if len(ends) else 0
+        whole = len(ends)
         if final and used < len(data):
             ends, used = np.append(ends, len(data)), len(data)
         starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1)) if len(ends) else ends
         lengths = ends - starts
-        if recfm is RecordFormat.CRLF:
+        if separator[-1:] == LINE_FEED:
             has = lengths > 0
-            has[has] = data[ends[has] - 1] == separator[0]
+            has[has] = data[ends[has] - 1] == RETURN
             lengths = lengths - has
-        if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == b"\x1a":
-            starts, lengths = starts[:-1], lengths[:-1]  # the end-of-file mark of old systems
+        if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == END_OF_FILE:
+            starts, lengths = starts[:-1], lengths[:-1]
+        if width:
+            ended = np.arange(len(lengths)) < whole
+            bare = ended & (lengths == ends[: len(lengths)] - starts)
+            if partial:
+                starts, lengths = _cut_up(starts, lengths, width, bare)
+            else:
+                lengths = np.where(lengths > width * (1 + ended) + bare, width, lengths)
+        filled = lengths > 0
+        if not filled.all():
+            starts, lengths = starts[filled], lengths[filled]
         return _frames(data, starts, lengths, used)
 
     return walk
+
+
+def _cut_up(starts: Ints, lengths: Ints, width: int, spare: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Records of ``width`` bytes from longer ones; a byte more is left in the last where ``spare``."""
+    most = width + spare.astype(np.int64)
+    pieces_each = 1 + np.maximum(-(-(lengths - most) // width), 0)
+    first = np.cumsum(pieces_each) - pieces_each
+    number = np.arange(int(pieces_each.sum())) - np.repeat(first, pieces_each)
+    left = np.repeat(lengths, pieces_each) - number * width
+    last = number == np.repeat(pieces_each, pieces_each) - 1
+    return np.repeat(starts, pieces_each) + number * width, np.where(last, left, width)
 
 
 def _length_at(data: Bytes, offset: int, big: bool) -> int:
@@ -374,8 +419,24 @@ def _by_length_field(options: QsamOptions) -> Walk:
     layout = options.layout
     if layout is None:
         raise DatasetError("record_length_field needs a copybook")
-    size_of = _length_expression(layout, options)
-    need = layout.length
+    size_of, adjustment = _length_expression(layout, options), options.length_adjustment
+    return _one_by_one(
+        layout.length, lambda head, at: size_of(head, at) + adjustment, options.record_length_field, options
+    )
+
+
+def _by_counters(options: QsamOptions) -> Walk:
+    """Records that are as long as their tables."""
+    assert options.layout is not None
+    size_of, before = record_size(options.layout), options.record_start_offset
+    return _one_by_one(
+        options.layout.length + before, lambda head, _: size_of(head[before:]), "the number of occurrences", options
+    )
+
+
+def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
+    """Records without descriptor words: each one's first ``need`` bytes say how long it is."""
+    aside = options.record_start_offset + options.record_end_offset
 
     def walk(data: Bytes, final: bool) -> Frames:
         raw, starts, position = data.tobytes(), [], 0
@@ -383,9 +444,9 @@ def _by_length_field(options: QsamOptions) -> Walk:
             head = raw[position : position + need]
             if len(head) < need and not final:
                 break
-            length = size_of(head, position) + options.record_start_offset + options.record_end_offset
+            length = size_of(head, position) + aside
             if length <= 0:
-                raise FramingError(f"{options.record_length_field} says that the record has {length} bytes", position)
+                raise FramingError(f"{who} says that the record has {length} bytes", position)
             if position + length > len(raw):
                 if final:
                     raise FramingError(

@@ -16,11 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from tdqsim.core.clock import Clock
+from tdqsim.core.codepage import codepage
 from tdqsim.datasets import RecordFormat
-from tdqsim.errors import DatasetError, LayoutError
+from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.facts import table
-from tdqsim.layouts import Layout, Rules, load_copybook, load_layout_yaml, parse_copybook
-from tdqsim.pipeline.shape import Shape
+from tdqsim.layouts import (
+    Copybook,
+    Layout,
+    Rules,
+    load_copybook,
+    load_layout_yaml,
+    merge_copybooks,
+    parse_copybook,
+)
+from tdqsim.pipeline.shape import TRIM_POLICIES, Shape
 
 __all__ = ["QsamOptions", "known_options", "options_page", "read_options"]
 
@@ -35,6 +44,9 @@ VARIABLE_SIZE = {
     "false": "max_size", "true": "shift_record",
 }  # fmt: skip
 MODES = ("permissive", "dropmalformed", "failfast")
+HEADER_AND_TRAILER = (("record_header_name", "file_header_field"), ("record_trailer_name", "file_trailer_field"))
+EBCDIC = "EBCDIC"
+OTHERS = ("_", "*")  # as the id of the last level: all other segments
 NUMBERED = (
     "redefine_segment_id_map",
     "redefine-segment-id-map",
@@ -60,6 +72,9 @@ class QsamOptions:
     bdw_adjustment: int = -4
     record_length_field: str = ""
     record_length_map: Mapping[str, int] = field(default_factory=dict)
+    length_adjustment: int = 0
+    counted: bool = False
+    partial_records: bool = False
     minimum_record_length: int = 0
     maximum_record_length: int = 0
     file_start_offset: int = 0
@@ -87,6 +102,11 @@ class QsamOptions:
     null_strings_as_spaces: bool = False
     null_display_as_zeros: bool = False
     null_packed_as_zeros: bool = False
+
+    @property
+    def self_sized(self) -> bool:
+        """Each record says by what is in it how long it is."""
+        return self.counted or bool(self.record_length_field)
 
     @property
     def length(self) -> int:
@@ -148,6 +168,9 @@ class _Options:
             bdw_adjustment=self.number("bdw_adjustment") if "bdw_adjustment" in self.given else -4,
             record_length_field=self.text("record_length_field"),
             record_length_map=mapping,
+            length_adjustment=self.number("rdw_adjustment"),
+            counted=layout is not None and self._counted(recfm, layout),
+            partial_records=self.flag("allow_partial_records"),
             minimum_record_length=self.number("minimum_record_length"),
             maximum_record_length=self.number("maximum_record_length"),
             file_start_offset=self.number("file_start_offset") + header,
@@ -237,7 +260,7 @@ class _Options:
 
     def _format(self) -> RecordFormat:
         name = self.text("record_format").upper()
-        if self.flag("is_record_sequence"):
+        if self.flag("is_record_sequence") or self.flag("is_xcom"):
             name = "V"
         if self.flag("is_text"):
             name = "D"
@@ -246,14 +269,20 @@ class _Options:
         separator = self.choice("line_separator", tuple(SEPARATORS))
         return SEPARATORS[separator] if FORMATS[name] is RecordFormat.LF else FORMATS[name]
 
+    def _counted(self, recfm: RecordFormat, layout: Layout) -> bool:
+        """Records without descriptor words are as long as their tables when these take only what they need."""
+        asked = self.text("variable_size_occurs").lower() in ("shift_record", "true")
+        said = {"record_length", "record_length_field"} & set(self.given)
+        return recfm is RecordFormat.F and asked and bool(layout.counters) and not said
+
     def _shape(self) -> Shape:
-        policy = self.choice("string_trimming_policy", ("both", "left", "right", "none", "keep_all"))
         return Shape(
             schema_retention_policy=self.text("schema_retention_policy"),
             drop_group_fillers=self.flag("drop_group_fillers"),
             drop_value_fillers=self.flag("drop_value_fillers"),
             filler_naming_policy=self.text("filler_naming_policy"),
-            string_trimming_policy="none" if policy == "keep_all" else policy,
+            string_trimming_policy=self.choice("string_trimming_policy", TRIM_POLICIES),
+            ascii_charset=_charset(self.text("ascii_charset")),
             strict_integral_precision=self.flag("strict_integral_precision"),
             display_pic_always_string=self.flag("display_pic_always_string"),
             binary_as_hex=self.flag("binary_as_hex"),
@@ -265,23 +294,23 @@ class _Options:
         if "encoding" not in self.given and (self.flag("is_text") or self.text("record_format").upper() in ("D", "D2")):
             ascii_text = self.text("line_separator").lower() != "nl"
         if ascii_text:
-            page = self.text("ascii_charset")
-            return "ascii" if page.upper().replace("-", "") in ("UTF8", "USASCII") else page
-        page = self.text("ebcdic_code_page").lower().removesuffix("_extended")
-        return "037" if page == "common" else page
+            charset = _charset(self.text("ascii_charset"))
+            return "ascii" if charset == "utf-8" else charset
+        return _as_read(self.text("ebcdic_code_page"))
 
     def _rules(self) -> Rules:
         return Rules(
             code_page=self._page(),
             floating_point=self.text("floating_point_format"),
             strict_overpunch=self.flag("strict_sign_overpunching"),
-            null_detection=self.flag("improved_null_detection"),
+            null_detection=self.flag("improved_null_detection")
+            and self.text("string_trimming_policy").lower() != "keep_all",
             utf16_big_endian=self.flag("is_utf16_big_endian"),
         )
 
     def _layout(self) -> tuple[Layout | None, int, int]:
         """The layout, and the lengths of the header and trailer records."""
-        sources = [name for name in ("copybook", "copybook_contents", "layout") if name in self.given]
+        sources = [name for name in ("copybook", "copybooks", "copybook_contents", "layout") if name in self.given]
         if len(sources) > 1:
             raise DatasetError(f"options {' and '.join(sources)} exclude each other")
         if not sources:
@@ -327,29 +356,34 @@ class _Options:
             options["source_format"] = "free"
         elif "comments_lbound" in self.given or "comments_ubound" in self.given:
             options["source_format"] = "fixed"
+        if "copybooks" in self.given:
+            paths = self.words("copybooks")
+            if not paths:
+                raise DatasetError("option copybooks is empty; must be paths with commas between them")
+            return merge_copybooks([load_copybook(_local(path), **options) for path in paths]).whole, 0, 0
         if "copybook" in self.given:
             book = load_copybook(_local(self.given["copybook"]), **options)
         else:
             book = parse_copybook(self.given["copybook_contents"], file="copybook_contents", **options)
-        aside = [self.text(name) for name in ("record_header_name", "record_trailer_name")]
-        sizes = [book.record(name).length if name else 0 for name in aside]
+        aside = [self._aside(book, *names) for names in HEADER_AND_TRAILER]
+        header, trailer = (record.length if record is not None else 0 for record in aside)
         if self.text("record_name"):
-            return book.record(self.text("record_name")), sizes[0], sizes[1]
-        left = [
-            record for record in book.records if record.name.upper() not in {name.upper() for name in aside if name}
-        ]
-        if len(left) == 1:
-            return left[0], sizes[0], sizes[1]
-        if any(aside):
-            names = ", ".join(record.name for record in left)
-            raise LayoutError(f"{book.file}: besides header and trailer there are {names}; choose one with record_name")
-        return book.whole, 0, 0
+            return book.record(self.text("record_name")), header, trailer
+        return book.without(*(record.name for record in aside if record is not None)), header, trailer
+
+    def _aside(self, book: Copybook, *options: str) -> Layout | None:
+        """The header or trailer record, by either name of its option."""
+        given = next((self.text(name) for name in options if self.text(name)), "")
+        if not given:
+            return None
+        known = {record.name.upper().replace("-", "_"): record.name for record in book.records}
+        return book.record(known.get(given.upper().replace("-", "_"), given))
 
     def _field_pages(self, layout: Layout) -> Layout:
         pages: dict[str, str] = {}
         for name, value in self.given.items():
             if name.startswith("field_code_page"):
-                page = name.partition(":")[2].removesuffix("_extended")
+                page = _as_read(name.partition(":")[2])
                 pages |= {word.strip().replace("_", "-"): page for word in value.split(",") if word.strip()}
         try:
             return layout.with_code_pages(pages) if pages else layout
@@ -383,7 +417,28 @@ class _Options:
             raise DatasetError("segment_id_level needs segment_field")
         if sorted(found) != list(range(len(found))):
             raise DatasetError(f"segment_id_level{max(found)} is given, but not all levels above it")
+        for level, ids in found.items():
+            mark = next((mark for mark in OTHERS if mark in ids), "")
+            if mark and (level < max(found) or len(ids) > 1):
+                raise DatasetError(f"segment_id_level{level}: {mark} (all others) stands alone, and for the last level")
         return tuple(found[level] for level in sorted(found))
+
+
+def _charset(name: str) -> str:
+    """The charset of text in ASCII: ``ascii``, ``utf-8``, or a code page."""
+    packed = name.upper().replace("-", "").replace("_", "")
+    return {"UTF8": "utf-8", "USASCII": "ascii", "ASCII": "ascii"}.get(packed, name)
+
+
+def _as_read(name: str) -> str:
+    """The code page of EBCDIC text for columns, by Cobrix's name for it: there control characters go by the name."""
+    page = name.strip().lower()
+    if page.endswith("_extended") or page == "common":
+        return page
+    try:
+        return page if codepage(page).kind != EBCDIC or "_" in codepage(page).name else f"{page}_text"
+    except ConversionError:
+        return page  # the layout says what is wrong with it
 
 
 def _local(path: str) -> Path:

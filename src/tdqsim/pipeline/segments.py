@@ -18,12 +18,10 @@ from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
-from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.options import OTHERS, QsamOptions
 from tdqsim.pipeline.shape import Shape
 
-__all__ = ["OTHERS", "SegmentIds", "SegmentState", "segment_decoder", "segment_states"]
-
-OTHERS = ("_", "*")
+__all__ = ["SegmentIds", "SegmentState", "segment_decoder", "segment_states"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,6 @@ def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamO
             numbers = np.arange(first, first + len(frames.starts))
             first += len(frames.starts)
             starts, lengths = frames.starts + options.record_start_offset, frames.lengths - options.record_start_offset
-            keep = options.wanted_lengths(lengths - options.record_end_offset)
-            column = decoder.decode(frames.data, starts[keep], lengths[keep] - options.record_end_offset).column(0)
-            ids.pass_over((None if v is None else str(v) for v in column.to_pylist()), numbers[keep].tolist())
+            column = decoder.decode(frames.data, starts, lengths - options.record_end_offset).column(0)
+            ids.pass_over((None if v is None else str(v) for v in column.to_pylist()), numbers.tolist())
     return found

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
-from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder
+from tdqsim.pipeline.decoder import CORRUPT_TEXT_TYPE, CORRUPT_TYPE, RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.redefines import SegmentedDecoder, fields_called
 from tdqsim.pipeline.segments import SegmentIds, SegmentState, segment_decoder
+from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import BATCH_ROWS, Split, open_file, records_before, told, walk_part
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
@@ -124,7 +126,7 @@ class SplitReader:
         if options.layout is not None:
             fields += list(RecordDecoder(options.layout, options.shape).schema)
         if options.generate_corrupt_fields:
-            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TYPE))
+            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TEXT_TYPE if options.shape.binary_as_hex else CORRUPT_TYPE))
         names = [field.name.lower() for field in fields]
         doubles = sorted({name for name in names if names.count(name) > 1})
         if doubles:
@@ -133,11 +135,18 @@ class SplitReader:
             )
         return pa.schema(fields)
 
+    @cached_property
+    def _told(self) -> dict[str, tuple[str, bool]]:
+        """Path of each field to the name of its column, and whether the column is a table."""
+        layout = self.options.layout
+        fields = layout.walk() if layout is not None else ()
+        return {".".join(item.path): (column_name(item), item.occurs is not None) for item in fields}
+
     def _plan(self, names: list[str], predicates: list[tuple[str, Callable[[pa.Array], Any]]]) -> None:
         """Decoders: of the columns wanted, of segments' own, of what is filtered by."""
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
-        self._parts: list[tuple[RecordDecoder, tuple[str, ...] | None]] = []
+        self._parts: list[tuple[RecordDecoder | SegmentedDecoder, tuple[str, ...] | None]] = []
         self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
         if layout is None:
             if options.segment_filter or options.segment_map or options.segment_levels:
@@ -146,24 +155,20 @@ class SplitReader:
         if options.segment_field:
             self._segment = segment_decoder(layout, options.segment_field)
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        mapped = dict(options.segment_map)
-        for name in mapped:
-            if name not in {field.lower() for field in self.full.names}:
-                raise DatasetError(f"redefine_segment_id_map: there is no column {name}")
+        known = set() if options.shape.flat else {field.lower() for field in self.full.names}
+        mapped = {name: ids for name, ids in options.segment_map.items() if name in known}
+        inside = {
+            path: ids
+            for name, ids in options.segment_map.items()
+            if name not in known
+            for path in fields_called(layout, name)
+        }
         common = [name for name in wanted if name.lower() not in mapped]
-        if options.shape.flat:
-            common = wanted = []
-        collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
         if common or options.shape.flat:
-            decoder = RecordDecoder(
-                layout, options.shape, columns=None if options.shape.flat else common, corrupt=collect
-            )
-            self._parts.append((decoder, None))
+            self._parts.append((self._decoder(None if options.shape.flat else common, inside), None))
         for name in wanted:
-            if name.lower() in mapped:
-                self._parts.append(
-                    (RecordDecoder(layout, options.shape, columns=[name], corrupt=collect), mapped[name.lower()])
-                )
+            if name.lower() in mapped and not options.shape.flat:
+                self._parts.append((self._decoder([name], inside), mapped[name.lower()]))
         for name, test in predicates:
             if (
                 name in self.full.names
@@ -173,6 +178,16 @@ class SplitReader:
                 and not options.shape.flat
             ):
                 self._predicates.append((RecordDecoder(layout, options.shape, columns=[name]), test))
+
+    def _decoder(
+        self, columns: list[str] | None, inside: Mapping[tuple[str, ...], Sequence[str]]
+    ) -> RecordDecoder | SegmentedDecoder:
+        options = self.options
+        assert options.layout is not None
+        collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
+        if inside:
+            return SegmentedDecoder(options.layout, options.shape, columns, collect, inside)
+        return RecordDecoder(options.layout, options.shape, columns=columns, corrupt=collect)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The record batches of one part.
@@ -218,13 +233,14 @@ class SplitReader:
             raise DatasetError(
                 f"{split.path}: at offset {batch.places[index]}: the record is shorter than what is to be skipped"
             )
-        if options.minimum_record_length or options.maximum_record_length:
-            batch.keep(options.wanted_lengths(batch.lengths))
         segments = None
         if self._segment is not None and (options.segment_filter or options.segment_map or ids is not None):
             segments = self._segments(batch)
             if ids is not None:
                 batch.ids = ids.arrays(segments.tolist(), batch.numbers.tolist(), split.file_id)
+                below = np.asarray(batch.ids[0].is_valid())
+                batch.keep(below)
+                segments = segments[below]
             if options.segment_filter:
                 mask = np.isin(segments, list(options.segment_filter))
                 batch.keep(mask)
@@ -250,7 +266,10 @@ class SplitReader:
         mask = self._checked(entries, batch) if entries is not None else None
         self._generate(batch, split, arrays)
         if self.options.generate_corrupt_fields:
-            arrays[CORRUPT_COLUMN] = entries if entries is not None else pa.nulls(len(batch), CORRUPT_TYPE)
+            kind = self.full.field(CORRUPT_COLUMN).type
+            arrays[CORRUPT_COLUMN] = (
+                pa.nulls(len(batch), kind) if entries is None else _as_told(entries, self._told, kind)
+            )
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(batch), pa.struct([])))
         made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
@@ -258,7 +277,7 @@ class SplitReader:
 
     def _decode_part(
         self,
-        decoder: RecordDecoder,
+        decoder: RecordDecoder | SegmentedDecoder,
         ids: tuple[str, ...] | None,
         batch: _Batch,
         segments: npt.NDArray[np.object_] | None,
@@ -270,9 +289,13 @@ class SplitReader:
         starts, lengths, back = batch.starts, batch.lengths, None
         if ids is not None and segments is not None:
             mine = np.isin(segments, list(ids))
-            starts, lengths = starts[mine], lengths[mine]
+            starts, lengths, segments = starts[mine], lengths[mine], segments[mine]
             back = pa.array(np.cumsum(mine) - 1, mask=~mine)
-        decoded = decoder.decode(batch.data, starts, lengths)
+        if isinstance(decoder, SegmentedDecoder):
+            assert segments is not None
+            decoded = decoder.decode(batch.data, starts, lengths, segments)
+        else:
+            decoded = decoder.decode(batch.data, starts, lengths)
         if back is not None:
             decoded = decoded.take(back)
         for name in decoded.schema.names:
@@ -332,6 +355,24 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
     ends = batch.starts + batch.lengths + options.record_end_offset
     low, high = int(starts[0]), int(ends[-1])
     return pieces(batch.data[low:high], starts - low, ends - low, pa.binary())
+
+
+def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
+    """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal.
+
+    Args:
+        entries: those of the decoders, by path.
+        names: path to the name of the column, and whether that is a table itself.
+        kind: the type wanted.
+    """
+    found: list[dict[str, Any]] = entries.values.to_pylist()
+    for bad in found:
+        path, _, indexes = bad["field_name"].partition("(")
+        name, is_table = names[path]
+        bad["field_name"] = f"{name}[{int(indexes[:-1].split(',')[-1]) - 1}]" if is_table else name
+        if pa.types.is_string(kind.value_type.field("raw_value").type):
+            bad["raw_value"] = bad["raw_value"].hex().upper()
+    return pa.ListArray.from_arrays(entries.offsets, pa.array(found, kind.value_type), type=kind)
 
 
 def _merged(corrupt: list[pa.Array], rows: int) -> pa.Array:

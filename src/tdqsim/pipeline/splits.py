@@ -3,7 +3,7 @@
 Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each;
 lines at the
 next separator; and those whose records are only known one after another (record descriptors without blocks, length
-fields) by one pass over the file. Files are looked at side by side.
+fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by side.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlparse
 
 import numpy as np
+import pyarrow as pa
 from pyarrow import fs
 
 from tdqsim.errors import DatasetError
@@ -25,7 +26,18 @@ from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
-__all__ = ["BATCH_ROWS", "Opened", "Split", "list_files", "open_file", "plan", "records_before", "told", "walk_part"]
+__all__ = [
+    "BATCH_ROWS",
+    "Opened",
+    "Split",
+    "compression",
+    "list_files",
+    "open_file",
+    "plan",
+    "records_before",
+    "told",
+    "walk_part",
+]
 
 BATCH_ROWS = 1 << 15
 # Each column of a batch costs some fifty microseconds whatever its rows: wide records want large chunks.
@@ -34,6 +46,8 @@ HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
 HIDDEN = ("_", ".")
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +85,76 @@ class _Local:
         os.close(self.descriptor)
 
 
-def open_file(path: str) -> Opened:
-    """Open a path or URI for reading.
+class _Unpacked:
+    """A compressed file as if it were not. It is meant to be read forwards: going back begins at the beginning."""
+
+    def __init__(self, path: str, codec: str) -> None:
+        self.path, self.codec = path, codec
+        self._begin()
+
+    def _begin(self) -> None:
+        self.stream = pa.CompressedInputStream(_stream(self.path), self.codec)
+        self.kept, self.start = b"", 0
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        if offset < self.start:
+            self.close()
+            self._begin()
+        while self.start + len(self.kept) < offset:
+            self.start += len(self.kept)
+            self.kept = self.stream.read(min(offset - self.start, CHUNK))
+            if not self.kept:
+                return b""
+        self.kept, self.start = self.kept[offset - self.start :], offset
+        while len(self.kept) < size and (more := self.stream.read(size - len(self.kept))):
+            self.kept += more
+        return self.kept[:size]
+
+    def size(self) -> int:
+        """How many bytes there are; reads all of it."""
+        total = 0
+        while chunk := self.stream.read(CHUNK):
+            total += len(chunk)
+        self.close()
+        self._begin()
+        return total
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+def _stream(path: str) -> pa.NativeFile:
+    if "://" not in path:
+        return pa.OSFile(path)
+    system, name = fs.FileSystem.from_uri(path)
+    return system.open_input_file(name)
+
+
+def compression(path: str) -> str:
+    """The codec by which a file is compressed, told by the end of its name; empty for none.
 
     Raises:
-        DatasetError: it cannot be opened.
+        DatasetError: it is compressed in a way that is not known here.
     """
+    ending = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a URI is no path
+    if ending in NOT_UNPACKED:
+        raise DatasetError(f"{path}: {ending} files are not decompressed here, only {', '.join(CODECS)}")
+    return CODECS.get(ending, "")
+
+
+def open_file(path: str) -> Opened:
+    """Open a path or URI for reading; what is compressed is read as if it were not.
+
+    Raises:
+        DatasetError: it cannot be opened, or is compressed in a way that is not known here.
+    """
+    codec = compression(path)
     try:
-        if "://" not in path:
-            return _Local(path)
-        system, name = fs.FileSystem.from_uri(path)
-        opened: Opened = system.open_input_file(name)
+        if codec:
+            return _Unpacked(path, codec)
+        return _Local(path) if "://" not in path else _stream(path)
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
-    return opened
 
 
 def list_files(paths: tuple[str, ...]) -> list[tuple[str, int]]:
@@ -161,18 +231,20 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
 
 def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, wanted: bool) -> list[Split]:
     path, size = file
-    start, end = options.file_start_offset, size - options.file_end_offset
-    if start > end:
-        raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
     opened = open_file(path)
     try:
+        if isinstance(opened, _Unpacked):
+            size, options = opened.size(), replace(options, splittable=False)
+        start, end = options.file_start_offset, size - options.file_end_offset
+        if start > end:
+            raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
         if options.refuse_blocks:
             refuse_blocks(opened.read_at(min(HEAD, end - start), start), start)
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
         raise told(opened, path, error, options) from None
-    except OSError as error:
+    except (OSError, EOFError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     finally:
         opened.close()
@@ -192,11 +264,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
     """Where parts begin, and the number of the first record of each (-1: not counted)."""
     recfm = options.recfm
     unit = (
-        options.block_length
-        if recfm.value == "U"
-        else options.length
-        if recfm.fixed and not options.record_length_field
-        else 0
+        options.block_length if recfm.value == "U" else options.length if recfm.fixed and not options.self_sized else 0
     )
     if unit:
         records = options.split_records or max(options.split_bytes // unit, 1)
@@ -207,9 +275,9 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
         return _record_cuts(opened, start, end, options)
     if not options.splittable or end - start <= options.split_bytes:
         return [start], [0]
-    if recfm.variable and not options.record_length_field:
+    if recfm.variable and not options.self_sized:
         cuts = _block_cuts(opened, start, end, options)
-    elif recfm.separator and not options.record_length_field:
+    elif recfm.separator and not options.self_sized:
         cuts = _line_cuts(opened, start, end, options, recfm.separator)
     else:
         return _walked_cuts(opened, start, end, options)
@@ -243,7 +311,7 @@ def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> l
 def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
     """Cuts after so many records; of blocked ones, at the next block that begins with a record. One pass."""
     every = replace(options, split_bytes=1)
-    blocked = options.recfm.variable and not options.record_length_field
+    blocked = options.recfm.variable and not options.self_sized
     starts: Any = np.array(_block_cuts(opened, start, end, every) if blocked else [], np.int64)
     cuts, counts, seen = [start], [0], 0
     for base, frames in walk_part(opened, start, end, options):
@@ -264,7 +332,7 @@ def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
 
 def _start_of(place: int, options: QsamOptions) -> int:
     """Where a record begins, its descriptor word included."""
-    headed = not options.record_length_field and not options.recfm.fixed and not options.recfm.separator
+    headed = not options.self_sized and not options.recfm.fixed and not options.recfm.separator
     return place - 4 if headed and options.recfm.value != "U" else place
 
 
@@ -289,7 +357,7 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
     """One pass over the file: where every record is, so the records are counted too."""
     cuts, counts, seen, target = [start], [0], 0, start + options.split_bytes
     for base, frames in walk_part(opened, start, end, options):
-        places = frames.places + base - (0 if options.record_length_field else 4)
+        places = frames.places + base - (0 if options.self_sized else 4)
         while len(places) and target <= places[-1]:
             index = int(np.searchsorted(places, target))
             cuts.append(int(places[index]))
@@ -318,7 +386,8 @@ def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
     walk, count, position, size = walk_for(options), 0, options.file_start_offset, BLOCK_CHUNK
     while position < end:
         data = opened.read_at(min(size, end - position), position)
-        frames = walk(np.frombuffer(data, np.uint8), False)
+        whole = options.self_sized and position + len(data) >= end  # the last record need not fill what is looked at
+        frames = walk(np.frombuffer(data, np.uint8), whole)
         count += len(frames.starts)
         if position + len(data) >= end or (not frames.used and size >= LARGEST_CHUNK):
             rest = data[frames.used :]
@@ -350,7 +419,7 @@ def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Ite
     """
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.recfm.variable else CHUNK
-    if options.recfm.fixed and not options.record_length_field:
+    if options.recfm.fixed and not options.self_sized:
         usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: what is read is decoded while the cache has it
     size, position = usual, start
     while position < end:

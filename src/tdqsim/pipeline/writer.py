@@ -21,6 +21,7 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Column, columns_of
+from tdqsim.pipeline.splits import compression
 
 __all__ = ["GENERATED", "Part", "PartWriter", "commit_parts", "discard_parts", "records_of"]
 
@@ -55,7 +56,7 @@ class PartWriter:
         if options.layout is None:
             _raw_column(schema)
         else:
-            _check_columns(columns_of(options.layout, options.shape), schema)
+            _check_columns(columns_of(options.layout, options.shape), schema, options.layout.counters)
         if options.recfm.fixed and options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
 
@@ -97,10 +98,12 @@ def _raw_records(batch: pa.RecordBatch, before: int) -> Iterator[bytes]:
         yield value if isinstance(value, bytes) else codepage("037").encode(value)
 
 
-def _check_columns(columns: tuple[Column, ...], schema: pa.Schema) -> None:
+def _check_columns(columns: tuple[Column, ...], schema: pa.Schema, counters: frozenset[tuple[str, ...]]) -> None:
+    """Every field has a column but for redefinitions and numbers of occurrences, which are counted."""
     names = {name.lower() for name in schema.names}
     for column in columns:
-        if column.name.lower() not in names and not column.field.redefines:
+        needed = not column.field.redefines and column.field.path not in counters
+        if column.name.lower() not in names and needed:
             raise DatasetError(f"the copybook's field {column.field.name} has no column {column.name}")
     known = {column.name.lower() for column in columns} | {name.lower() for name in GENERATED}
     for name in schema.names:
@@ -122,6 +125,10 @@ def _target(options: QsamOptions) -> Path:
     path = options.paths[0].removeprefix("file://").removeprefix("file:")
     if "://" in path:
         raise DatasetError(f"{path}: only paths of a file system are written; mount it, or copy the file there")
+    if compression(path):
+        raise DatasetError(
+            f"{path}: what is written is not compressed; a name that ends so would be read as if it were"
+        )
     return Path(path) / "part" if options.output == "directory" else Path(path)
 
 
