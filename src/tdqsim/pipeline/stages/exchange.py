@@ -28,10 +28,20 @@ from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_bi
 from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
 
-__all__ = ["CountTask", "FixedPiece", "ParquetPiece", "SplitTask", "assign", "count_piece", "pieces_of", "split_piece"]
+__all__ = [
+    "DD_SHIFT",
+    "CountTask",
+    "FixedPiece",
+    "ParquetPiece",
+    "SplitTask",
+    "assign",
+    "count_piece",
+    "pieces_of",
+    "split_piece",
+]
 
 _READ = 16 << 20
-_DD_SHIFT = 40
+DD_SHIFT = 40
 """Sequence numbers of an input data set's records begin at its place among the inputs, shifted left by this."""
 
 
@@ -71,7 +81,7 @@ class FixedPiece:
                     wanted = min(at_once, self.count - done)
                     matrix = self._read(file, wanted, self.first + done)
                     numbers = route(self.dd, matrix)
-                    seq = np.arange(wanted, dtype=np.int64) + self.first + done + (self.place << _DD_SHIFT)
+                    seq = np.arange(wanted, dtype=np.int64) + self.first + done + (self.place << DD_SHIFT)
                     yield event_table(names.take(pa.array(numbers)), seq, "DD", self.dd, fixed_binary(matrix))
 
     def region_columns(self) -> Iterator[pa.ChunkedArray]:
@@ -113,10 +123,6 @@ class ParquetPiece:
                 conform(part, str(self.path), first)  # says what there is instead
             no_nulls(part.column("region"), "region", str(self.path), first)
             yield part.column("region").cast(pa.string())
-
-    def parts(self) -> Iterator[tuple[str, pa.Table]]:
-        """Its rows as they are, some megabytes at a time, with the place they are from."""
-        yield from ((f"{self.path}: after record {first}", part) for first, part in self.numbered_parts())
 
     def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
         """Its rows as they are, some megabytes at a time, with how many rows of the file come before them."""

@@ -11,26 +11,30 @@ A large file is cut into several tasks where its records can be found without re
 
 from __future__ import annotations
 
-import csv
-import json
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from tdqsim.errors import DatasetError, TdqError
+from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
+from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
+from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp, published
 from tdqsim.pipeline.stages.records import records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
+from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of
 
 __all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "ingest_file", "run_ingest"]
 
@@ -45,7 +49,6 @@ _BY_SUFFIX = {
     ".parquet": "parquet",
     ".history": "history",
 }
-_NUMBERS = ("seq", "time_us", "task", "resp2")
 _HISTORY_COMMANDS = ("WRITEQ TD", "READQ TD", "DELETEQ TD")
 _JOURNAL_COMMANDS = {
     "QS": "QSNDDTAQ JE", "QK": "QSNDDTAQ JE", "QR": "QRCVDTAQ", "QL": "QRCVDTAQ", "QC": "QCLRDTAQ", "QJ": "QCLRDTAQ",
@@ -53,7 +56,8 @@ _JOURNAL_COMMANDS = {
 _SHORTEST_EVENT = 5
 _EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
 _ROWS_AT_ONCE = 8192
-_LONGEST_LINE = 1 << 20
+_BYTES_AT_ONCE = 16 << 20
+_HEX = ("key_hex", "data_hex")
 _FILE_SHIFT = 40
 """Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
@@ -119,6 +123,9 @@ class IngestTask:
         return self.file << _FILE_SHIFT
 
 
+_GO_ON = "correct it, or choose --mode dropmalformed to go on without it"
+
+
 class _Bad(DatasetError):
     """A record that is no event; ``mode`` says what becomes of it."""
 
@@ -154,18 +161,21 @@ def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
     if task.form == "qsam":
         yield from ((conform(part, task.path), bad) for part, bad in records_of(task))
         return
-    rows = _READERS[task.form](task)
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        yield _table(task, batch)
+    batch: list[Row] = []
+    begun = 0
+    for row in _READERS[task.form](task):
+        offset = row[1] or 0
+        if len(batch) == _ROWS_AT_ONCE or offset - begun > _BYTES_AT_ONCE:
+            yield _table(task, batch)
+            batch, begun = [], offset
+        batch.append(row)
+    yield _table(task, batch)
 
 
 # rows ----------------------------------------------------------------------------------------------------------------
 
-_Row = tuple[int, int | None, Mapping[str, Any] | Exception]
-"""Number of the record from 1, its offset when it is known, and its values or what is wrong with it."""
 
-
-def _table(task: IngestTask, batch: Sequence[_Row]) -> tuple[pa.Table, int]:
+def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
     columns: dict[str, list[Any]] = {each.name: [] for each in EVENTS}
     bad = 0
     for number, offset, found in batch:
@@ -196,82 +206,35 @@ def _event(
 ) -> dict[str, Any] | None:
     place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
     if isinstance(found, Exception):
-        raise _Bad(f"{place}: {found}; correct it, or choose --mode dropmalformed to go on without it")
-    values: dict[str, Any] = {
-        **task.columns,
-        **{name: value for name, value in found.items() if value not in (None, "")},
-    }
-    if values.pop("skip", None):
+        raise _Bad(f"{place}: {found}; {_GO_ON}")
+    given = {**task.columns, **{name: value for name, value in found.items() if value not in (None, "")}}
+    if given.pop("skip", None):
         return None
     try:
-        for name in _NUMBERS:
-            if values.get(name) is not None:
-                values[name] = int(values[name])
-        for name in ("key", "data"):
-            values[name] = _bytes(values, name)
-    except (ValueError, UnicodeError) as error:
-        raise _Bad(f"{place}: {error}") from None
-    values.setdefault("seq", number + task.first_seq)
+        values = values_of(given)
+    except BadValue as error:
+        raise _Bad(f"{place}: {error}; {_GO_ON}") from None
+    if values["seq"] is None:
+        values["seq"] = number + task.first_seq
     for name in ("region", "command"):
-        if not values.get(name):
-            raise _Bad(f"{place}: no {name}; give the file such a column, or --column {name}=...")
-        values[name] = str(values[name])
-    return {name: values.get(name) for name in COLUMNS}
+        if not values[name]:
+            there = ", ".join(str(each) for each in found if each) or "none"
+            raise _Bad(f"{place}: no {name}; give the file such a column, or --column {name}=...; it has {there}")
+    return values
 
 
-def _bytes(values: Mapping[str, Any], name: str) -> bytes | None:
-    """Bytes as they are, as hexadecimal digits in NAME_hex, or as text in code page 037."""
-    value = values.get(name)
-    if value is None:
-        digits = values.get(f"{name}_hex")
-        return None if digits is None else bytes.fromhex(str(digits))
-    return value if isinstance(value, bytes) else str(value).encode("cp037")
+def _csv(task: IngestTask) -> Iterator[Row]:
+    yield from csv_rows(task.path)
 
 
-def _csv(task: IngestTask) -> Iterator[_Row]:
-    with Path(task.path).open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        number = 0
-        try:
-            for number, row in enumerate(reader, 1):
-                if None in row:
-                    yield number, None, ValueError(f"more fields than the first line has names: {row[None]!r:.80}")
-                else:
-                    yield number, None, row
-        except (csv.Error, UnicodeDecodeError) as error:
-            yield number + 1, None, error
+def _jsonl(task: IngestTask) -> Iterator[Row]:
+    yield from json_lines(task.path, task.part, dict, "one JSON object")
 
 
-def _lines(task: IngestTask) -> Iterator[tuple[int, int, bytes]]:
-    """Number, offset and bytes of each line. Of a part of a file, the offset stands for the number: it is in order."""
-    first, last = task.part or (0, 0)
-    offset, number = first, first
-    with Path(task.path).open("rb") as file:
-        file.seek(first)
-        while (not last or offset < last) and (line := file.readline(_LONGEST_LINE)):
-            number = offset + 1 if task.part else number + 1
-            yield number, offset, line
-            offset += len(line)
-
-
-def _jsonl(task: IngestTask) -> Iterator[_Row]:
-    yield from _json_lines(task, dict, "one JSON object")
-
-
-def _json_lines(task: IngestTask, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
-    for number, offset, line in _lines(task):
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:  # also what is no UTF-8
-            yield number, offset, error
-        else:
-            yield number, offset, found if isinstance(found, kind) else ValueError(f"a line must be {what}")
-
-
-def _history(task: IngestTask) -> Iterator[_Row]:
+def _history(task: IngestTask) -> Iterator[Row]:
     """A history that tdqsim has written: what came from outside. What trigger tasks did, they will do again."""
     own: set[str] = set()
-    for number, offset, found in _json_lines(task, list, "a list, as a history has them"):
+    for number, offset, found in json_lines(task.path, task.part, list, "a list, as a history has them"):
         if isinstance(found, Exception):
             yield number, offset, found
         elif len(found) < _SHORTEST_EVENT or not isinstance(found[4], int):
@@ -293,11 +256,15 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
     return values | {"time_us": time_ns // 1000, "data_hex": data if command == "WRITEQ TD" else None}
 
 
-def _journal(task: IngestTask) -> Iterator[_Row]:
+def _journal(task: IngestTask) -> Iterator[Row]:
     """Entries of data queues: an export of a journal by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives."""
-    rows = _csv(task) if Path(task.path).suffix.lower() == ".csv" else _jsonl(task)
+    rows = _csv(task) if _is_csv(task) else _jsonl(task)
     for number, offset, found in rows:
         yield number, offset, found if isinstance(found, Exception) else _journal_event(found)
+
+
+def _is_csv(task: IngestTask) -> bool:
+    return Path(task.path).suffix.lower() == ".csv"
 
 
 def _journal_event(entry: Mapping[str, Any]) -> Mapping[str, Any] | Exception:
@@ -342,20 +309,53 @@ def _moment(text: object) -> int | None:
 
 
 def _parquet(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
+    """The events of Parquet by columns; of a part in which something is wrong, record by record."""
     piece = ParquetPiece(Path(task.path), task.part)
-    for place, part in piece.parts():
-        yield conform(_with_columns(task, part), place), 0
+    for first, part in piece.numbered_parts():
+        if _plain(part):
+            try:
+                yield conform(_with_columns(task, part, first), task.path, first), 0
+                continue
+            except DatasetError:
+                for name in ("region", "command"):
+                    if name not in part.column_names and name not in task.columns:
+                        raise
+        yield from _by_record(task, part, first)
 
 
-def _with_columns(task: IngestTask, part: pa.Table) -> pa.Table:
+def _plain(part: pa.Table) -> bool:
+    """Whether keys and data are bytes; as text they are in code page 037."""
+    kinds = [part.schema.field(name).type for name in (*BYTES, *_HEX) if name in part.column_names]
+    return not any(map(pa.types.is_string, kinds)) and not any(map(pa.types.is_large_string, kinds))
+
+
+def _by_record(task: IngestTask, part: pa.Table, first: int) -> Iterator[tuple[pa.Table, int]]:
+    for start in range(0, part.num_rows, _ROWS_AT_ONCE):
+        rows = _moments(part.slice(start, _ROWS_AT_ONCE)).to_pylist()
+        yield _table(task, [(first + start + at, None, row) for at, row in enumerate(rows, 1)])
+
+
+def _moments(part: pa.Table) -> pa.Table:
+    """Times of whatever unit as microseconds."""
+    for place, field_ in enumerate(part.schema):
+        if pa.types.is_timestamp(field_.type):
+            moments = part.column(place).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
+            part = part.set_column(place, field_.name, moments)
+    return part
+
+
+def _with_columns(task: IngestTask, part: pa.Table, first: int) -> pa.Table:
     """A part with the columns that every record has; what the file has itself stays."""
     for name, value in task.columns.items():
         if name not in part.column_names:
             part = part.append_column(name, pa.repeat(pa.scalar(value), part.num_rows))
+    if "seq" not in part.column_names:
+        begin = first + 1 + task.first_seq
+        part = part.append_column("seq", pa.array(np.arange(begin, begin + part.num_rows)))
     return part
 
 
-_READERS: dict[str, Callable[[IngestTask], Iterator[_Row]]] = {
+_READERS: dict[str, Callable[[IngestTask], Iterator[Row]]] = {
     "csv": _csv, "jsonl": _jsonl, "history": _history, "journal": _journal,
 }  # fmt: skip
 
@@ -368,7 +368,8 @@ def _files(sources: Iterable[str]) -> list[Path]:
     for source in sources:
         path = Path(source)
         if path.is_dir():
-            found += sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith((".", "_")))
+            inside = (each for each in path.iterdir() if not each.name.startswith((".", "_")))
+            found += sorted(each for each in inside if not each.is_dir())
         elif path.is_file():
             found.append(path)
         else:
@@ -389,13 +390,8 @@ def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTa
     Raises:
         DatasetError: it cannot be read, or its descriptor words lie; names it.
     """
-    form = request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
-    try:
-        stamp = file_stamp(path)
-        with path.open("rb"):
-            pass
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}; give access, or leave it out") from error
+    form = _form(request, path)
+    stamp = _stamp(path)
     whole = IngestTask(
         request.run, 0, "", stamp[1], str(path.resolve()), form, dict(request.columns), dict(request.options),
         request.mode, number,
@@ -405,6 +401,50 @@ def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTa
         yield replace(whole, inputs=inputs, weight=weight, part=part)
 
 
+def _form(request: IngestRequest, path: Path) -> str:
+    return request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    """What tells a file from another.
+
+    Raises:
+        DatasetError: it cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DatasetError(f"{path}: is no file of records; leave it out, or name the files in it")
+        with path.open("rb"):
+            pass
+        return file_stamp(path)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}; give access, or leave it out") from error
+
+
+def _left_out(request: IngestRequest, files: Iterable[Path]) -> list[str]:
+    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps.
+
+    Raises:
+        DatasetError: a CSV file names no column that an event has.
+    """
+    known = {*COLUMNS, *_HEX}
+    found: set[str] = set()
+    for path in files:
+        form = _form(request, path)
+        if form == "csv":
+            names = csv_header(str(path))
+            if names and not known & set(names):
+                there = ", ".join(names)
+                raise DatasetError(
+                    f"{path}: the first line names no column of the event table, which has {', '.join(COLUMNS)}; "
+                    f"it has {there!r:.80}. Columns stand between commas"
+                )
+            found |= {*names} - known
+        elif form == "parquet":
+            found |= {*pq.read_schema(path).names} - known
+    return sorted(found)
+
+
 def _parts(task: IngestTask, size: int) -> list[tuple[int, Any]]:
     """How a file is cut: bytes and place of each part."""
     if task.form == "qsam":
@@ -412,7 +452,8 @@ def _parts(task: IngestTask, size: int) -> list[tuple[int, Any]]:
     if task.form == "parquet":
         return [(piece.rows, piece.groups) for piece in parquet_pieces([Path(task.path)])] or [(0, ())]
     step = BOUNDS["piece_bytes"]
-    if task.form in ("jsonl", "journal") and size > step:
+    lines = task.form == "jsonl" or (task.form == "journal" and not _is_csv(task))
+    if lines and size > step:
         cuts = [0, *_line_starts(Path(task.path), size, step), size]
         return [(high - low, (low, high)) for low, high in pairwise(cuts) if high > low]
     return [(size, None)]
@@ -436,22 +477,31 @@ def run_ingest(
     """Bring files in, and lay the events down by bucket.
 
     Raises:
-        TdqError: an argument is not allowed.
+        NotAllowed: an argument is not one of those that are.
         DatasetError: a file cannot be read, or a record is bad and the mode is failfast.
     """
-    if request.mode not in MODES:
-        raise TdqError(f"--mode {request.mode}: allowed are {', '.join(MODES)}")
-    if request.form not in ("", *FORMATS):
-        raise TdqError(f"--format {request.form}: allowed are {', '.join(FORMATS)}")
+    one_of("--mode", request.mode, MODES)
+    if request.form:
+        one_of("--format", request.form, FORMATS)
     for name in request.columns:
-        if name not in COLUMNS and name not in ("key_hex", "data_hex"):
-            raise TdqError(f"--column {name}: the columns of the event table are {', '.join(COLUMNS)}")
+        if name not in COLUMNS and name not in _HEX:
+            raise NotAllowed(f"--column {name}: the columns of the event table are {', '.join(COLUMNS)}")
+    try:
+        request.run.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatasetError(f"--run {request.run}: {error.strerror}; name a directory, or a place for one") from error
+    with holding(request.run, say):
+        return _ingested(request, spark, say)
+
+
+def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | None) -> dict[str, Any]:
     files = _files(request.sources)
-    size = sum(path.stat().st_size for path in files)
+    size = sum(_stamp(path)[1] for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
     engine.say(f"engine {engine.name}: {engine.why}")
     tasks = [task for number, path in enumerate(files) for task in _tasks(request, number, path)]
     tasks = [replace(task, bucket=number) for number, task in enumerate(tasks)]
+    ignored = _left_out(request, files)
     receipts = run_stage(engine, STAGE, request.run, tasks, ingest_file, STAGE)
     pieces = parquet_pieces([request.run / receipt.files[0] for receipt in receipts])
     base = digest_of([receipt.inputs for receipt in receipts])
@@ -460,6 +510,7 @@ def run_ingest(
         "files": len(files),
         "events": sum(receipt.rows for receipt in receipts),
         "bad": sum(receipt.details["bad"] for receipt in receipts),
+        "columns_left_out": ignored,
         "regions": len(counts),
         "buckets": len(set(plan.values())),
         "engine": engine.name,

@@ -1,0 +1,312 @@
+"""Traces as text: the records of CSV files and JSON lines, and what their values must be to be an event.
+
+A bad record is one record: what comes after it is read as if it were not there. So a record ends where its line does,
+or where its quotes are closed; when it turns out not to be one, only its first line is bad, and the next line begins
+the next record.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.events import COLUMNS
+
+__all__ = ["BYTES", "NUMBERS", "BadValue", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
+
+Row = tuple[int, int | None, Mapping[str, Any] | Exception]
+"""Number of the record from 1, its offset when it is known, and its values or what is wrong with it."""
+
+BYTES: Final = ("key", "data")
+NUMBERS: Final = {"seq": 64, "time_us": 64, "task": 64, "resp2": 32}
+"""Columns that hold whole numbers, and in how many bits."""
+_TEXTS: Final = tuple(name for name in COLUMNS if name not in (*BYTES, *NUMBERS))
+_LONGEST: Final = 1 << 20
+"""Bytes of a record; a data queue entry of 64,512 bytes is 129,024 digits."""
+_QUOTE: Final = b'"'
+_TOO_LONG: Final = f"it is longer than {_LONGEST:,} bytes"
+
+
+class BadValue(ValueError):
+    """A value that no event can have; the text names its column."""
+
+
+# lines ----------------------------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """The lines of a file, which can be put back, with their offsets.
+
+    Args:
+        path: the file.
+        first: where the first line begins.
+        last: where the last one ends; 0: at the end of the file.
+    """
+
+    def __init__(self, path: str, first: int = 0, last: int = 0) -> None:
+        self._file = Path(path).open("rb")  # noqa: SIM115  (closed by the with statement that this is for)
+        self._file.seek(first)
+        self.offset = first
+        self._last = last
+        self._back: deque[bytes] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def next(self) -> bytes:
+        """The next line, or as much of it as a record may have; nothing at the end."""
+        if self._back:
+            line = self._back.popleft()
+        elif self._last and self.offset >= self._last:
+            return b""
+        else:
+            line = self._file.readline(_LONGEST)
+        self.offset += len(line)
+        return line
+
+    def put_back(self, lines: Sequence[bytes]) -> None:
+        """The lines that were given last, in their order, come again."""
+        self._back.extendleft(reversed(lines))
+        self.offset -= sum(map(len, lines))
+
+    def skip_rest(self, line: bytes) -> bool:
+        """Whether a line is only the beginning of one; then the rest of it is passed over."""
+        if len(line) < _LONGEST or line.endswith(b"\n"):
+            return False
+        while (more := self.next()) and not more.endswith(b"\n"):
+            pass
+        return True
+
+
+# CSV ------------------------------------------------------------------------------------------------------------------
+
+
+def csv_header(path: str) -> list[str]:
+    """The names in the first line of a CSV file; none when it is empty.
+
+    Raises:
+        DatasetError: the first line cannot be read, or has a name twice.
+    """
+    with _Lines(path) as lines:
+        return _header(lines, path)
+
+
+def _header(lines: _Lines, path: str) -> list[str]:
+    while line := lines.next():
+        found = ValueError(_TOO_LONG) if lines.skip_rest(line) else _fields(line.removeprefix(b"\xef\xbb\xbf"))
+        if isinstance(found, ValueError):
+            raise DatasetError(f"{path}: the first line, which names the columns, is no CSV in UTF-8: {found}")
+        names = [name.strip() for name in found]
+        if not any(names):
+            continue
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise DatasetError(f"{path}: the first line has the column {twice[0]!r} twice; rename or remove one")
+        return names
+    return []
+
+
+def _fields(record: bytes) -> list[str] | ValueError:
+    """The fields of one record, or why it is none."""
+    try:
+        text = record.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}")
+    if _QUOTE not in record:
+        return text.rstrip("\r\n").split(",")
+    try:
+        found = list(csv.reader([text], strict=True))
+    except csv.Error as error:
+        return ValueError(str(error))
+    return found[0] if len(found) == 1 else ValueError("it is not one record")
+
+
+def csv_rows(path: str) -> Iterator[Row]:
+    """The records of a CSV file in UTF-8, whose first line names the columns.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DatasetError: the first line cannot be used.
+    """
+    with _Lines(path) as lines:
+        names = _header(lines, path)
+        number = 0
+        while True:
+            offset = lines.offset
+            found = _record(lines, names)
+            if found is None:
+                return
+            if found:
+                number += 1
+                yield number, offset, found if isinstance(found, Exception) else dict(zip(names, found, strict=False))
+
+
+def _record(lines: _Lines, names: Sequence[str]) -> list[str] | ValueError | None:
+    """The fields of the next record, or what is wrong with it; empty for an empty line, None at the end."""
+    first = lines.next()
+    if not first:
+        return None
+    if not first.strip():
+        return []
+    if lines.skip_rest(first):
+        return ValueError(_TOO_LONG)
+    found = _fields(first)
+    more: list[bytes] = []
+    if isinstance(found, ValueError) and first.count(_QUOTE) % 2:
+        more = _to_closing_quote(lines, first)
+        if not more:
+            return ValueError("a quote is opened and never closed; double a quote that belongs to the text")
+        found = _fields(b"".join((first, *more)))
+    if not isinstance(found, ValueError) and len(found) > len(names):
+        found = ValueError(f"more fields than the first line has names: {found[len(names) :]!r:.80}")
+    if isinstance(found, ValueError):
+        lines.put_back(more)
+    return found
+
+
+def _to_closing_quote(lines: _Lines, first: bytes) -> list[bytes]:
+    """The lines that a record with an open quote goes on with; none when the quote is not closed near enough."""
+    more: list[bytes] = []
+    size = len(first)
+    while size < _LONGEST and (line := lines.next()):
+        more.append(line)
+        size += len(line)
+        if line.count(_QUOTE) % 2:
+            return more
+    lines.put_back(more)
+    return []
+
+
+# JSON lines -----------------------------------------------------------------------------------------------------------
+
+
+def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
+    """The values of a file of JSON lines; lines of blanks are passed over.
+
+    Args:
+        path: the file.
+        part: from where to where, at the beginnings of lines; None for all of it. Of a part the offset stands for the
+            number of a record: it is in order, too.
+        kind: what each value must be.
+        what: the same in words.
+    """
+    first, last = part or (0, 0)
+    number = 0
+    with _Lines(path, first, last) as lines:
+        while True:
+            offset = lines.offset
+            line = lines.next()
+            if not line:
+                return
+            if not line.strip():
+                continue
+            number = offset + 1 if part else number + 1
+            yield number, offset, ValueError(_TOO_LONG) if lines.skip_rest(line) else _value(line, kind, what)
+
+
+def _value(line: bytes, kind: type, what: str) -> Any:
+    try:
+        found = json.loads(line)
+    except UnicodeDecodeError as error:
+        return ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}")
+    except json.JSONDecodeError as error:
+        return ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}; each line must be {what}")
+    except (ValueError, RecursionError) as error:  # a number or a nesting beyond all measure
+        return ValueError(f"it cannot be read as JSON: {error}")
+    return found if isinstance(found, kind) else ValueError(f"a line must be {what}")
+
+
+# values ---------------------------------------------------------------------------------------------------------------
+
+
+def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an event, of the kinds that the event table has; others are left out.
+
+    Args:
+        given: values by name; key and data also as ``key_hex`` and ``data_hex``.
+
+    Raises:
+        BadValue: a value is not of its column's kind; names both.
+    """
+    found: dict[str, Any] = {}
+    for name in _TEXTS:
+        found[name] = _text(name, given.get(name))
+    for name, bits in NUMBERS.items():
+        found[name] = _number(name, given.get(name), bits)
+    for name in BYTES:
+        value = given.get(name)
+        found[name] = _digits(name, given.get(f"{name}_hex")) if value is None else _bytes(name, value)
+    return found
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
+        raise BadValue(f"{name} is {_shown(value)}; it must be text")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise BadValue(f"{name} is {_shown(value)}; it has half a character, which is no text") from None
+    return text
+
+
+def _number(name: str, value: Any, bits: int) -> int | None:
+    if value is None:
+        return None
+    number = _whole(value)
+    if number is None:
+        raise BadValue(f"{name} is {_shown(value)}; it must be a whole number")
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise BadValue(f"{name} is {_shown(value)}; it must be a whole number of {bits} bits")
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, (bool, bytes)):
+        return None
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if isinstance(value, float) and number != value else number
+
+
+def _bytes(name: str, value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise BadValue(f"{name} is {_shown(value)}; it must be text, or hexadecimal digits as {name}_hex")
+    try:
+        return value.encode("cp037")
+    except UnicodeEncodeError as error:
+        character = value[error.start]
+        raise BadValue(
+            f"{name} has {character!r} at character {error.start + 1}, which code page 037 has not; "
+            f"give its bytes as hexadecimal digits, in {name}_hex"
+        ) from None
+
+
+def _digits(name: str, value: Any) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        return bytes.fromhex(value)
+    except (TypeError, ValueError):
+        raise BadValue(f"{name}_hex is {_shown(value)}; it must be pairs of hexadecimal digits") from None
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.60}"
