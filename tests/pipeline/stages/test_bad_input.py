@@ -29,6 +29,7 @@ from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
+from tdqsim.pipeline.stages.run import RunRequest, run_job
 from tdqsim.pipeline.stages.tables import read_table, table_files
 from tdqsim.pipeline.stages.workshop import Workshop
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
@@ -448,3 +449,90 @@ def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, mo
         assert one.store.path.is_dir()
         assert two.store.path.is_dir()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "tdqsim-mine"]
+
+
+# a poisoned record in a job ---------------------------------------------------------------------------------------------
+
+JOB = """
+from types import SimpleNamespace
+
+class Job:
+    def __init__(self, request):
+        self.path = request.dd["INDD"]
+
+    def prepare(self):
+        return {}
+
+    def finish(self, region):
+        data = self.path.read_bytes()
+        for place in range(0, len(data), 8):
+            if data[place : place + 8] == b"9POISON9":
+                raise ValueError(f"{self.path}: record {place // 8 + 1}: it is poisoned")
+        return SimpleNamespace(figures={"records": len(data) // 8}, checks=[])
+
+class Spread:
+    inputs = {"INDD": 8}
+    outputs = {}
+
+    def prepare(self, request):
+        return dict(request.dd)
+
+    def region_name(self, number, regions):
+        return f"PART{number}"
+
+    def router(self, files, regions):
+        return lambda dd, records: records[:, 0].astype("int64") % regions
+
+    def expected(self, files, regions):
+        return iter(())
+
+    def expected_figures(self, expected):
+        return {}
+
+    def add_figures(self, figures, more):
+        figures["records"] = figures.get("records", 0) + more.get("records", 0)
+"""
+INPUT = """
+group: JOB
+tdqueue:
+  - {name: INQ, type: EXTRA, ddname: INDD, typefile: INPUT, recordformat: FIXED, recordsize: 8, blockformat: BLOCKED}
+"""
+
+
+@pytest.fixture
+def job_directory(tmp_path: Path) -> Path:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "definitions.yaml").write_text(INPUT)
+    (folder / "poisoned_job.py").write_text(JOB)
+    (folder / "region.yaml").write_text("applid: JOB\ndefinitions: [definitions.yaml]\njob: poisoned_job:Job\n")
+    (folder / "pipeline.yaml").write_text("spread: poisoned_job:Spread\n")
+    return folder
+
+
+def test_a_poisoned_record_of_a_job_is_named_by_its_place_in_the_file(tmp_path: Path, job_directory: Path) -> None:
+    records = [b"%d-------" % (number % 10) for number in range(1000)]
+    records[777] = b"9POISON9"
+    source = tmp_path / "DAY.PS"
+    source.write_bytes(b"".join(records))
+    rows = []
+    for name, buckets in (("one", 1), ("two", 7)):
+        run = tmp_path / name
+        result = run_job(RunRequest(job_directory, run, "local", 4, buckets, {"INDD": source}))
+        assert result.figures == {"records": 699}
+        assert result.causes == {
+            "PART1": "ValueError: INDD.in: record 234: it is poisoned "
+            f"({source}: record 778 at offset {777 * 8}; correct it and run it again)"
+        }
+        rows.append(read_table(run, "replay", "regions"))
+    assert rows[0] == rows[1]  # nothing of temporary folders
+
+
+def test_what_fails_in_the_class_of_a_job_is_named(tmp_path: Path, job_directory: Path) -> None:
+    source = tmp_path / "DAY.PS"
+    source.write_bytes(b"1-------")
+    path = job_directory / "poisoned_job.py"
+    path.write_text(path.read_text().replace("return {}\n\n    def add", "return {}['sum']\n\n    def add"))
+    request = RunRequest(job_directory, tmp_path / "run", "local", 4, 4, {"INDD": source})
+    with pytest.raises(DatasetError, match=r"^Spread\.expected_figures failed: KeyError: 'sum'$"):
+        run_job(request)

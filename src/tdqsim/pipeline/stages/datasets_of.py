@@ -20,7 +20,7 @@ from tdqsim.pipeline.stages.events import Slice, fixed_binary
 from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["InputSets", "OutputSets"]
+__all__ = ["InputSets", "OutputSets", "event_of_record"]
 
 
 def _queues(definitions: Definitions, *kinds: str) -> dict[str, ExtraQueue]:
@@ -88,6 +88,22 @@ class InputSets:
             _put_fixed(writers[dd], dd, queue.recordsize, part)
         else:
             writers[dd].put_all(part.column("data").to_pylist())
+
+
+def event_of_record(slices: Sequence[Slice], dd: str, number: int) -> int | None:
+    """The number of the event that is a record of an input data set.
+
+    Args:
+        slices: the region's events.
+        dd: the DD name.
+        number: of the record, from 1.
+    """
+    for batch in in_order(slices):
+        for name, part in _by_dd(batch):
+            if name == dd and number <= part.num_rows:
+                return int(part.column("seq")[number - 1].as_py())
+            number -= part.num_rows if name == dd else 0
+    return None
 
 
 def _first(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:

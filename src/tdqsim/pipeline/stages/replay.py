@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from tdqsim.job import JobRequest, importable
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.budget import Budget, OutOfBudget
 from tdqsim.pipeline.stages.contents import put_data_queues, put_queues, put_seeds
-from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets
+from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
@@ -47,6 +48,8 @@ from tdqsim.pipeline.stages.workshop import Workshop
 __all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
 
 STAGE = "replay"
+_BAD_RECORD = re.compile(r"(?<![\w/])(\w+)\.in[:,] record (\d+)")
+"""A record of an input data set, as those say it who read them."""
 _EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, when no event has a time
 
 
@@ -210,10 +213,18 @@ def _replay(
         except OutOfBudget as over:
             outcome.cause = f"stopped: {over}"
         except Exception as error:  # noqa: BLE001  (programs of the user's: whatever they raise is the region's cause)
-            outcome.cause = f"{type(error).__name__}: {error}"
+            outcome.cause = _cause(error, folder, slices)
         if outcome.cause:
             workshop.spoil()
     return outcome
+
+
+def _cause(error: Exception, folder: Path, slices: Sequence[Slice]) -> str:
+    """What went wrong, without the name of a temporary folder, and with the event that a bad record was."""
+    text = f"{type(error).__name__}: {error}".replace(f"{folder}{os.sep}", "")
+    found = _BAD_RECORD.search(text)
+    event = None if found is None else event_of_record(slices, found[1], int(found[2]))
+    return text if event is None else f"{text} (event {event})"
 
 
 @dataclass(frozen=True, slots=True)

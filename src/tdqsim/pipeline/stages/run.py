@@ -7,9 +7,11 @@ the same arguments, and begins anew with others.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
+    DD_SHIFT,
     CountTask,
     FixedPiece,
     ParquetPiece,
@@ -49,6 +52,10 @@ __all__ = [
     "run_job",
     "spread_events",
 ]
+
+
+_EVENT = re.compile(r" \(event (\d+)\)$")
+"""How replay says which event a bad record was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +192,7 @@ def run_job(
         timer("expected")
         reconciled = _reconcile(engine, job, request, plan, base)
         timer("reconcile")
-        result = _result(job, request, engine, reconciled, records, independent, timer.seconds)
+        result = _result(job, request, engine, reconciled, records, independent, timer.seconds, files)
     publish_json(request.out / "run.json", result.as_dict())
     return result
 
@@ -324,7 +331,8 @@ def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> 
         try:
             metadata = pq.ParquetFile(path).metadata
         except (OSError, pa.ArrowInvalid) as error:
-            raise DatasetError(f"{path}: not to be read as Parquet: {error}") from error
+            said = " ".join(str(error).split())
+            raise DatasetError(f"{path}: not to be read as Parquet: {said}; copy it again, or leave it out") from error
         groups: list[int] = []
         size = rows = 0
         for number in range(metadata.num_row_groups):
@@ -440,21 +448,23 @@ def _reconcile(
 
 def _result(
     job: SpreadJob, request: RunRequest, engine: Engine, reconciled: list[Receipt],
-    records: int, independent: str, seconds: dict[str, float],
+    records: int, independent: str, seconds: dict[str, float], files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
     regions = read_table(request.out, "replay", "regions").to_pylist()
     figures: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for row in regions:
-        job.add_figures(figures, json.loads(row["figures"]))
+        with _jobs_own(job, "add_figures"):
+            job.add_figures(figures, json.loads(row["figures"]))
         for name, holds in json.loads(row["checks"]).items():
             if not holds:
                 wrong.setdefault(name, row["region"])
-    expected = job.expected_figures(_expected_tables(request.out, engine.name))
+    with _jobs_own(job, "expected_figures"):
+        expected = job.expected_figures(_expected_tables(request.out, engine.name))
     differences: Counter[str] = Counter()
     for receipt in reconciled:
         differences.update(receipt.details["differences"])
-    causes = {row["region"]: row["cause"] for row in regions if row["cause"]}
+    causes = {row["region"]: _placed(row["cause"], job, files) for row in regions if row["cause"]}
     checks: dict[str, bool] = {}
     details: dict[str, str] = {}
 
@@ -479,6 +489,35 @@ def _result(
         figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(seconds), causes,
         dict(sorted(differences.items())), independent, request.out,
     )  # fmt: skip
+
+
+@contextmanager
+def _jobs_own(job: SpreadJob, what: str) -> Iterator[None]:
+    """Call something of the job's own.
+
+    Raises:
+        DatasetError: it raised what is none of ours; says where.
+    """
+    try:
+        yield
+    except (TdqError, OSError):
+        raise
+    except Exception as error:
+        raise DatasetError(f"{type(job).__name__}.{what} failed: {type(error).__name__}: {error}") from error
+
+
+def _placed(cause: str, job: SpreadJob, files: Mapping[str, Path]) -> str:
+    """A region's cause; when it is a record of an input, with the file, the record and the offset."""
+    found = _EVENT.search(cause)
+    if found is None:
+        return cause
+    place, number = divmod(int(found[1]), 1 << DD_SHIFT)
+    names = list(job.inputs)
+    if place >= len(names):
+        return cause
+    dd = names[place]
+    offset = number * job.inputs[dd]
+    return _EVENT.sub(f" ({files[dd]}: record {number + 1} at offset {offset}; correct it and run it again)", cause)
 
 
 def few(found: Mapping[str, str], most: int = 3) -> str:
