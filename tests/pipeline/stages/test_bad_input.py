@@ -136,15 +136,21 @@ def test_other_events_need_another_replay(done: Path, tmp_path: Path, region_dir
     assert run_replay(done, ReplaySpec(directory=region_directory), "local")["regions"] == 1
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path: Path, region_directory: Path) -> None:
-    run = tmp_path / "run"
-    spread(run, [write_events(tmp_path / "e.parquet", [write("A", 1, "KEEP", b"x")])])
+def leave_half(path: Path) -> None:
+    """A process is killed while it writes a file."""
     text = (
         "import os, sys; from pathlib import Path; from tdqsim.pipeline.stages.manifest import published\n"
         "with published(Path(sys.argv[1])) as fresh: fresh.write_text('half'); os._exit(9)"
     )
-    path = run / "replay" / "results" / "00000.parquet"
     assert subprocess.run([sys.executable, "-c", text, str(path)], check=False).returncode == 9
+    assert list(path.parent.glob(".*"))
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path, region_directory: Path) -> None:
+    run = tmp_path / "run"
+    spread(run, [write_events(tmp_path / "e.parquet", [write("A", 1, "KEEP", b"x")])])
+    path = run / "replay" / "results" / "00000.parquet"
+    leave_half(path)
     other = path.parent / ".00000.parquet.another-machine.1.2"
     other.write_text("being written")
     assert len(list(path.parent.glob(".*"))) == 2
@@ -536,3 +542,14 @@ def test_what_fails_in_the_class_of_a_job_is_named(tmp_path: Path, job_directory
     request = RunRequest(job_directory, tmp_path / "run", "local", 4, 4, {"INDD": source})
     with pytest.raises(DatasetError, match=r"^Spread\.expected_figures failed: KeyError: 'sum'$"):
         run_job(request)
+
+
+def test_what_a_killed_run_left_of_the_expected_records_is_removed(tmp_path: Path, job_directory: Path) -> None:
+    source = tmp_path / "DAY.PS"
+    source.write_bytes(b"1-------")
+    run = tmp_path / "run"
+    for records in (b"1-------", b"1-------2-------"):
+        source.write_bytes(records)
+        leave_half(run / "expected.local" / "00000.parquet")
+        assert run_job(RunRequest(job_directory, run, "local", 4, 4, {"INDD": source})).ok
+        assert not list((run / "expected.local").glob(".*"))

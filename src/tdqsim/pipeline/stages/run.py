@@ -37,7 +37,15 @@ from tdqsim.pipeline.stages.exchange import (
     split_piece,
 )
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, file_stamp, publish_json, published
+from tdqsim.pipeline.stages.manifest import (
+    Receipt,
+    digest_of,
+    file_digest,
+    file_stamp,
+    keep_only,
+    publish_json,
+    published,
+)
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
@@ -388,6 +396,7 @@ def _expect(
         if engine.name == "spark":
             _expect_by_sql(engine, job, request, files, folder)
         else:
+            keep_only(request.out, folder.name, ())
             _expect_here(job, request, files, folder)
         publish_json(stamp, {"base": base})
     pieces = parquet_pieces(sorted(folder.glob("*.parquet")), BOUNDS["batch_rows"])
