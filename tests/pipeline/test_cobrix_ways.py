@@ -19,6 +19,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, LayoutError
 from tdqsim.layouts import Rules, parse_copybook
+from tdqsim.pipeline import splits
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
@@ -685,6 +686,13 @@ def test_text_beyond_ascii(tmp_path, charset, policy, expected):
     assert [row["T"][0]["A"] for row in rows] == expected
 
 
+def test_half_of_a_surrogate_is_one_wrong_character(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"a\xed\xba\x80b12\na\xed\xba b12\n")
+    rows = read(path, "01 R. 05 A PIC X(5). 05 B PIC X(2).", record_format="D")
+    assert [row["A"] for row in rows] == ["a\ufffdb", "a\ufffd b"]
+
+
 def test_lines_longer_than_their_record(tmp_path):
     path = tmp_path / "data"
     copybook = "01 R. 05 A PIC X(4)."
@@ -826,3 +834,112 @@ def test_an_old_name_of_records_with_descriptor_words(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(bytes.fromhex("000A0000 C1C2C3 F0F0F1"))
     assert read(path, RECORD, is_xcom="true") == [{"A": "ABC", "N": 1}]
+
+
+# families -----------------------------------------------------------------------------------------------------------
+
+FAMILY = """01 R. 05 K PIC X. 05 BODY. 10 COMPANY. 15 NAME PIC X(3). 10 DEPT REDEFINES COMPANY. 15 D-NO PIC 9(3).
+            10 PERSON REDEFINES COMPANY. 15 P PIC X(3). 10 CLIENT REDEFINES COMPANY. 15 C PIC X(3). 05 Z PIC X."""
+FAMILY_OPTIONS = {
+    "segment_field": "K", "redefine_segment_id_map:0": "COMPANY => C", "redefine-segment-id-map:1": "DEPT => D",
+    "redefine-segment-id-map:2": "PERSON => P", "redefine-segment-id-map:3": "CLIENT => L",
+    "segment-children:0": "COMPANY => DEPT,CLIENT", "segment_children:1": "DEPT => PERSON",
+}  # fmt: skip
+
+
+def families(records):
+    """The same, written as plainly as can be: the company of each C, with what is below it."""
+    rows, company, dept = [], None, None
+    for record in records:
+        kind, text = record[0], record[1:4]
+        if kind == "C":
+            company, dept = {"NAME": text.strip(), "DEPT": [], "CLIENT": []}, None
+            rows.append(company)
+        elif company is not None and kind == "L":
+            company["CLIENT"].append({"C": text.strip()})
+        elif company is not None and kind == "D":
+            dept = {"D_NO": int(text), "PERSON": []}
+            company["DEPT"].append(dept)
+        elif dept is not None and kind == "P":
+            dept["PERSON"].append({"P": text.strip()})
+    return rows
+
+
+RECORDS = (
+    "P000y", "Cacmez", "D001a", "Pann b", "Pbobc", "Lx  d", "D002e", "Pcicf", "Xskpg", "Cnonez", "Cbig z", "Pdan ", "Ly  h", "D003i", "Peve j",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("record_format", ["F", "V", "VB"])
+def test_a_row_for_each_root_with_its_children(tmp_path, record_format):
+    path = tmp_path / "data"
+    records = [record.ljust(5)[:5] for record in RECORDS]
+    forms = {
+        "F": Dcb(RecordFormat.F, lrecl=5),
+        "V": Dcb(RecordFormat.RDW),
+        "VB": Dcb(RecordFormat.VB, lrecl=20, blksize=30),
+    }
+    write_records(path, [record.encode("cp037") for record in records], forms[record_format])
+    given = {"record_format": record_format, **FAMILY_OPTIONS}
+    for more in ({}, {"input_split_records": "1"}):
+        rows = read(path, FAMILY, **given, **more)
+        assert [row["BODY"]["COMPANY"] for row in rows] == families(records)
+        assert [list(row) for row in rows] == [["K", "BODY", "Z"]] * 3
+    rows = read(
+        path, FAMILY, **given, generate_record_id="true", with_input_file_name_col="F", with_record_offset_col="O"
+    )
+    assert [(row["Record_Id"], row["Record_Byte_Length"], row["F"]) for row in rows] == [
+        (9, 40, str(path)), (10, 5, str(path)), (15, 25, str(path)),
+    ]  # fmt: skip
+    assert [path.read_bytes()[row["O"] :][:4].decode("cp037") for row in rows] == ["Cacm", "Cnon", "Cbig"]
+    kept = read(path, FAMILY, **given, schema_retention_policy="keep_original")
+    assert [row["R"]["BODY"]["COMPANY"] for row in kept] == families(records)
+    chosen = read_options({"path": str(path), "copybook_contents": FAMILY, **given})
+    reader = SplitReader(chosen, [])
+    assert sum(batch.num_rows for split in plan(chosen) for batch in reader.read(split)) == 3
+
+
+def test_families_longer_than_what_is_read_at_once(tmp_path, monkeypatch):
+    path = tmp_path / "data"
+    records = [f"{kind}{number % 1000:03d}z" for number, kind in enumerate("P" + ("CDPPLDPPP" + "LDPPPPPPPP" * 9) * 40)]
+    write_records(path, [record.encode("cp037") for record in records], Dcb(RecordFormat.RDW))
+    monkeypatch.setattr(splits, "CHUNK", 100)
+    rows = read(path, FAMILY, record_format="V", **FAMILY_OPTIONS)
+    assert [row["BODY"]["COMPANY"] for row in rows] == families(records)
+
+
+def test_roots_and_children_of_several_copybooks(tmp_path):
+    (tmp_path / "a.cpy").write_text("01 COMPANY. 05 K PIC X. 05 NAME PIC X(3).\n")
+    (tmp_path / "b.cpy").write_text("01 PERSON. 05 FILLER PIC X. 05 AGE PIC 9(3).\n")
+    path = tmp_path / "data"
+    path.write_bytes("CabcP042P043Cxyz".encode("cp037"))
+    given = {
+        "path": str(path), "copybooks": f"{tmp_path}/a.cpy,{tmp_path}/b.cpy", "schema_retention_policy": "keep_original",
+        "segment_field": "K", "redefine_segment_id_map:0": "COMPANY => C", "redefine_segment_id_map:1": "PERSON => P",
+        "segment-children:0": "COMPANY => PERSON",
+    }  # fmt: skip
+    chosen = read_options(given)
+    reader = SplitReader(chosen)
+    rows = [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
+    assert rows == [
+        {"COMPANY": {"K": "C", "NAME": "abc", "PERSON": [{"AGE": 42}, {"AGE": 43}]}},
+        {"COMPANY": {"K": "C", "NAME": "xyz", "PERSON": []}},
+    ]
+    with pytest.raises(DatasetError, match="company is no column, or is in a table; see keep_original"):
+        SplitReader(read_options(given | {"schema_retention_policy": "collapse_root"}))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"segment-children:2": "PERSON => COMPANY"}, "no segment is above all others"),
+        ({"segment-children:2": "PERSON => NOPE"}, "nope has no ids"),
+        (
+            {"segment-children:2": "PERSON => NOPE", "redefine_segment_id_map:9": "NOPE => N"},
+            "no column and no field nope",
+        ),
+    ],
+)
+def test_families_that_there_cannot_be(change, words):
+    with pytest.raises(DatasetError, match=words):
+        SplitReader(read_options({"copybook_contents": FAMILY, **FAMILY_OPTIONS, **change}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -34,6 +35,7 @@ BLANKS = "".join(map(chr, range(0x21)))
 FIRST_GRAPHIC, HIGHEST_ASCII = 0x20, 0x7F
 GRAPHICS = bytes(byte if FIRST_GRAPHIC <= byte <= HIGHEST_ASCII else 0x80 for byte in range(256))
 REPLACEMENT = 0xFFFD
+SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")  # is one wrong character in Java, three in Python
 
 
 def null_mask(nulls: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
@@ -130,7 +132,10 @@ def in_charset(array: pa.Array, charset: str, nulls: npt.NDArray[np.bool_] | Non
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:  # some are no UTF-8
-        texts = [None if value is None else value.decode("utf-8", "replace") for value in raw.to_pylist()]
+        texts = [
+            None if value is None else SURROGATE.sub(b"\xff", value).decode("utf-8", "replace")
+            for value in raw.to_pylist()
+        ]
         return pa.array(texts, pa.string())
 
 

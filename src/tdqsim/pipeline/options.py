@@ -90,6 +90,7 @@ class QsamOptions:
     segment_filter: tuple[str, ...] = ()
     segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     segment_levels: tuple[tuple[str, ...], ...] = ()
+    segment_children: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     segment_prefix: str = ""
     mode: str = "permissive"
     ignore_file_size: bool = False
@@ -155,6 +156,7 @@ class _Options:
         plain = not {"rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length"} & set(self.given)
         part = self.flag("is_rdw_part_of_record_length", default="rdw_adjustment" not in self.given)
         mapping = self._json("record_length_map")
+        children = self._segment_children()
         return QsamOptions(
             paths=self._paths(),
             layout=layout,
@@ -186,13 +188,14 @@ class _Options:
             segment_filter=self.words("segment_filter"),
             segment_map=self._segments(),
             segment_levels=self._segment_levels(),
+            segment_children=children,
             segment_prefix=self.text("segment_id_prefix") or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
             mode=self.choice("mode", MODES),
             ignore_file_size=self.flag("debug_ignore_file_size"),
             refuse_blocks=recfm is RecordFormat.RDW and self.text("record_format").upper() != "RDW" and plain,
             split_bytes=max(self.number("input_split_size_mb"), 1) << 20,
             split_records=self.number("input_split_records"),
-            splittable=self.flag("enable_indexes"),
+            splittable=self.flag("enable_indexes") and not children,
             push_filters=self.flag("push_filters"),
             output=self.choice("output", ("file", "directory")),
             null_strings_as_spaces=self.flag("write_null_strings_as_spaces"),
@@ -402,6 +405,35 @@ class _Options:
         if found and not self.text("segment_field"):
             raise DatasetError("redefine_segment_id_map needs segment_field")
         return found
+
+    def _segment_children(self) -> dict[str, tuple[str, ...]]:
+        """Segments below each segment."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, value in self.given.items():
+            if name.startswith(("segment-children", "segment_children")):
+                parent, arrow, children = value.replace("-", "_").lower().partition("=>")
+                names = tuple(filter(None, (word.strip() for word in children.split(","))))
+                if not arrow or not parent.strip() or not names:
+                    raise DatasetError(f"option {name} is {value[:60]!r}; must be PARENT => CHILD, CHILD")
+                found[parent.strip()] = (*found.get(parent.strip(), ()), *names)
+        below = [child for children in found.values() for child in children]
+        doubles = sorted({child for child in below if below.count(child) > 1})
+        if doubles:
+            raise DatasetError(f"segment-children: {doubles[0]} is below more than one segment")
+        if found:
+            self._refuse_beside_children()
+        return found
+
+    def _refuse_beside_children(self) -> None:
+        if not self.text("segment_field"):
+            raise DatasetError("segment-children needs segment_field")
+        flags = ("generate_record_bytes", "generate_corrupt_fields", "flatten", "push_filters")
+        others = [name for name in flags if self.flag(name)]
+        others += [name for name in self.given if name.startswith(("segment_id_level", "segment_id_root"))]
+        others += [name for name in ("segment_filter",) if name in self.given]
+        others += ["mode"] if self.choice("mode", MODES) != "permissive" else []
+        if others:
+            raise DatasetError(f"segment-children and {others[0]} exclude each other: a row is made of several records")
 
     def _segment_levels(self) -> tuple[tuple[str, ...], ...]:
         """Values of the segment field for each level; segment_id_root is another name of level 0."""

@@ -15,7 +15,7 @@ from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.shape import Column, Shape, column_name
 
-__all__ = ["SegmentedDecoder", "fields_called"]
+__all__ = ["SegmentedDecoder", "fields_called", "pruned"]
 
 Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
@@ -83,7 +83,7 @@ class SegmentedDecoder:
     def _part(self, data: Bytes, starts: Ints, lengths: Ints, without: frozenset[Path]) -> pa.RecordBatch:
         decoder = self._decoders.get(without)
         if decoder is None:
-            layout = replace(self.layout, fields=_pruned(self.layout.fields, without))
+            layout = pruned(self.layout, without)
             left = {name.lower() for name in RecordDecoder(layout, self.shape).schema.names}
             columns = None if self.columns is None else [name for name in self.columns if name.lower() in left]
             decoder = RecordDecoder(layout, self.shape, columns=columns, corrupt=self.corrupt)
@@ -95,6 +95,11 @@ class SegmentedDecoder:
             for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(made, schema=self.schema)
+
+
+def pruned(layout: Layout, without: frozenset[Path]) -> Layout:
+    """The layout without some fields; the others stay where they are."""
+    return replace(layout, fields=_pruned(layout.fields, without))
 
 
 def _pruned(fields: tuple[Field, ...], without: frozenset[Path]) -> tuple[Field, ...]:

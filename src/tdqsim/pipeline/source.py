@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
+from tdqsim.pipeline.children import Family, whole_families
 from tdqsim.pipeline.decoder import CORRUPT_TEXT_TYPE, CORRUPT_TYPE, RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
@@ -123,7 +124,10 @@ class SplitReader:
             fields.append(pa.field(options.offset_col, pa.int64()))
         fields += [pa.field(f"Seg_Id{level}", pa.string()) for level in range(len(options.segment_levels))]
         self._generated = {field.name for field in fields}
-        if options.layout is not None:
+        self._family = Family(options) if options.segment_children and options.layout is not None else None
+        if self._family is not None:
+            fields += list(self._family.schema)
+        elif options.layout is not None:
             fields += list(RecordDecoder(options.layout, options.shape).schema)
         if options.generate_corrupt_fields:
             fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TEXT_TYPE if options.shape.binary_as_hex else CORRUPT_TYPE))
@@ -154,6 +158,8 @@ class SplitReader:
             return
         if options.segment_field:
             self._segment = segment_decoder(layout, options.segment_field)
+        if self._family is not None:
+            return
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
         known = set() if options.shape.flat else {field.lower() for field in self.full.names}
         mapped = {name: ids for name, ids in options.segment_map.items() if name in known}
@@ -201,7 +207,10 @@ class SplitReader:
         first = max(split.first_record, 0)
         ids = SegmentIds(self.options, split.segments or SegmentState()) if self.options.segment_levels else None
         try:
-            for base, frames in walk_part(opened, split.start, split.end, self.options):
+            walk = walk_part(opened, split.start, split.end, self.options)
+            if self._family is not None:
+                walk = whole_families(walk, self._roots_in)
+            for base, frames in walk:
                 for rows in self._slices(frames):
                     batch = _Batch(frames, base, first, rows, self.options)
                     made = self._batch(batch, split, ids)
@@ -220,7 +229,15 @@ class SplitReader:
         finally:
             opened.close()
 
+    def _roots_in(self, frames: Frames) -> Ints:
+        assert self._family is not None
+        batch = _Batch(frames, 0, 0, slice(0, len(frames.starts)), self.options)
+        return self._family.roots_in(self._segments(batch))
+
     def _slices(self, frames: Frames) -> Iterator[slice]:
+        if self._family is not None:
+            yield slice(0, len(frames.starts))
+            return
         width = self.options.layout.length if self.options.layout else 1
         rows = max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1)), 1)
         for low in range(0, len(frames.starts), rows):
@@ -236,6 +253,8 @@ class SplitReader:
         segments = None
         if self._segment is not None and (options.segment_filter or options.segment_map or ids is not None):
             segments = self._segments(batch)
+            if self._family is not None:
+                return self._families(self._family, batch, split, segments)
             if ids is not None:
                 batch.ids = ids.arrays(segments.tolist(), batch.numbers.tolist(), split.file_id)
                 below = np.asarray(batch.ids[0].is_valid())
@@ -251,6 +270,28 @@ class SplitReader:
             batch.keep(mask)
             segments = segments[mask] if segments is not None else None
         return self._made(batch, split, segments) if len(batch) else None
+
+    def _families(
+        self, family: Family, batch: _Batch, split: Split, segments: npt.NDArray[np.object_]
+    ) -> pa.RecordBatch | None:
+        """A row for each root, of the records up to the next one, whose number it has, as in Cobrix."""
+        options, roots = self.options, family.roots_in(segments)
+        if not len(roots):
+            return None
+        if not self.schema.names:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(roots), pa.struct([])))
+        found = family.decode(batch.data, batch.starts, batch.lengths, segments)
+        arrays = {name: found.column(name) for name in found.schema.names}
+        if options.generate_record_id:
+            whole = batch.lengths + options.record_start_offset + options.record_end_offset
+            arrays["File_Id"] = pa.array(np.full(len(roots), split.file_id, np.int32))
+            arrays["Record_Id"] = pa.array(np.append(roots[1:], len(batch)) + int(batch.numbers[0]))
+            arrays["Record_Byte_Length"] = pa.array(np.add.reduceat(whole, roots).astype(np.int32))
+        if options.file_name_col:
+            arrays[options.file_name_col] = pa.array([split.path] * len(roots), pa.string())
+        if options.offset_col:
+            arrays[options.offset_col] = pa.array(batch.places[roots])
+        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
     def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
         assert self._segment is not None
