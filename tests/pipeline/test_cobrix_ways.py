@@ -943,3 +943,18 @@ def test_roots_and_children_of_several_copybooks(tmp_path):
 def test_families_that_there_cannot_be(change, words):
     with pytest.raises(DatasetError, match=words):
         SplitReader(read_options({"copybook_contents": FAMILY, **FAMILY_OPTIONS, **change}))
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_families_and_compressed_files_in_spark(spark, tmp_path):
+    records = [record.ljust(5)[:5] for record in RECORDS]
+    (tmp_path / "data.gz").write_bytes(gzip.compress("".join(records).encode("cp037")))
+    frame = spark.read.format("qsam").options(copybook_contents=FAMILY, **FAMILY_OPTIONS).load(str(tmp_path))
+    assert frame.schema.simpleString() == (
+        "struct<K:string,BODY:struct<COMPANY:struct<NAME:string,DEPT:array<struct<D_NO:int,PERSON:array<struct<P:string>>>>,"
+        "CLIENT:array<struct<C:string>>>>,Z:string>"
+    )
+    assert [row.BODY.COMPANY.asDict(recursive=True) for row in frame.collect()] == families(records)
+    assert frame.count() == 3
+    assert frame.selectExpr("BODY.COMPANY.NAME", "size(BODY.COMPANY.DEPT) n").collect()[0]["n"] == 2
