@@ -553,3 +553,15 @@ def test_what_a_killed_run_left_of_the_expected_records_is_removed(tmp_path: Pat
         leave_half(run / "expected.local" / "00000.parquet")
         assert run_job(RunRequest(job_directory, run, "local", 4, 4, {"INDD": source})).ok
         assert not list((run / "expected.local").glob(".*"))
+
+
+def test_of_long_records_what_differs_is_shown(tmp_path: Path, region_directory: Path) -> None:
+    record = bytes(range(256)) * 2
+    run = replayed(tmp_path, region_directory, [write("A", 1, "KEEP", record)])
+    source = expecting(tmp_path / "x.parquet", [("A", record[:300] + b"\x00" + record[301:-1])])
+    assert run_reconcile(run, [source], {}, "local")["differences"] == {"KEEP changed": 1}
+    (found,) = read_table(run, "reconcile", "diffs").to_pylist()
+    assert found["field"] == "from byte 300"
+    assert (found["expected"][:9], found["actual"][:9]) == ("...X'002D", "...X'2C2D")
+    assert found["expected"].endswith("'... of 511 bytes")
+    assert "from\u00a0byte\u00a0300" in write_report(run).read_text()

@@ -37,6 +37,8 @@ class Match:
     tolerances: Mapping[str, Decimal] = field(default_factory=dict)
 
 
+_MUCH = 16
+"""So many bytes that are equal at the beginning of two records are left out."""
 _NO_NUMBERS = (FieldType.TEXT, FieldType.NATIONAL, FieldType.DBCS, FieldType.BYTES)
 
 
@@ -106,9 +108,7 @@ class Naming:
     def named(self, before: bytes, after: bytes) -> Iterator[tuple[str, str, str]]:
         """The differences of one pair: field, expected, actual; without a name when no elementary field has it."""
         if self._layout is None:
-            both = zip(before, after, strict=False)
-            place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
-            yield f"from byte {place}", shown(before), shown(after)
+            yield _unlike(before, after)
             return
         nameless = True
         for item, span in self._leaves:
@@ -120,7 +120,8 @@ class Naming:
                 if not _tolerated(old, new, self._match.tolerances.get(item.name)):
                     yield item.name, str(old), str(new)
         if nameless:
-            yield "", shown(before), shown(after)
+            place, *texts = _unlike(before, after)
+            yield (place if texts[0].startswith("...") else "", texts[0], texts[1])
 
     def counted(self, before: Any, after: Any) -> Any:
         """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out.
@@ -162,7 +163,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, Decimal)) or (isinstance(value, float) and isfinite(value))
 
 
-def shown(record: bytes, most: int = 64) -> str:
-    """A record as hexadecimal digits, cut."""
-    text = record[:most].hex().upper()
-    return f"X'{text}'" if len(record) <= most else f"X'{text}'... of {len(record)} bytes"
+def _unlike(before: bytes, after: bytes) -> tuple[str, str, str]:
+    """From where on two records differ, and both; without what is equal at their beginnings when that is much."""
+    both = zip(before, after, strict=False)
+    place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
+    first = place if place >= _MUCH else 0
+    return f"from byte {place}", shown(before, first), shown(after, first)
+
+
+def shown(record: bytes, first: int = 0, most: int = 64) -> str:
+    """A record, or what it has from a byte on, as hexadecimal digits; dots where it is cut."""
+    text = f"{'...' if first else ''}X'{record[first : first + most].hex().upper()}'"
+    return text if len(record) <= first + most else f"{text}... of {len(record)} bytes"

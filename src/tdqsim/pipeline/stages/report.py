@@ -181,7 +181,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
         text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
         marked = text if isinstance(value, _Html) else escape(text)
         if isinstance(value, _Long):
-            marked = f'<span title="{marked}">{escape(_brief(text, 48))}</span>'
+            marked = f'<span title="{marked}">{escape(_brief(text, 24))}</span>'
         return f"<{tag}{' class=n' if numeric[at] else ''}>{marked}</{tag}>"
 
     head = "".join(cell(name, at, "th") for at, name in enumerate(columns))
@@ -250,7 +250,7 @@ def _diffs(summary: Mapping[str, Any], tables: _Tables) -> str:
             d["kind"],
             d["position"],
             _key(d["key"]),
-            d["field"],
+            d["field"].replace(" ", "\u00a0"),
             _Long(d["expected"] or ""),
             _Long(d["actual"] or ""),
         )
