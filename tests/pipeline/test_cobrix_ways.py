@@ -821,13 +821,31 @@ def test_numbers_of_occurrences_need_no_column_to_be_written(tmp_path):
     [
         ("enable_index_cache", "true"), ("improve_locality", "false"), ("optimize_allocation", "true"),
         ("debug_layout_positions", "true"), ("records_per_block", "4"), ("metadata", "extended"), ("block_length", "12"),
-        ("input_split_size_compressed_mb", "10"),
+        ("input_split_size_compressed_mb", "10"), ("enable_self_checks", "true"),
     ],
 )  # fmt: skip
 def test_options_that_are_passed_over(tmp_path, option, value):
     path = tmp_path / "data"
     path.write_bytes(bytes.fromhex("C1C2C3 F0F0F1"))
     assert read(path, RECORD, record_format="FB", **{option: value}) == [{"A": "ABC", "N": 1}]
+
+
+def test_several_paths(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_bytes(f"{name}  001".encode("cp037"))
+    for name, value in (
+        ("paths", f"{tmp_path}/a, {tmp_path}/b"),
+        ("paths", f'["{tmp_path}/a", "{tmp_path}/b"]'),
+        ("data_paths", f"{tmp_path}/a,{tmp_path}/b"),
+    ):
+        chosen = read_options({"copybook_contents": RECORD, name: value})
+        reader = SplitReader(chosen)
+        assert [row["A"] for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()] == [
+            "a",
+            "b",
+        ]
+    with pytest.raises(DatasetError, match="must be JSON, or paths with commas"):
+        read_options({"paths": "[a, b"})
 
 
 def test_an_old_name_of_records_with_descriptor_words(tmp_path):

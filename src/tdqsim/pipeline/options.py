@@ -256,8 +256,14 @@ class _Options:
                 raise DatasetError(f"option {name} is not known; set pedantic to false to pass over unknown options")
 
     def _paths(self) -> tuple[str, ...]:
-        several = self.given.get("paths")
-        paths = list(json.loads(several)) if several else []
+        several = self.given.get("paths", "").strip()
+        if several.startswith("["):  # as Spark gives those of load([...])
+            try:
+                paths = [str(path) for path in json.loads(several)]
+            except ValueError:
+                raise DatasetError(f"option paths is {several[:60]!r}; must be JSON, or paths with commas") from None
+        else:
+            paths = list(self.words("paths"))
         paths += self.words("data_paths")
         return tuple([self.given["path"], *paths] if self.given.get("path") else paths)
 

@@ -47,7 +47,7 @@ BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
 HIDDEN = ("_", ".")
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy")
+NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
