@@ -963,6 +963,40 @@ def test_families_that_there_cannot_be(change, words):
         SplitReader(read_options({"copybook_contents": FAMILY, **FAMILY_OPTIONS, **change}))
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"), [("true", "string"), ("hex", "string"), ("raw", "binary"), ("binary", "binary")]
+)
+def test_the_bytes_of_each_field_behind_it(tmp_path, value, kind):
+    path = tmp_path / "data"
+    path.write_bytes(bytes.fromhex("C1F0F2 12 F0C1 C2F0"))
+    copybook = "01 R. 05 A PIC X. 05 G. 10 N PIC 99. 05 FILLER PIC X. 05 T OCCURS 2. 10 X PIC X. 05 U PIC X OCCURS 1 TO 2 DEPENDING ON N."
+    assert list(schema_of(copybook, debug=value).items())[:2] == [("A", "string"), ("A_debug", kind)]
+    row = read(path, copybook, debug=value, record_format="F", variable_size_occurs="max_size")[0]
+    told = (lambda text: text) if kind == "string" else bytes.fromhex
+    assert row == {
+        "A": "A", "A_debug": told("C1"), "G": {"N": 2, "N_debug": told("F0F2")},
+        "T": [{"X": "0", "X_debug": told("F0")}, {"X": "A", "X_debug": told("C1")}],
+        "U": ["B", "0"], "U_debug": [told("C2"), told("F0")],
+    }  # fmt: skip
+    assert read(path, copybook, debug=value, record_format="F", variable_size_occurs="true")[0] == row
+    for plain in ("false", "none"):
+        assert list(schema_of(copybook, debug=plain)) == ["A", "G", "T", "U"]
+
+
+def test_bytes_as_text_where_there_is_no_record():
+    layout = parse_copybook("01 R. 05 A PIC X(3) COMP.").record()
+    decoder = RecordDecoder(layout, Shape(binary_as_hex=True))
+    assert decoder.decode_fixed(b"", 3).to_pydict() == {"A": []}
+    assert decoder.decode_fixed(b"\x01\x02\xff", 3).to_pydict() == {"A": ["0102FF"]}
+
+
+def test_bytes_of_fields_that_there_are_not():
+    with pytest.raises(LayoutError, match="debug does not go with a table of variable length in a table"):
+        schema_of(TABLES, debug="true", variable_size_occurs="true")
+    with pytest.raises(DatasetError, match="option debug is 'string'; must be one of false, none, true"):
+        schema_of(TABLES, debug="string")
+
+
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
 def test_families_and_compressed_files_in_spark(spark, tmp_path):

@@ -311,7 +311,8 @@ class Pass:
     def _bytes(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
         if pa.types.is_string(kind):
-            column = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8).reshape(level.rows, -1)
+            text = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8)
+            column = text.reshape(level.rows, 2 * item.length)
             return ascii_strings(column, None, missing)
         offsets = np.arange(0, (level.rows + 1) * item.length, item.length, dtype=np.int32)
         return pa.Array.from_buffers(

@@ -82,6 +82,8 @@ class RecordDecoder:
         self.schema = pa.schema(fields)
         self._moving = layout.variable_size_occurs == "shift_record" and bool(layout.counters)
         self._nested = self._moving and any(_inside_table(layout, item) for item in layout.walk() if item.depending_on)
+        if self._nested and self.shape.debug:
+            raise LayoutError(f"layout {layout.name}: debug does not go with a table of variable length in a table")
         self._numbers_end = _numbers_end(column.field for column in self.columns)
 
     def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
@@ -277,13 +279,13 @@ def _with_count(layout: Layout, table: Field, count: int) -> Layout:
 
 
 def _recolumned(columns: tuple[Column, ...], fields: dict[tuple[str, ...], Field]) -> tuple[Column, ...]:
-    """The columns with the fields of another version of the layout."""
-    return tuple(
-        replace(
-            column, field=fields.get(column.field.path, column.field), children=_recolumned(column.children, fields)
-        )
-        for column in columns
-    )
+    """The columns with the fields of another version of the layout, read as before."""
+
+    def again(column: Column) -> Column:
+        moved = replace(fields.get(column.field.path, column.field), type=column.field.type)
+        return replace(column, field=moved, children=tuple(again(child) for child in column.children))
+
+    return tuple(again(column) for column in columns)
 
 
 def _leaves(columns: Iterable[Column]) -> Iterator[Column]:

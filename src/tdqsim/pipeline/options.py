@@ -43,6 +43,7 @@ VARIABLE_SIZE = {
     "max_size": "max_size", "shift_record": "shift_record", "pad_record": "shift_record",
     "false": "max_size", "true": "shift_record",
 }  # fmt: skip
+DEBUG = {"false": "", "none": "", "true": "hex", "hex": "hex", "raw": "raw", "binary": "raw"}
 MODES = ("permissive", "dropmalformed", "failfast")
 HEADER_AND_TRAILER = (("record_header_name", "file_header_field"), ("record_trailer_name", "file_trailer_field"))
 EBCDIC = "EBCDIC"
@@ -295,6 +296,7 @@ class _Options:
             strict_integral_precision=self.flag("strict_integral_precision"),
             display_pic_always_string=self.flag("display_pic_always_string"),
             binary_as_hex=self.flag("binary_as_hex"),
+            debug=DEBUG[self.choice("debug", tuple(DEBUG))],
             flat=self.flag("flatten"),
         )
 

@@ -8,7 +8,7 @@ dropped.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -40,6 +40,7 @@ class Shape:
         strict_integral_precision: whole numbers are decimals of the digits in their PICTURE.
         display_pic_always_string: whole DISPLAY numbers are text: their digits, and their sign before them.
         binary_as_hex: binary columns become hexadecimal text.
+        debug: ``hex`` or ``raw``: behind each elementary column its bytes, as text or as they are, as NAME_debug.
         flat: groups and tables are dissolved: ``GROUP_FIELD``, ``TABLE_1_FIELD``.
     """
 
@@ -52,6 +53,7 @@ class Shape:
     strict_integral_precision: bool = False
     display_pic_always_string: bool = False
     binary_as_hex: bool = False
+    debug: str = ""
     flat: bool = False
 
     def __post_init__(self) -> None:
@@ -59,6 +61,7 @@ class Shape:
             ("schema_retention_policy", ("collapse_root", "keep_original")),
             ("filler_naming_policy", ("sequence_numbers", "previous_field_name")),
             ("string_trimming_policy", TRIM_POLICIES),
+            ("debug", ("", "hex", "raw")),
         ):
             value = getattr(self, name)
             if value not in allowed:
@@ -142,6 +145,9 @@ def _columns(fields: tuple[Field, ...], shape: Shape, inside: str) -> Iterator[C
         if column is not None:
             taken.add(column.name)
             yield column
+            if shape.debug and not field.is_group:
+                kind = pa.string() if shape.debug == "hex" else pa.binary()
+                yield Column(f"{column.name}_debug", replace(field, type=FieldType.BYTES), kind)
 
 
 def _column_name(field: Field, shape: Shape, previous: str) -> str:
