@@ -209,6 +209,14 @@ def test_text_and_digits_are_in_parquet_what_they_are_in_csv(tmp_path: Path) -> 
     assert [(row["key"], row["data"]) for row in events(tmp_path)] == [(b"k", "Ä1".encode("cp037")), (None, b"\xc1")]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_text_of_any_type_is_text(tmp_path: Path, kind: pa.DataType) -> None:
+    columns = {"region": ["A"] * 2, "command": ["WRITEQ TD"] * 2, "queue": ["K"] * 2}
+    pq.write_table(pa.table({**columns, "data": pa.array(["Ä1", None], kind)}), tmp_path / "t.parquet")
+    ingest(tmp_path, tmp_path / "t.parquet")
+    assert [row["data"] for row in events(tmp_path)] == ["Ä1".encode("cp037"), None]
+
+
 # files ------------------------------------------------------------------------------------------------------------------
 
 

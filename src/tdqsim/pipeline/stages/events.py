@@ -109,6 +109,8 @@ def no_nulls(column: pa.ChunkedArray, name: str, where: str, first: int) -> None
 
 def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> pa.ChunkedArray:
     try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         if pa.types.is_timestamp(column.type):  # whatever its unit
             column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
         if field.type == pa.binary() and _is_text(column.type):
@@ -123,7 +125,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> p
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:

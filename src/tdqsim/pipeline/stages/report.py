@@ -41,6 +41,7 @@ font-variant-numeric:tabular-nums}.ok{color:#287a38}.wrong{color:#c22;font-weigh
 .wide{overflow-x:auto}svg{width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .grid{stroke:#8885;stroke-width:.6}.legend span{margin-right:1.2rem;white-space:nowrap}.legend i{display:inline-block;
 width:.8em;height:.8em;margin-right:.35em}.none,.note{opacity:.75}code{font-size:.9em;word-break:break-all}
+@media(prefers-color-scheme:dark){.ok{color:#6c7}.wrong{color:#f77}}
 """
 
 
