@@ -67,7 +67,7 @@ def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
     assert memory_bytes((limit, none)) == whole
 
 
-@pytest.mark.parametrize(("gigabytes", "heap"), [(0, 512), (2, 512), (6, 768), (8, 1024), (64, 1024)])
+@pytest.mark.parametrize(("gigabytes", "heap"), [(0, 512), (2, 512), (5, 640), (64, 640)])
 def test_the_heap_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch, java: Java, gigabytes: int, heap: int) -> None:
     monkeypatch.setattr(sessions, "memory_bytes", lambda: gigabytes << 30)
     assert local_settings(java)["spark.driver.memory"] == f"{heap}m"

@@ -182,6 +182,8 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
     return _settings("local") | {
         "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
         "spark.driver.memory": f"{_heap_megabytes()}m",
+        # of each kind, and there is one for each data source that was planned, with 60 MB each
+        "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
     }
 
 
