@@ -195,11 +195,6 @@ class StoredQueue:
         self.data_bytes -= len(data)
         return data
 
-    @property
-    def head(self) -> int:
-        """The sequence number of the first entry, unless a gap follows; only of use in a queue that is not KEYED."""
-        return self._head
-
     def plain(self, seq: int) -> bytes | None:
         """The data of the entry with a sequence number in a FIFO queue, which stays.
 
