@@ -146,28 +146,30 @@ def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
     separator = recfm.separator
 
     def walk(data: Bytes, final: bool) -> Frames:
-        ends = np.flatnonzero(data == separator[-1]).astype(np.int64)
+        ends = np.flatnonzero(data == separator[-1]).astype(np.int64, copy=False)
         used = int(ends[-1]) + 1 if len(ends) else 0
         whole = len(ends)
         if final and used < len(data):
             ends, used = np.append(ends, len(data)), len(data)
-        starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1)) if len(ends) else ends
+        starts = np.zeros(len(ends), np.int64)
+        np.add(ends[:-1], 1, out=starts[1:])
         lengths = ends - starts
-        if separator[-1:] == LINE_FEED:
-            has = lengths > 0
-            has[has] = data[ends[has] - 1] == RETURN
-            lengths = lengths - has
+        bare = np.ones(len(ends), np.bool_)
+        if separator[-1:] == LINE_FEED and len(ends):
+            before = data.take(ends - 1, mode="wrap")
+            if int(before.min()) <= RETURN:  # nearly every line ends in a character that is more
+                bare = (before != RETURN) | (lengths == 0)
+                lengths -= ~bare
         if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == END_OF_FILE:
-            starts, lengths = starts[:-1], lengths[:-1]
-        if width:
+            starts, lengths, bare = starts[:-1], lengths[:-1], bare[:-1]
+        if width and len(lengths) and int(lengths.max()) > width:
             ended = np.arange(len(lengths)) < whole
-            bare = ended & (lengths == ends[: len(lengths)] - starts)
             if partial:
-                starts, lengths = _cut_up(starts, lengths, width, bare)
+                starts, lengths = _cut_up(starts, lengths, width, bare & ended)
             else:
-                lengths = np.where(lengths > width * (1 + ended) + bare, width, lengths)
-        filled = lengths > 0
-        if not filled.all():
+                lengths = np.where(lengths > width * (1 + ended) + (bare & ended), width, lengths)
+        if len(lengths) and not lengths.min():
+            filled = lengths > 0
             starts, lengths = starts[filled], lengths[filled]
         return _frames(data, starts, lengths, used)
 
