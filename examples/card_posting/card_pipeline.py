@@ -141,7 +141,7 @@ class SpreadPosting:
                 counts[dd] += len(data)
                 if len(data):
                     amounts = decoders[dd].decode_fixed(data.tobytes(), data.shape[1]).column(0)
-                    sums[dd] += sum((each for each in amounts.to_pylist()), Decimal(0))
+                    sums[dd] += sum((each for each in amounts.to_pylist() if each is not None), Decimal(0))
                 if dd == "DALYREJS":
                     reasons.update(bytes(row).decode(PAGE) for row in data[:, 351:354])
         return {

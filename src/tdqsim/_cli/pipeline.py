@@ -297,13 +297,24 @@ def reconcile(
     _needs()
     from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile  # noqa: PLC0415
 
-    text = copybook.read_text("utf-8") if copybook is not None else ""
-    options = (text, tuple(mask or ()), _pairs(tolerance, "--tolerance"))
+    if not match and (copybook is not None or mask or tolerance):
+        raise InputError("--copybook, --mask and --tolerance are for the queues that --match names: give one at least")
+    options = (_copybook(copybook), tuple(mask or ()), _pairs(tolerance, "--tolerance"))
     matches = dict(parse_match(each, *options) for each in match or ())
     outcome = run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
     _told(outcome, as_json=as_json)
     if not outcome["ok"]:
         raise typer.Exit(Exit.CONDITION)
+
+
+def _copybook(path: Path | None) -> str:
+    """The text of a copybook that has been found to be one; what is wrong with it is said with its name."""
+    from tdqsim.layouts.copybook import load_copybook, read_copybook  # noqa: PLC0415
+
+    if path is None:
+        return ""
+    load_copybook(path)
+    return read_copybook(path)
 
 
 @app.command("report")

@@ -18,7 +18,15 @@ from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import Layout
 
-__all__ = ["Copybook", "SourceFormat", "copybook_library", "load_copybook", "merge_copybooks", "parse_copybook"]
+__all__ = [
+    "Copybook",
+    "SourceFormat",
+    "copybook_library",
+    "load_copybook",
+    "merge_copybooks",
+    "parse_copybook",
+    "read_copybook",
+]
 
 SourceFormat = Literal["auto", "fixed", "free"]
 MEMBER_SUFFIXES = ("", ".cpy", ".cbl", ".cob", ".copy", ".cobol", ".inc")
@@ -133,14 +141,23 @@ def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: objec
         LayoutError: the file cannot be read, or is no copybook.
     """
     path = Path(path)
+    options.setdefault("library", copybook_library(path.parent))
+    return parse_copybook(read_copybook(path, encoding=encoding), file=str(path), **options)  # type: ignore[arg-type]
+
+
+def read_copybook(path: Path, *, encoding: str = "utf-8") -> str:
+    """The text of a copybook file, downloaded as text or in binary.
+
+    Raises:
+        LayoutError: the file cannot be read, or is too large for a copybook.
+    """
     try:
         data = path.read_bytes() if path.stat().st_size <= MAX_COPYBOOK else None
     except OSError as error:
         raise LayoutError(f"{path}: {error.strerror or error}") from error
     if data is None:
         raise LayoutError(f"{path}: larger than {MAX_COPYBOOK} bytes; is it a copybook?")
-    options.setdefault("library", copybook_library(path.parent))
-    return parse_copybook(_text(data, encoding), file=str(path), **options)  # type: ignore[arg-type]
+    return _text(data, encoding)
 
 
 def _text(data: bytes, encoding: str = "utf-8") -> str:

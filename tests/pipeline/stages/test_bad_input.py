@@ -226,6 +226,7 @@ def test_a_place_that_is_a_file(tmp_path: Path, done: Path) -> None:
         ["load", "seed", "--out", "x", "--table", "all"],
         ["reconcile", "--expected", "x", "--match", "KEEP:key=9-1"],
         ["reconcile", "--expected", "x", "--match", "KEEP", "--tolerance", "AMOUNT=much"],
+        ["reconcile", "--expected", "x", "--mask", "AMOUNT"],
     ],
 )
 def test_a_wrong_argument_is_no_difference_to_a_script(
@@ -233,6 +234,22 @@ def test_a_wrong_argument_is_no_difference_to_a_script(
 ) -> None:
     assert main(["pipeline", *arguments, "--run", str(done)]) == 2
     assert capsys.readouterr().err.startswith("tdq: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(b" 01 R. 05 A PIC 9(3) COMP-7.", "COMP-7"), (b" 01 R. 05 \xe9\xff PIC 9(3) USAGE ODD.", "book.cpy")],
+    ids=["a bad clause", "not UTF-8"],
+)
+def test_what_is_wrong_with_the_copybook_is_said_with_its_name(
+    done: Path, tmp_path: Path, text: bytes, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "book.cpy").write_bytes(text)
+    arguments = ["--expected", "x", "--match", "KEEP", "--copybook", str(tmp_path / "book.cpy")]
+    assert main(["pipeline", "reconcile", "--run", str(done), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"tdq: {tmp_path / 'book.cpy'}")
+    assert said in error
 
 
 # the report -------------------------------------------------------------------------------------------------------------
