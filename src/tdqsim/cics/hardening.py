@@ -66,15 +66,23 @@ class Hardening:
             for change, _ in promised:
                 change()
             self._durable.commit()
+        except StoreError as error:
+            self._undo(batch, error)
+            raise
+        except Exception as error:
+            self._undo(batch, StoreError(f"the commit was not made: {error!r}"))
+            raise
+        else:
             for _, made in promised:
                 made()
-        except StoreError as error:
-            batch.error = error
-            if self._durable.dirty:
-                self._durable.abort()
-            raise
         finally:
             self._waiting.wake_all()
+
+    def _undo(self, batch: _Batch, error: StoreError) -> None:
+        """Nobody of a batch is to believe that its commit was made."""
+        batch.error = error
+        if self._durable.dirty:
+            self._durable.abort()
 
     def wait(self) -> None:
         """Commit together with the other tasks that are about to; outside the tasks, commit now.
