@@ -341,3 +341,30 @@ def test_damaged_records_of_the_region_are_refused_by_name(tmp_path, key):
     assert not seen
     assert "StoreDamaged" in problem
     assert "tdq store" in problem
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["committed", "backed out"])
+@pytest.mark.parametrize("damaged", [1, 2, 3])
+def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, damaged, commit):
+    """Its log record has cursors, not records: the region starts, and only who reads the damaged record is told."""
+    path = tmp_path / "store"
+    records = [b"record 1", b"record 2", b"record 3"]
+    region = make(store=path)
+    region.seed("LOGQ", records)
+    prepared(region, ("READQ", "LOGQ"), ("READQ", "LOGQ"), (WRITEQ, "LOGQ"))
+    region.close()
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"record %d" % damaged, b"RECORD %d" % damaged))
+    with make(store=path) as region:
+        (uow,) = region.shunted.values()
+        assert [last_answer(region, "LOGQ"), len(uow.locks)] == ["LOCKED", 2]
+        branch = region.branch("XA1")
+        if commit:
+            branch.commit()
+        else:
+            branch.back_out()
+        expected = [*records[2:], b"new"] if commit else records
+        bad = records[damaged - 1]
+        for record in expected[: expected.index(bad) if bad in expected else None]:
+            assert region.readq_td("LOGQ") == record
+        assert last_answer(region, "LOGQ").startswith("IOERR" if bad in expected else "QZERO")

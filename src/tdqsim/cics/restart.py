@@ -319,7 +319,11 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         for seq, length in part["writes"]:
             written.append((seq, blobs[offset : offset + length]))
             offset += length
-        uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
+        work = uow.on(queue)
+        work.restore(0, deleted=part["deleted"], written=written)
+        for seq in region.store.durable.numbers(queue.stored, through=part["last_read"]) if part["last_read"] else ():
+            work.last_read = seq  # by numbers, not by what they hold: a damaged record is for whoever reads it
+            work.reads += 1
         if written:
             region.intra.adopt_from(queue, written[0][0])
     for name, end in head["locks"]:

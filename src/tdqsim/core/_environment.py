@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import lmdb
 
-from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
+from tdqsim.core._entry import ENTRY_KEY, MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
 from tdqsim.core._moves import Move, commit_moves
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._room import REMOVAL
@@ -179,6 +179,16 @@ class Environment:
 
     def _remember(self, name: bytes) -> None:
         self._pen.undo.setdefault(name, self._queues.get(name))
+
+    def numbers(self, queue: StoredQueue, *, through: int) -> Iterator[int]:
+        """The sequence numbers up to ``through`` of a FIFO queue's entries, in order, whether they are whole or not.
+
+        Nothing is looked at but that there is an entry: a damaged one is met when it is read.
+        """
+        start, stop = ENTRY_KEY.pack(queue.incarnation, 0), ENTRY_KEY.pack(queue.incarnation, through + 1)
+        while batch := self._pen.scan(start, stop, _BATCH):
+            yield from (int.from_bytes(key[-8:], "big") for key, _ in batch)
+            start = batch[-1][0] + b"\0"
 
     # -- meta data ------------------------------------------------------------------------------------------------
 
