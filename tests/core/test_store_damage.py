@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tdqsim.core import storecheck
+from tdqsim.core import _entry, _examine, storecheck
 from tdqsim.core._examine import examine, rescue
-from tdqsim.core.store import Order, Store
-from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing
+from tdqsim.core._lockfile import LockFile
+from tdqsim.core.store import Environment, Order, Store
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tests.core import _child
 
 PAGE = 4096
@@ -385,3 +389,158 @@ def test_what_was_damaged_since_the_machine_stopped_is_refused(tmp_path):
     (path / "lock").write_text("1 another-boot\n")
     with pytest.raises(StoreDamaged, match="entry 1 of queue b'Q' is damaged"):
         Store(path)
+
+
+def swap(path: Path, *names: str) -> None:
+    """Exchange the files of these names between the halves of a store."""
+    for name in names:
+        one, two = path / "volatile" / name, path / "durable" / name
+        one.rename(path / "aside")
+        if two.exists():
+            two.rename(one)
+        (path / "aside").rename(two)
+
+
+def two_halves(path: Path, *, data: bytes = b"one", clean: bool = True) -> Path:
+    """A store with a queue in each half."""
+    store = Store(path)
+    for environment in (store.volatile, store.durable):
+        environment.create_queue(b"Q").put(environment.path.name.encode() + b" " + data)
+        environment.commit()
+    store.close(clean=clean)
+    return path
+
+
+@pytest.mark.parametrize("mixed", ["swapped", "another store's", "an older one"])
+def test_check_reports_halves_that_are_not_one_store(tmp_path, mixed):
+    """What refuses the start is what the check lists, as the refusal promises."""
+    path = two_halves(tmp_path / "store")
+    if mixed == "swapped":
+        swap(path, "data.mdb")
+    elif mixed == "another store's":
+        shutil.copy(two_halves(tmp_path / "other") / "volatile" / "data.mdb", path / "volatile" / "data.mdb")
+    else:
+        shutil.copytree(path, tmp_path / "old")
+        with Store(path) as store:
+            store.volatile.queue(b"Q").put(b"newer")
+        shutil.copy(tmp_path / "old" / "volatile" / "data.mdb", path / "volatile" / "data.mdb")
+    with pytest.raises(StoreDamaged) as refused:
+        Store(path)
+    report = storecheck.check(path)
+    assert not report.sound
+    reason = str(refused.value).partition(": ")[2].partition(";")[0]
+    assert any(reason in problem for problem in report.problems), report.problems
+
+
+def test_salvage_puts_swapped_halves_where_they_belong(tmp_path):
+    path = two_halves(tmp_path / "store")
+    swap(path, "data.mdb")
+    assert storecheck.salvage(path, tmp_path / "saved").saved == 2
+    with Store(tmp_path / "saved") as store:
+        assert store.volatile.queue(b"Q").take() == b"volatile one"
+        assert store.durable.queue(b"Q").take() == b"durable one"
+
+
+def test_salvage_takes_no_half_for_the_other(tmp_path):
+    path = two_halves(tmp_path / "store")
+    shutil.copy(path / "durable" / "data.mdb", path / "volatile" / "data.mdb")
+    report = storecheck.salvage(path, tmp_path / "saved")
+    assert report.saved == 1
+    assert any("files were swapped" in problem for problem in report.problems)
+    with Store(tmp_path / "saved") as store:
+        assert store.volatile.queue(b"Q") is None
+        assert store.durable.queue(b"Q").take() == b"durable one"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_salvaged_store_ended_as_the_damaged_one_did(tmp_path, clean):
+    storecheck.salvage(two_halves(tmp_path / "store", clean=clean), tmp_path / "saved")
+    with Store(tmp_path / "saved") as store:
+        assert store.closed_clean is clean
+        assert store.volatile.queue(b"Q").take() == b"volatile one"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_salvage_leaves_a_store_in_its_way_alone(tmp_path, clean):
+    path, target = two_halves(tmp_path / "store"), two_halves(tmp_path / "target", clean=clean)
+    before = {file: file.read_bytes() for file in target.rglob("*") if file.is_file()}
+    for wrong in (target, path):
+        with pytest.raises(StoreError, match=f"{wrong.name}: there is a store already"):
+            storecheck.salvage(path, wrong)
+    assert {file: file.read_bytes() for file in target.rglob("*") if file.is_file()} == before
+    with Store(target) as store:
+        assert store.closed_clean is clean
+
+
+def test_a_salvage_that_cannot_be_finished_leaves_nothing(tmp_path, monkeypatch):
+    path = two_halves(tmp_path / "store")
+    with Store(path) as store:
+        store.durable.put_meta(b"m", b"d")
+
+    def fail(*_arguments, **_options):
+        raise StoreFull("the disk is full")
+
+    monkeypatch.setattr(Environment, "put_meta", fail)
+    with pytest.raises(StoreFull):
+        rescue(path, tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+    monkeypatch.undo()
+    rescue(path, tmp_path / "saved")
+    assert [file.name for file in sorted((tmp_path / "saved").iterdir())] == ["durable", "lock", "volatile"]
+
+
+def test_a_target_that_somebody_has_is_named(tmp_path):
+    path = two_halves(tmp_path / "store")
+    (tmp_path / "saved").mkdir()
+    lock = LockFile(tmp_path / "saved" / "lock")
+    with pytest.raises(StoreInUse, match=f"{tmp_path / 'saved'}: .*process {os.getpid()}"):
+        storecheck.salvage(path, tmp_path / "saved")
+    lock.release()
+
+
+def test_a_newer_version_is_neither_checked_nor_salvaged(tmp_path, monkeypatch):
+    path = two_halves(tmp_path / "store")
+    monkeypatch.setattr(_examine, "FORMAT", _entry.FORMAT - 1)
+    with pytest.raises(StoreVersionError, match=f"format {_entry.FORMAT}; this tdqsim reads up to {_entry.FORMAT - 1}"):
+        examine(path)
+    with pytest.raises(StoreVersionError):
+        rescue(path, tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize("name", ["data.mdb", "lock.mdb"])
+@pytest.mark.parametrize("half", ["volatile", "durable"])
+def test_what_the_system_refuses_is_not_called_damage(tmp_path, half, name):
+    path = two_halves(tmp_path / "store")
+    (path / half / name).unlink()
+    (path / half / name).mkdir()
+    with pytest.raises(StoreError, match=f"{half}.*{name}.*Is a directory") as refused:
+        Store(path)
+    assert type(refused.value) is StoreError
+
+
+LOOK = """
+import sys
+from pathlib import Path
+from tdqsim.core import storecheck
+from tdqsim.core.store import Store
+path, saved = map(Path, sys.argv[1:])
+print(storecheck.check(path).sound, storecheck.salvage(path, saved).saved)
+with Store(path, readonly=True) as store:
+    print(store.durable.queue(b"Q").peek().data)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs the permissions of Unix")
+def test_a_store_that_may_not_be_written_can_be_looked_at(tmp_path):
+    path = two_halves(tmp_path / "store")
+    for file in (path / "lock", *(path / half / "data.mdb" for half in ("volatile", "durable"))):
+        file.chmod(0o444)
+    command = [sys.executable, "-c", LOOK, str(path), str(tmp_path / "saved")]
+    if os.geteuid() == 0:  # whom no permission stops
+        without = [f"--{which}=-dac_override,-dac_read_search" for which in ("bounding-set", "inh-caps")]
+        if shutil.which("setpriv") is None or subprocess.run(["setpriv", *without, "true"], check=False).returncode:
+            pytest.skip("needs setpriv")
+        command = ["setpriv", *without, *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True 2\nb'durable one'\n", "")

@@ -368,3 +368,20 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
         for record in expected[: expected.index(bad) if bad in expected else None]:
             assert region.readq_td("LOGQ") == record
         assert last_answer(region, "LOGQ").startswith("IOERR" if bad in expected else "QZERO")
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
+def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path, clean):
+    path = tmp_path / "store"
+    region = make(store=path)
+    for name in NAMES.values():
+        region.seed(name, [b"one", b"two"])
+    task = region.task()
+    assert task.readq_td("PHYQ") == b"one"
+    region.close(clean=clean)
+    storecheck.salvage(path, tmp_path / "saved")
+    with make(store=tmp_path / "saved") as region:
+        assert region.start_type == ("WARM" if clean else "EMERGENCY")
+        assert region.peek("NOQ") == ([b"one", b"two"] if clean else [])
+        assert region.peek("PHYQ") == ([b"two"] if clean else [b"one", b"two"])
+        assert region.peek("LOGQ") == [b"one", b"two"]

@@ -7,24 +7,62 @@ directories as arguments; the report goes to standard output as JSON.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Final
 
+from tdqsim.core._entry import FORMAT
 from tdqsim.core._half import Found, Half
 from tdqsim.core._lockfile import LockFile
-from tdqsim.core._meta import KINDS
+from tdqsim.core._meta import KINDS, swapped
+from tdqsim.core._state import State, pair_problem
 from tdqsim.core.store import Environment, Store, StoredQueue
-from tdqsim.errors import StoreError, StoreInUse, StoreMissing, TdqError
+from tdqsim.errors import StoreError, StoreInUse, StoreMissing, StoreVersionError, TdqError
 
 __all__ = ["examine", "main", "rescue"]
 
 _AT_ONCE: Final = 1000
+_UNFINISHED: Final = "unfinished"
+"""Where in its directory a new store is made."""
 
 
-def _report(halves: list[Half]) -> dict[str, Any]:
+def _halves(path: Path) -> list[Half]:
+    """The halves of a store in their places, nothing read yet.
+
+    Raises:
+        StoreVersionError: a newer version wrote it.
+    """
+    halves = [Half(path / kind) for kind in KINDS]
+    for half in halves:
+        state = _state_of(half)
+        if state is not None and state.format > FORMAT:
+            raise StoreVersionError(
+                f"{half.path}: the store has format {state.format}; this tdqsim reads up to {FORMAT}"
+            )
+    return halves
+
+
+def _state_of(half: Half) -> State | None:
+    """The state record, which comes before all entries; None when it is damaged."""
+    probe = Half(half.path)
+    for _ in probe.entries():
+        break
+    return probe.state
+
+
+def _report(path: Path, halves: list[Half]) -> dict[str, Any]:
+    problems = [f"{half.path.name}: {problem}" for half in halves for problem in half.problems]
+    states = [half.state for half in halves if half.state is not None]
+    problems += [
+        f"{half.path.name}: {swapped(half.state.kind)}"
+        for place, half in enumerate(halves)
+        if half.state is not None and half.state.kind != place
+    ]
+    if [state.kind for state in states] == [0, 1] and (problem := pair_problem(*states)):
+        problems.append(f"{path}: {problem}")
     return {
-        "problems": [f"{half.path.name}: {problem}" for half in halves for problem in half.problems],
+        "problems": problems,
         "queues": [
             [half.path.name, queue.name.hex(), queue.order.name, queue.count, queue.sound, queue.damaged, queue.saved]
             for half in halves
@@ -35,22 +73,65 @@ def _report(halves: list[Half]) -> dict[str, Any]:
 
 def examine(path: Path) -> dict[str, Any]:
     """Look at everything in a store and report what is wrong."""
-    halves = [Half(path / kind) for kind in KINDS]
+    halves = _halves(path)
     for half in halves:
         for _ in half.entries():
             pass
-    return _report(halves)
+    return _report(path, halves)
 
 
 def rescue(path: Path, target: Path) -> dict[str, Any]:
-    """Put everything that is whole into a new store, as :func:`examine` would count it."""
-    halves = [Half(path / kind) for kind in KINDS]
-    with Store(target) as store:
-        if not store.created:
-            raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
-        for half, environment in zip(halves, (store.volatile, store.durable), strict=True):
+    """Put everything that is whole into a new store, as :func:`examine` would count it.
+
+    How the new store was closed is what is known of the old one: what is to be done after a failure, the next who opens
+    it must do. It is in its place only when it is finished.
+    """
+    if any((target / kind).exists() for kind in KINDS):
+        raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
+    there = target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    lock = LockFile(target / "lock")
+    try:
+        answer = _rescue(path, target)
+    except BaseException:
+        if not there:
+            shutil.rmtree(target, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(target / _UNFINISHED, ignore_errors=True)
+        lock.release()
+    return answer
+
+
+def _rescue(path: Path, target: Path) -> dict[str, Any]:
+    halves = _halves(path)
+    failed = any(state is not None and state.kind == 1 and not state.clean for state in map(_state_of, halves))
+    place = target / _UNFINISHED
+    shutil.rmtree(place, ignore_errors=True)
+    with Store(place) as store:
+        for half, environment in _places(halves, store):
             _save(half, environment)
-    return _report(halves)
+            environment.sync()
+        store.close(clean=not failed)
+    for kind in KINDS:
+        (place / kind).rename(target / kind)
+    return _report(path, halves)
+
+
+def _places(halves: list[Half], store: Store) -> list[tuple[Half, Environment]]:
+    """Where each half goes: by what it says it is, else to where it lies, or where room is left.
+
+    When both say the same, the one in its own place is the one that is meant; the other is only reported.
+    """
+    environments = [store.volatile, store.durable]
+    kinds = [None if state is None else state.kind & 1 for state in map(_state_of, halves)]
+    first, second = kinds
+    if first is not None and first == second:
+        for _ in halves[1 - first].entries():
+            pass  # its problems are told all the same
+        return [(halves[first], environments[first])]
+    turned = first == 1 or second == 0
+    return list(zip(halves, reversed(environments) if turned else environments, strict=True))
 
 
 def _save(half: Half, environment: Environment) -> None:
@@ -99,7 +180,7 @@ def main(arguments: list[str]) -> int:
     try:
         answer = _work(arguments)
     except StoreInUse as error:
-        answer = {"in use": error.pid}
+        answer = {"in use": [str(error.path), error.pid]}
     except TdqError as error:
         answer = {"error": [type(error).__name__, str(error)]}
     except OSError as error:

@@ -6,6 +6,7 @@ locks nobody out. The process id inside is for the message only.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -21,15 +22,22 @@ class LockFile:
     __slots__ = ("_fd", "boot_id")
 
     def __init__(self, path: Path, *, mine: bool = True) -> None:
-        """Take the lock, or raise StoreInUse with the holder's process id; leave a mark if it is ``mine``."""
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        """Take the lock, or raise StoreInUse with the holder's process id; leave a mark if it is ``mine``.
+
+        Where it is not, and nothing may be written, no more than reading is asked for.
+        """
+        self._fd = -1
+        self.boot_id = b""
+        fd = _opened(path, mine=mine)
+        if fd < 0:
+            return
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise StoreInUse(path.parent, _holder(fd)) from None
             before = os.pread(fd, 200, 0).split()
-            self.boot_id: bytes = before[1] if len(before) > 1 else b""
+            self.boot_id = before[1] if len(before) > 1 else b""
             if mine:
                 mark = b"%d %s\n" % (os.getpid(), this_boot())
                 os.pwrite(fd, mark, 0)
@@ -44,6 +52,19 @@ class LockFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _opened(path: Path, *, mine: bool) -> int:
+    """The file's descriptor; -1 when there is none, nor can be: then nobody can hold it either."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if mine or error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return -1
 
 
 def _holder(fd: int) -> int:

@@ -8,9 +8,9 @@ from struct import Struct
 from typing import Final
 
 from tdqsim.core._pages import Meta
-from tdqsim.errors import StoreDamaged, StoreMissing
+from tdqsim.errors import StoreDamaged, StoreError
 
-__all__ = ["HELP", "KINDS", "any_meta", "damaged", "read_meta"]
+__all__ = ["HELP", "KINDS", "any_meta", "damaged", "read_meta", "swapped"]
 
 KINDS: Final = ("volatile", "durable")
 HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
@@ -24,6 +24,11 @@ _NO_PAGE: Final = 2**64 - 1
 
 def damaged(path: Path, what: str) -> StoreDamaged:
     return StoreDamaged(f"{path}: {what}; {HELP}")
+
+
+def swapped(kind: int) -> str:
+    """What is wrong with an environment that is in the other one's place."""
+    return f"it holds the {KINDS[kind & 1]} data: files were swapped"
 
 
 def read_meta(path: Path, *, busy: bool = False) -> Meta:
@@ -50,7 +55,7 @@ def _read_meta(path: Path) -> Meta:
     except FileNotFoundError:
         raise damaged(path, "the file data.mdb is missing") from None
     except OSError as error:
-        raise StoreMissing(f"{file}: it cannot be read: {error.strerror}") from error
+        raise StoreError(f"{file}: it cannot be read: {error.strerror}") from error
     newer, older = (first, second) if first.txnid > second.txnid else (second, first)
     if (
         newer.txnid - older.txnid > 1

@@ -15,7 +15,7 @@ from tdqsim.core._entry import FIRST_NUMBER, FORMAT, STATE_KEY
 from tdqsim.core._environment import Environment
 from tdqsim.core._half import Half
 from tdqsim.core._journal import Journal, JournalView, look_at_journal
-from tdqsim.core._meta import KINDS, damaged, read_meta
+from tdqsim.core._meta import KINDS, damaged, read_meta, swapped
 from tdqsim.core._pages import Meta, PageFile
 from tdqsim.core._space import Space
 from tdqsim.core._state import State
@@ -29,6 +29,8 @@ _MAP: Final = 64 * 2**30
 _SMALL_MAP: Final = 2**30
 """Where address space is limited."""
 _LOOKS: Final = 20
+_DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PanicError, lmdb.VersionMismatchError)
+"""What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
 _LOOKED_AT: Final = 64
 """A file of up to so many pages is looked through at each opening: that takes a few milliseconds."""
 _SHAPE_LOOKED_AT: Final = 1024
@@ -49,7 +51,10 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
                 raise StoreFull(f"{path}: the disk is full") from error
             if "already open in this process" in str(error):
                 raise StoreError(f"{path}: this process has it open already") from error
-            raise damaged(path, f"LMDB cannot open it: {error}") from error
+            if isinstance(error, _DAMAGE):
+                raise damaged(path, f"LMDB cannot open it: {error}") from error
+            reason = str(error).removeprefix(f"{path}: ")
+            raise StoreError(f"{path}: data.mdb or lock.mdb cannot be opened: {reason}") from error
     raise StoreFull(f"{path}: there is no address space for a map of {max(_SMALL_MAP, least)} bytes")
 
 
@@ -101,7 +106,7 @@ def open_half(
     try:
         state = _state(env, path)
         _check_journal(env, path, state, busy=readonly)
-        space = Space(path / "data.mdb", meta.page_size, limit, room)
+        space = Space(path / "data.mdb", meta.page_size, limit, room, readonly=readonly)
     except BaseException:
         env.close()
         raise
@@ -205,7 +210,7 @@ def _check_state(record: bytes | None, seen: int, path: Path) -> State:
     if state.format > FORMAT:
         raise StoreVersionError(f"{path}: the store has format {state.format}; this tdqsim reads up to {FORMAT}")
     if state.kind != KINDS.index(path.name):
-        raise damaged(path, f"it holds the {KINDS[state.kind & 1]} data: files were swapped")
+        raise damaged(path, swapped(state.kind))
     if state.txnid != seen:
         raise damaged(path, f"the tree is of commit {state.txnid}, the meta page of commit {seen}")
     return state

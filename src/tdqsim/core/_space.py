@@ -27,8 +27,10 @@ class Space:
 
     __slots__ = ("_fd", "_room", "limit_bytes", "page_size", "pages")
 
-    def __init__(self, path: Path, page_size: int, limit_bytes: int | None, room: int) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    def __init__(
+        self, path: Path, page_size: int, limit_bytes: int | None, room: int, *, readonly: bool = False
+    ) -> None:
+        self._fd = os.open(path, (os.O_RDONLY if readonly else os.O_RDWR) | os.O_CLOEXEC)
         self.page_size = page_size
         self.limit_bytes = limit_bytes
         self._room = room

@@ -8,7 +8,7 @@ from typing import Final
 from tdqsim.core._entry import STATE_KEY, seal, unseal
 from tdqsim.errors import StoreDamaged
 
-__all__ = ["State"]
+__all__ = ["State", "pair_problem"]
 
 _STATE: Final = Struct(">HB16sQQQB")
 
@@ -58,3 +58,12 @@ class State:
         state.txnid, state.partner = txnid, partner
         state.clean, state.journal, state.synced = bool(flags & 1), bool(flags & 2), bool(flags & 4)
         return state
+
+
+def pair_problem(volatile: State, durable: State) -> str:
+    """Why the two halves of a store are not one; empty when they are."""
+    if volatile.store_id != durable.store_id:
+        return "the volatile and the durable files belong to different stores"
+    if durable.clean and durable.partner != volatile.txnid:
+        return "the volatile and the durable files were not closed together: one is older than the other"
+    return ""

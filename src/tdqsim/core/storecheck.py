@@ -123,7 +123,8 @@ def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
 
 def _read(path: Path, answer: dict[str, Any]) -> StoreReport:
     if "in use" in answer:
-        raise StoreInUse(path, answer["in use"])
+        place, pid = answer["in use"]
+        raise StoreInUse(Path(place), pid)
     if "error" in answer:
         name, text = answer["error"]
         raise getattr(errors, name)(text)
