@@ -12,11 +12,15 @@ What ends a cycle or goes on with it::
     event                          NO, PHYSICAL      LOGICAL
     READQ by anybody gets QZERO    over, at once     over, when the task ends that saw it and committed
     DELETEQ by anybody             over, at once     the same
-    SET of a trigger attribute     over              over
+    SET of its trigger, task gone  over              over
     task ends, FILE                over              over
     task ends normally, TERMINAL   started again     started again        (SYSTEM likewise)
     task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO)
     task cannot be attached        stays on          stays on
+
+A SET of the trigger frees a queue that is stuck: its cycle's task has abended, or could not be attached. While that
+task is due or runs, a SET changes nothing of the cycle, since nothing more is started while the latch is set; a task
+that ends when TRIGGERLEVEL is 0 or ATIFACILITY another by then is treated as these say.
 
 The end of a FILE task only opens the way: the *next* write at or over the level starts a task, not the end itself. An
 initiation that fails before there is a task (transaction unknown or remote) begins no cycle, so that every later write
@@ -26,14 +30,15 @@ While the unit of work of a triggered task is shunted, its queue's cycle is *hel
 counts when the doubt is over, and no second task is started before. (The manuals only hint at it: unconfirmed.)
 
 A task for a terminal waits until the terminal is in service and has no other task. To restart for ever a program that
-never reads its queue would be endless here, where no operator looks on: after ``ati_starts_without_read`` starts the
-cycle stays on and nothing more is started.
+takes no record off its queue, because it never reads it or always backs out, would be endless here, where no operator
+looks on: after ``ati_starts_without_read`` starts the cycle stays on and nothing more is started.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.queues import NEVER, IntraQueue
@@ -109,6 +114,10 @@ class Request:
         self.queue = queue
         self.cycle = queue.cycle
         self.facility = queue.atifacility
+
+    def belongs_to(self, queue: IntraQueue) -> bool:
+        """Whether it belongs to the queue's present cycle."""
+        return self.queue is queue and self.cycle == queue.cycle
 
 
 class _Held:
@@ -253,8 +262,9 @@ class Ati:
             program = entry.definition.program if entry is not None else ""
             region.messages.write(message, transid=queue.transid, program=program)
             return
-        if queue.reads != queue.starts_reads:
-            queue.starts, queue.starts_reads = 0, queue.reads
+        gone = queue.stored.last_seq - queue.stored.count  # goes up with every record that leaves for good
+        if gone != queue.starts_reads:
+            queue.starts, queue.starts_reads = 0, gone
         if queue.starts >= _LIMIT:
             region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
             return
@@ -280,9 +290,22 @@ class Ati:
         else:
             held.outcome = OVER
 
-    def level_changed(self, queue: IntraQueue) -> None:
-        """SET TDQUEUE has changed a trigger attribute: a cycle that is on is given up."""
+    def trigger_changed(self, queue: IntraQueue) -> None:
+        """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone is given up."""
         queue.failed_start = False
+        held = self._holder(queue)
+        if not self._has_task(queue) and (held is None or held.outcome):
+            self.emptied(queue)
+
+    def _has_task(self, queue: IntraQueue) -> bool:
+        """Whether the task of the queue's cycle is due or runs."""
+        region = self._region
+        waiting = (request for facility in region.facilities.values() for request in facility.requests)
+        requests = chain((task.request for task in region.tasks.values()), waiting)
+        return any(isinstance(each, Request) and each.belongs_to(queue) for each in requests)
+
+    def gone(self, queue: IntraQueue) -> None:
+        """The queue is discarded or replaced: its cycle is over, also one that is held."""
         self._over(queue)
 
     def _over(self, queue: IntraQueue) -> None:
@@ -294,20 +317,22 @@ class Ati:
     def task_ended(self, request: Request, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
         queue = request.queue
-        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or queue.cycle != request.cycle:
+        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or not request.belongs_to(queue):
             return
-        outcome = AFTER_TASK[request.facility, normal]
+        outcome = AFTER_TASK[queue.atifacility, normal]
+        if outcome is AGAIN and not (queue.transid and queue.triggerlevel):
+            outcome = OVER
         held = self._holder(queue)
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
-            self._go_on(request, outcome)
+            self._go_on(queue, outcome)
 
-    def _go_on(self, request: Request, outcome: str) -> None:
+    def _go_on(self, queue: IntraQueue, outcome: str) -> None:
         if outcome is OVER:
-            self._over(request.queue)
+            self._over(queue)
         elif outcome is AGAIN:
-            self._request(request)
+            self.schedule(queue)
 
     # -- held -----------------------------------------------------------------------------------------------------
 
@@ -316,7 +341,7 @@ class Ati:
         if uow.id in self._held:
             return self._held[uow.id].queue.name
         request = uow.task.request if uow.task is not None else None
-        if request is None or not request.queue.latch or request.queue.cycle != request.cycle:
+        if request is None or not request.queue.latch or not request.belongs_to(request.queue):
             return ""
         return request.queue.name
 
@@ -347,10 +372,8 @@ class Ati:
         if request is None and not held.outcome:
             if self.resume(queue):
                 self.schedule(queue)
-        elif held.outcome is OVER:
-            self._over(queue)
-        elif request is not None and held.outcome is AGAIN:
-            self._request(request)
+        else:
+            self._go_on(queue, held.outcome)
 
     def resume(self, queue: IntraQueue) -> bool:
         """At a restart: a cycle of a TERMINAL or SYSTEM queue goes on, one of a FILE queue is over.

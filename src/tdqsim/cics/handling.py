@@ -2,8 +2,9 @@
 
 On an exceptional condition CICS decides in this order: NOHANDLE or RESP on the command; an active HANDLE for the
 condition; IGNORE; HANDLE for ERROR; else the default action, which is an abend, or to go on for the few conditions
-that have no abend code. A HANDLE's label is a callable here: it is called with the condition, and what it returns is
-what the command returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs); the place of ERROR is unconfirmed.
+that have no abend code. A HANDLE without label is a wish for the default action, and so comes before one for ERROR. A
+HANDLE's label is a callable here: it is called with the condition, and what it returns is what the command returns.
+Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tdqsim.cics.command import CommandGroup, Flag, command
 from tdqsim.cics.conditions import Abend, Condition
 from tdqsim.errors import TdqError
-from tdqsim.facts import Resp, table
+from tdqsim.facts import ABEND_CODES, Resp, table
 
 __all__ = ["NO_HANDLES", "AbendExit", "Handles", "HandlingCommands", "Label"]
 
@@ -51,6 +52,11 @@ def _condition(name: str) -> Resp:
     return Resp[name.upper()]
 
 
+def _take_default(condition: Condition) -> Any:
+    """The label of a HANDLE CONDITION that names none: the default action, which here is an abend."""
+    raise condition
+
+
 def _at_most(names: Any, what: str) -> None:
     if len(names) > _MOST:
         raise TdqError(f"{what} names {len(names)} conditions; allowed are {_MOST} in one command")
@@ -77,7 +83,7 @@ class HandlingCommands(CommandGroup):
         """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``.
 
         Args:
-            labels: for each condition a callable, or None for the default action. At most 16.
+            labels: for each condition a callable, or None for the default action, whatever ERROR says. At most 16.
 
         Raises:
             TdqError: an unknown condition, more than 16, or something that cannot be called.
@@ -89,7 +95,9 @@ class HandlingCommands(CommandGroup):
             resp = _condition(name)
             ignored.discard(resp)
             active.pop(resp, None)
-            if label is not None:
+            if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
+                active[resp] = _take_default
+            elif label is not None:
                 if not callable(label):
                     raise TdqError(
                         f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None"

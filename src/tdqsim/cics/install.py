@@ -74,7 +74,8 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     for resource in (*definitions.connections, *definitions.terminals, *definitions.transactions):
         region.catalogue.save(resource)
     region.force()
-    region.refresh_facilities()
+    if definitions.terminals or definitions.connections:
+        region.refresh_facilities()
 
 
 def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
@@ -162,7 +163,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
 def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
     present = region.tdqueues.get(definition.name)
     if isinstance(present, IntraQueue):
-        region.ati.emptied(present)
+        region.ati.gone(present)
     queue = make_queue(region, definition, signature, present)
     region.tdqueues[queue.name] = queue
     region.refresh(queue)
@@ -242,7 +243,7 @@ def remove_tdqueue(region: Region, queue: TdQueue) -> None:
     region.catalogue.forget_queue(queue)
     queue.plain = queue.swift = False
     if isinstance(queue, IntraQueue):
-        region.ati.emptied(queue)
+        region.ati.gone(queue)
         region.intra.close_queue(queue)
         region.forget_last_reads(queue)
         store = region.store

@@ -34,9 +34,10 @@ class StartRequest:
         termid: its terminal; empty for none.
         reqid: its name, for CANCEL.
         timer: the clock's alarm; None when it is due.
+        committed: whether it counts; a START PROTECT does once its unit of work has committed.
     """
 
-    __slots__ = ("data", "region", "reqid", "termid", "timer", "transid", "userid")
+    __slots__ = ("committed", "data", "region", "reqid", "termid", "timer", "transid", "userid")
 
     def __init__(
         self, region: Region, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
@@ -48,9 +49,11 @@ class StartRequest:
         self.termid = termid
         self.reqid = reqid
         self.timer: Timer | None = None
+        self.committed = True
 
     def settle(self, deadline_ns: int, *, committed: bool) -> None:
         """The unit of work that issued a START PROTECT has ended: do it, or drop it."""
+        self.committed = committed
         if committed:
             self.region.start_at(self, deadline_ns)
         else:
@@ -153,6 +156,7 @@ class IntervalCommands(CommandGroup):
             region.start_requests[name] = request
             deadline = region.clock.time_ns() + delay
             if protect:
+                request.committed = False
                 self.uow.at_end.append(lambda committed: request.settle(deadline, committed=committed))
             else:
                 region.start_at(request, deadline)
@@ -180,13 +184,16 @@ class IntervalCommands(CommandGroup):
         """Take back a START whose interval is not over.
 
         Raises:
-            Condition: NOTFND: there is no such request any more.
+            Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
         """
 
         def take_back() -> None:
-            request = self.region.start_requests.pop(reqid, None)
+            request = self.region.start_requests.get(reqid)
             if request is None:
                 raise Condition(Resp.NOTFND, detail=f"no START request {reqid} is waiting")
+            if not request.committed:
+                raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
+            del self.region.start_requests[reqid]
             if request.timer is not None:
                 request.timer.cancel()
 

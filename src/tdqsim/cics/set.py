@@ -9,7 +9,7 @@ Docs).
 Queue        Can be set          Needs
 ===========  ==================  ===========================================================================
 intra        ENABLESTATUS        not while DISABLING; DISABLED not for names beginning with C
-intra        TRIGGERLEVEL        nothing
+intra        TRIGGERLEVEL        nothing; a cycle whose task is gone is over, as with ATI...
 intra        ATI...              DISABLED; ATIUSERID also a queue without facility and a known user
 extra        ENABLESTATUS        as above
 extra        OPENSTATUS          nothing; a closed queue that is closed, or an open one opened, is left alone
@@ -39,6 +39,7 @@ __all__ = ["SetCommands", "check_set"]
 
 _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
+_TRIGGER: Final = {"ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "TRIGGERLEVEL"}
 
 CvdaValue = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
 Name4Value = Annotated[str | None, Opt("name", 4)]
@@ -125,6 +126,8 @@ def _set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> Non
     change = check_set(region, user, name, values)
     for step in change.steps:
         step()
+    if isinstance(change.queue, IntraQueue) and not _TRIGGER.isdisjoint(values):
+        region.ati.trigger_changed(change.queue)
     region.changed(change.queue)
 
 
@@ -250,12 +253,7 @@ def _plan_triggerlevel(change: _Change, value: Any) -> None:
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
-
-    def step() -> None:
-        queue.triggerlevel = value
-        change.region.ati.level_changed(queue)
-
-    change.steps.append(step)
+    change.steps.append(lambda: setattr(queue, "triggerlevel", value))
 
 
 def _plan_enablestatus(change: _Change, value: Any) -> None:

@@ -318,6 +318,134 @@ def test_a_lowered_level_fires_at_the_next_write(make_region: Make) -> None:
     assert rule("ATI-SET-LEVEL").confidence == "choice"
 
 
+@pytest.mark.rule("ATI-SET-STUCK")
+@pytest.mark.parametrize("change", ["triggerlevel", "atitermid"])
+@pytest.mark.parametrize("why", ["abend", "attach"])
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
+    make_region: Make, recovstatus: str, why: str, change: str
+) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", (lambda task: task.abend("OOPS")) if why == "abend" else drain("TRGQ"))
+    region.set_transaction("PAYP", status="ENABLED" if why == "abend" else "DISABLED")
+    fill(region, "TRGQ", b"1", b"2")
+    region.register("PAYP", program)
+    region.set_transaction("PAYP", status="ENABLED")
+    region.writeq_td("TRGQ", b"3")
+    assert starts == []
+    if change == "triggerlevel":
+        region.set_tdqueue("TRGQ", triggerlevel=1)
+    else:
+        region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+        region.set_tdqueue("TRGQ", atitermid="T001", enablestatus="ENABLED")
+    assert starts == []  # the SET itself starts nothing
+    region.writeq_td("TRGQ", b"4")
+    assert starts == [4]
+    assert rule("ATI-SET-STUCK").confidence == "unconfirmed"
+
+
+@pytest.mark.rule("ATI-SET-PENDING")
+@pytest.mark.parametrize("waits", ["runs", "waits for its terminal"])
+@pytest.mark.parametrize("facility", ["FILE", "TERMINAL"])
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
+    make_region: Make, recovstatus: str, facility: str, waits: str
+) -> None:
+    attributes = {"facilityid": "T001"} if facility == "TERMINAL" else {}
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility=facility, **attributes))
+
+    def read_one(task: Task) -> None:
+        task.delay(seconds=10)
+        task.readq_td("TRGQ", nohandle=True)
+
+    starts, program = counting(read_one)
+    region.register("PAYP", program)
+    region.set_terminal("T001", inservice=waits == "runs")
+    region.writeq_td("TRGQ", b"1")
+    region.set_tdqueue("TRGQ", triggerlevel=2)
+    fill(region, "TRGQ", b"2", b"3")
+    region.set_terminal("T001", inservice=True)
+    region.dispatcher.run_ready()
+    assert len(starts) == 1
+    region.run()
+    if facility == "TERMINAL":  # a normal end without QZERO: again and again, as if nothing had been set
+        assert len(starts) == 4
+        assert region.peek("TRGQ") == []
+    else:
+        assert len(starts) == 1
+        fill(region, "TRGQ", b"4")
+        assert len(starts) == 2
+    assert rule("ATI-SET-PENDING").confidence == "choice"
+
+
+@pytest.mark.rule("ATI-AGAIN-LEVEL-ZERO")
+def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(lambda task: task.delay(seconds=10))
+    region.register("PAYP", program)
+    region.writeq_td("TRGQ", b"1")
+    region.set_tdqueue("TRGQ", triggerlevel=0)
+    region.run()
+    region.writeq_td("TRGQ", b"2")
+    assert starts == [1]
+    region.set_tdqueue("TRGQ", triggerlevel=1)
+    region.writeq_td("TRGQ", b"3")
+    assert starts == [1, 3]
+    assert rule("ATI-AGAIN-LEVEL-ZERO").confidence == "unconfirmed"
+
+
+def test_a_queue_that_has_become_one_of_a_terminal_while_its_task_ran(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1))
+    starts, program = counting(lambda task: (task.delay(seconds=10), task.readq_td("TRGQ", nohandle=True)))
+    region.register("PAYP", program)
+    fill(region, "TRGQ", b"1", b"2")
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.set_tdqueue("TRGQ", atifacility="TERMINAL", atitermid="T001", enablestatus="ENABLED")
+    region.run()
+    assert starts == [1, 1, 0]
+    assert not region.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
+
+
+def test_a_discarded_queue_leaves_no_cycle_to_one_of_its_name(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1, recovstatus="PHYSICAL", atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", lambda task: task.abend("OOPS"))
+    region.writeq_td("TRGQ", b"1")
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.discard_tdqueue("TRGQ")
+    region.install(trigger(triggerlevel=1, recovstatus="PHYSICAL")[:1])
+    region.register("PAYP", program)
+    region.writeq_td("TRGQ", b"2")
+    assert starts == [1]
+
+
+@pytest.mark.rule("ATI-RESTART-BOUND")
+def test_a_terminal_task_that_always_backs_out_is_not_started_for_ever(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1, recovstatus="LOGICAL", atifacility="TERMINAL", facilityid="T001"))
+
+    def back_out(task: Task) -> None:
+        task.readq_td("TRGQ")
+        task.syncpoint_rollback()
+
+    starts, program = counting(back_out)
+    region.register("PAYP", program)
+    region.writeq_td("TRGQ", b"1")
+    assert len(starts) == int(rule("ATI-RESTART-BOUND").message)
+    assert region.peek("TRGQ") == [b"1"]
+
+
+def test_installing_a_queue_leaves_a_terminal_out_of_service(make_region: Make) -> None:
+    region = make_region(*trigger(triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    region.set_terminal("T001", inservice=False)
+    region.writeq_td("TRGQ", b"1")
+    region.install([define_tdqueue(name="OTHR", type="INTRA")])
+    region.run()
+    assert starts == []
+
+
 @pytest.mark.rule("ATI-DISABLED-QUEUE")
 def test_a_scheduled_task_meets_disabled(make_region: Make) -> None:
     region = make_region(*trigger())

@@ -87,7 +87,38 @@ def test_the_order_of_decision(region: Region) -> None:
         return seen
 
     assert outcome(region, program) == ["ERROR for QZERO", "own QZERO", b"", b""]
-    assert rule("TASK-HANDLE-ORDER").confidence == "unconfirmed"
+    assert rule("TASK-HANDLE-ORDER").confidence == "confirmed"
+
+
+@pytest.mark.rule("TASK-HANDLE-NO-LABEL")
+def test_a_handle_without_label_is_the_default_action_whatever_error_says(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.handle_condition(ERROR=lambda condition: pytest.fail(f"{condition.name} has a HANDLE of its own"))
+        task.handle_condition(QZERO=None)
+        task.readq_td("NOQ")
+
+    assert outcome(region, program).code == rule("TASK-HANDLE-NO-LABEL").message
+
+    def as_before(task: Task) -> Any:
+        task.handle_condition(ERROR=lambda condition: condition.name)
+        task.handle_condition(QZERO=None)
+        task.handle_condition(QZERO=lambda _condition: "own")
+        seen = [task.readq_td("NOQ")]
+        task.handle_condition(QZERO=None)
+        task.ignore_condition("QZERO")
+        return [*seen, task.readq_td("NOQ")]
+
+    assert outcome(region, as_before) == ["own", b""]
+
+
+def test_a_handle_without_label_keeps_what_waits_by_default_waiting(region: Region) -> None:
+    with region.task() as writer, region.task() as reader:
+        writer.writeq_td("LOGQ", b"x")
+        reader.handle_condition(QBUSY=lambda condition: condition.name)
+        assert reader.readq_td("LOGQ") == "QBUSY"
+        reader.handle_condition(QBUSY=None)
+        with pytest.raises(WouldWaitForever):
+            reader.readq_td("LOGQ")
 
 
 @pytest.mark.rule("TASK-POP-HANDLE")
@@ -343,6 +374,21 @@ def test_start_protect_waits_for_the_commit(region: Region) -> None:
     region.run()
     assert seen == ["S"]
     assert rule("IC-START-PROTECT").command == "START"
+
+
+@pytest.mark.rule("IC-CANCEL-PROTECT")
+def test_a_start_protect_can_be_cancelled_once_it_is_committed(region: Region) -> None:
+    seen: list[str] = []
+    region.register("LATE", lambda task: seen.append(task.startcode))
+    with region.task() as task:
+        early = task.start("LATE", protect=True, seconds=5)
+        expect_rule("IC-CANCEL-PROTECT", task.cancel, early)
+        late = task.start("LATE", protect=True, seconds=5)
+        task.syncpoint()
+        task.cancel(late)
+        expect_rule("IC-CANCEL-NOTFND", task.cancel, late)
+    region.run()
+    assert seen == ["S"]  # the CANCEL that came too early has cancelled nothing
 
 
 def test_delay_lets_others_run(region: Region) -> None:
