@@ -57,6 +57,32 @@ def shown(info):
     return " ".join(info[option] for option in ("TYPE", "PROTOCOL", "RESYNCSTATUS"))
 
 
+def units(region):
+    """What a browse of units of work shows, CVDAs by name and text without blanks."""
+    found = []
+    with region.task() as task:
+        task.inquire_uow_start()
+        while info := task.inquire_uow_next(nohandle=True):
+            found.append(info.as_dict(plain=True))
+        task.inquire_uow_end()
+    return found
+
+
+@pytest.mark.rule("UOW-NETUOWID", "UOW-NO-CAUSE")
+def test_both_parts_have_one_network_wide_name_and_wait_for_nothing(two):
+    with two.near.task() as task:
+        task.writeq_td("REMQ", b"one")
+        (here,), (there,) = units(two.near), units(two.far)
+        assert here["UOW"] != there["UOW"]
+        assert here["NETUOWID"] == there["NETUOWID"]
+        assert {each["NETUOWID"] for each in (*links(two.near), *links(two.far))} == {here["NETUOWID"]}
+        for each in (here, there):
+            assert (each["WAITCAUSE"], each["LINK"], each["NETNAME"], each["SYSID"]) == ("NOTAPPLIC", "", "", "")
+        two.far.inquire_uowenq_start()
+        assert two.far.inquire_uowenq_next().netuowid.rstrip() == here["NETUOWID"]
+        two.far.inquire_uowenq_end()
+
+
 @pytest.mark.rule("UOWLINK-ROLES", "UOWLINK-REGION")
 def test_both_ends_of_a_distributed_unit_of_work(two):
     with two.near.task() as task:

@@ -1,8 +1,10 @@
 """ENQ and DEQ: exclusive use of a name that programs have agreed on.
 
-It is the only way to keep a non-recoverable or extrapartition queue to oneself over several requests. A name is held by
-a unit of work, or by a task with the TASK option; the same holder may get it several times, and gives it up as often.
-Source: ENQ, DEQ (IBM Docs).
+It is the only way to keep a non-recoverable or extrapartition queue to oneself over several requests. A name belongs to
+a task, which may get it several times, for its unit of work or, with the TASK option, for itself; it gives it up as
+often, or it is free when the unit of work and the task have ended. A DEQ undoes an ENQ of the same lifetime only. Names
+are always given with their length here, so each is a string (enqueue pool EXECSTRN), never an address. Sources: ENQ,
+DEQ (IBM Docs); ENQUEUE_TYPE of the XPI's ENQUEUE function for the pool; that the lifetimes count apart: choice.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Enqueue", "acquire", "give_up", "release_all"]
 
 _LONGEST: Final = 255
+_POOL: Final = "EXECSTRN"
 
 
 class Enqueue:
@@ -27,19 +30,19 @@ class Enqueue:
 
     Attributes:
         resource: the name.
-        holder: the unit of work or the task that has it, or None.
-        owner: the task of the holder, for people.
-        count: how often it was got.
+        owner: the task that has it, or None.
+        holds: how often it was got for a unit of work, and for the task itself.
+        since_ns: since when the owner has it.
         waiting: who waits for it.
     """
 
-    __slots__ = ("count", "holder", "owner", "resource", "waiting")
+    __slots__ = ("holds", "owner", "resource", "since_ns", "waiting")
 
     def __init__(self, resource: bytes) -> None:
         self.resource = resource
-        self.holder: object | None = None
         self.owner: Task | None = None
-        self.count = 0
+        self.holds: dict[object, int] = {}
+        self.since_ns = 0
         self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")
 
 
@@ -58,52 +61,63 @@ def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool) ->
 
     Raises:
         Condition: ENQBUSY: another has it and NOSUSPEND was given; LENGERR.
+        Abend: the wait for it came to an end, by DTIMOUT or a purge.
     """
     name = _name(task, resource)
-    table = task.region.enqueues
-    enqueue = table.get(name)
+    region = task.region
+    enqueue = region.enqueues.get(name)
     if enqueue is None:
-        enqueue = table[name] = Enqueue(name)
+        enqueue = region.enqueues[name] = Enqueue(name)
     found = enqueue
 
     def attempt() -> Any:
-        if found.owner is not task and (
-            found.holder is not None or not found.waiting.is_first(task.region.dispatcher.current)
-        ):
-            return WAIT
-        if found.holder is None:
-            found.holder, found.owner = (task if for_task else task.uow), task
-        found.count += 1
+        if found.owner is not task:
+            if found.holds or not found.waiting.is_first(region.dispatcher.current):
+                return WAIT
+            found.owner, found.since_ns = task, region.clock.time_ns()
+        holder = task if for_task else task.uow
+        found.holds[holder] = found.holds.get(holder, 0) + 1
         return None
 
     if attempt() is not WAIT:
         return
     if nosuspend:
         raise Condition(Resp.ENQBUSY, detail=f"{name!r} is held by {found.owner}")
-    task.wait(attempt, found.waiting, "ENQUEUE", "KCADDR")
+    try:
+        task.wait(attempt, found.waiting, "ENQUEUE", _POOL)
+    except BaseException:
+        if not found.holds:
+            _free(region, found)  # it was about to be given to this task
+        raise
 
 
-def give_up(task: Task, resource: object, *, for_task: bool) -> None:  # noqa: ARG001  (the option names the same hold)
-    """Give a name up once."""
+def give_up(task: Task, resource: object, *, for_task: bool) -> None:
+    """Give a name up once; one that was not got for this lifetime is left as it is."""
     enqueue = task.region.enqueues.get(_name(task, resource))
-    if enqueue is None or enqueue.owner is not task:
+    holder = task if for_task else task.uow if task.has_uow else None
+    if enqueue is None or holder not in enqueue.holds:
         return
-    enqueue.count -= 1
-    if not enqueue.count:
-        _free(task.region, enqueue)
+    enqueue.holds[holder] -= 1
+    if not enqueue.holds[holder]:
+        _let_go(task.region, enqueue, holder)
+
+
+def _let_go(region: Region, enqueue: Enqueue, holder: object) -> None:
+    del enqueue.holds[holder]
+    if not enqueue.holds:
+        _free(region, enqueue)
 
 
 def _free(region: Region, enqueue: Enqueue) -> None:
-    enqueue.holder = enqueue.owner = None
-    enqueue.count = 0
+    enqueue.owner = None
     if enqueue.waiting:
         enqueue.waiting.wake_one()
-    else:
+    elif region.enqueues.get(enqueue.resource) is enqueue:
         del region.enqueues[enqueue.resource]
 
 
 def release_all(region: Region, holder: object) -> None:
-    """A unit of work or a task has ended: what it holds is free."""
+    """A unit of work or a task has ended, or was shunted: what it holds is free."""
     for enqueue in tuple(region.enqueues.values()):
-        if enqueue.holder is holder:
-            _free(region, enqueue)
+        if holder in enqueue.holds:
+            _let_go(region, enqueue, holder)

@@ -67,11 +67,12 @@ class Lock:
         end: :data:`READ_END` or :data:`WRITE_END`, as INQUIRE UOWENQ shows it as QUALIFIER.
         owner: the unit of work that holds it, or None.
         retained: whether the owner was shunted and others are refused rather than made to wait.
-        since_ns: since when it is held.
+        since_ns: since when it is held, or retained.
+        fails: how many requests it has refused with LOCKED since it was last acquired (ENQFAILS).
         waiting: the tasks that wait for it, in order.
     """
 
-    __slots__ = ("end", "owner", "queue", "retained", "since_ns", "waiting")
+    __slots__ = ("end", "fails", "owner", "queue", "retained", "since_ns", "waiting")
 
     def __init__(self, queue: IntraQueue, end: str) -> None:
         self.queue = queue
@@ -79,6 +80,7 @@ class Lock:
         self.owner: UnitOfWork | None = None
         self.retained = False
         self.since_ns = 0
+        self.fails = 0
         self.waiting = WaitQueue(f"{queue.name} {end} (ENQUEUE in pool TDNQ)", self.holder)
 
     def __repr__(self) -> str:
@@ -110,9 +112,14 @@ class Lock:
         self.since_ns = now_ns
         uow.locks.append(self)
 
+    def refused(self) -> None:
+        """Count a request that met LOCKED because of it."""
+        self.fails += 1
+
     def release(self) -> None:
         """Its owner ends: the next waiter tries again."""
         self.owner = None
         self.retained = False
+        self.fails = 0
         if self.waiting:
             self.waiting.wake_one()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
+from tdqsim.cics.unit_inquiries import net_name
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ LINK_READERS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "BRANCHQUAL": lambda _link, _region: bytes(_XID_LENGTH),
     "HOST": lambda _link, _region: "",
     "LINK": _link,
-    "NETUOWID": lambda link, region: f"{region.applid}.{link.uow.id.hex().upper()}",
+    "NETUOWID": lambda link, region: net_name(region, link.uow),
     "PORT": lambda _link, _region: 0,
     "PROTOCOL": lambda link, _region: Cvda.IRC if link.name else Cvda.NOTAPPLIC,
     "RESYNCSTATUS": _resyncstatus,

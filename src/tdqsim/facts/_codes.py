@@ -240,6 +240,7 @@ class Cvda(IntEnum):
     WAITER = auto()
     TDQ = auto()
     TDQUEUE = auto()
+    EXECENQ = auto()
     COORDINATOR = auto()
     SUBORDINATE = auto()
     COLD = auto()

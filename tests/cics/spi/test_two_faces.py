@@ -59,6 +59,11 @@ CASES = [
     ("INQUIRE UOWENQ START", {"uow": b"\xff" * 16}, ()),
     ("INQUIRE UOWENQ NEXT", {}, ("RESOURCE", "UOW")),
     ("INQUIRE UOWENQ END", {}, ()),
+    ("INQUIRE ENQ START", {"resource": "TERQ", "reslen": 4, "enqscope": "    "}, ()),
+    ("INQUIRE ENQ START", {"uow": b"\xff" * 16}, ()),
+    ("INQUIRE ENQ NEXT", {}, ("RESOURCE", "UOW")),
+    ("INQUIRE ENQ END", {}, ()),
+    ("SET TASK", {"task": 99_000, "purgetype": "PURGE"}, ()),
     ("INQUIRE UOWLINK", {"uowlink": b"\xff" * 4}, ("ROLE",)),
     ("INQUIRE UOWLINK START", {"uow": b"\xff" * 16}, ()),
     ("INQUIRE UOWLINK NEXT", {}, ("UOWLINK", "ROLE")),
@@ -197,6 +202,6 @@ def test_every_declared_option_is_among_the_cases():
         if name in OTHERWISE:
             continue
         declared = {option.word for option in command.options} - {"NOHANDLE"}
-        if name.startswith(("INQUIRE UOW", "INQUIRE TASK")):
+        if name.startswith(("INQUIRE UOW", "INQUIRE ENQ", "INQUIRE TASK")):
             declared = {option.word for option in command.options if not option.receiver} - {"NOHANDLE"}
         assert declared <= tried.get(name, set()), name

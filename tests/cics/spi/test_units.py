@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics.security import Access, AccessList
-from tdqsim.errors import TdqError
+from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 UNKNOWN = b"\xff" * 16
 
@@ -70,7 +70,7 @@ def test_a_unit_of_work_and_its_locks(reg):
         assert uows(reg) == enqueues(reg) == []
 
 
-@pytest.mark.rule("UOWENQ-WAITER", "TASK-SUSPENDED")
+@pytest.mark.rule("UOWENQ-WAITER", "TASK-SUSPENDED", "UOW-INFLIGHT-ACTIVE")
 def test_a_waiting_task_is_seen(reg):
     with reg.task(transid="OWNR") as owner:
         owner.writeq_td("TERQ", b"one")
@@ -79,12 +79,8 @@ def test_a_waiting_task_is_seen(reg):
         waiter = next(enq for enq in enqueues(reg) if enq.relation is Cvda.WAITER)
         assert (waiter.resource, waiter.qualifier.rstrip(), waiter.state) == ("TERQ", "TOQ", Cvda.ACTIVE)
         task = reg.inquire_task(waiter.taskid)
-        assert (task.runstatus, task.suspendtype.rstrip(), task.suspendvalue.rstrip()) == (
-            Cvda.SUSPENDED,
-            "ENQUEUE",
-            "TERQ",
-        )
-        assert reg.inquire_uow(waiter.uow).waitstate is Cvda.WAITING
+        assert (task.runstatus, task.suspendtype.rstrip()) == (Cvda.SUSPENDED, "ENQUEUE")
+        assert reg.inquire_uow(waiter.uow).waitstate.name == rule("UOW-INFLIGHT-ACTIVE").message
         assert [enq.relation for enq in enqueues(reg, resource="TERQ")] == [Cvda.OWNER, Cvda.WAITER]
         assert enqueues(reg, resource="TERQQUEUE", reslen=4) == enqueues(reg, resource="TERQ", enqscope="    ")
         assert enqueues(reg, enqscope="PLEX") == []  # there are no enqueues of a sysplex
@@ -212,3 +208,43 @@ def test_command_security():
         assert condition(reg.inquire_uowlink_start) == (Resp.NOTAUTH, 100)
         assert condition(reg.inquire_uowlink, UNKNOWN[:4]) == (Resp.NOTAUTH, 100)
         assert condition(reg.set_transaction, "PAYP", status="ENABLED") == (Resp.NOTAUTH, 100)
+
+
+@pytest.mark.rule("SET-UOW-STORE")
+@pytest.mark.parametrize("uowstate", ["COMMIT", "BACKOUT", "FORCE"])
+def test_a_decision_that_the_store_does_not_take_leaves_it_in_doubt(reg, uowstate):
+    def full(point):
+        if point == "before_commit":
+            raise StoreFull("no room, for the test")
+
+    uow = shunt(reg)
+    reg.store.durable.fault = full
+    expect_rule("SET-UOW-STORE", reg.set_uow, uow, uowstate=uowstate)
+    info = reg.inquire_uow(uow)
+    assert (info.uowstate, info.waitstate) == (Cvda.INDOUBT, Cvda.SHUNTED)
+    assert condition(reg.writeq_td, "TERQ", b"x")[0] is Resp.LOCKED
+    reg.store.durable.fault = None
+    reg.set_uow(uow, uowstate=uowstate)
+    assert reg.peek("TERQ") == ([b"indoubt"] if uowstate == "COMMIT" else [])
+
+
+def test_a_unit_of_work_that_has_ended_since_start_is_passed_over(reg):
+    with reg.task() as browser, reg.task(transid="ONE") as one, reg.task(transid="TWO") as two:
+        one.writeq_td("TERQ", b"x")
+        two.writeq_td("DUAL", b"x")
+        two.enq("NAME")
+        browser.inquire_uow_start()
+        one.syncpoint()
+        assert browser.inquire_uow_next("TRANSID").transid == "TWO "
+        two.syncpoint()
+        expect_rule("UOW-BROWSE-END", browser.inquire_uow_next)
+        browser.inquire_uow_end()
+
+
+def test_the_age_of_a_unit_of_work_that_has_only_a_name(reg):
+    with reg.task() as task:
+        task.enq("NAME")
+        reg.clock.advance(50)
+        (unit,) = uows(reg, "AGE", "UOWSTATE")
+        assert unit.age >= 50
+        assert unit.uowstate is Cvda.INFLIGHT
