@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim.core.store import Order, SearchOrder, Store, StoredQueue
+from tdqsim.core.store import Entry, Moves, Order, SearchOrder, Store, StoredQueue
+from tdqsim.core.storecheck import check
 from tdqsim.errors import StoreDamaged, StoreError
 
 KEYS = (b"a", b"b", b"c")
@@ -312,6 +313,144 @@ def test_readers_and_a_restart_see_the_last_commit(tmp_path_factory, reader, ste
     store.close(clean=False)
     with Store(place) as store:
         assert list(seen(store)) == committed
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def moved(store: Store, name: bytes, taken: int, put: list[tuple[int, bytes]]) -> Moves:
+    """So many entries taken from the head of a queue, others put on it, and room for these reserved."""
+    queue = store.durable.queue(name)
+    assert queue is not None
+    found = Moves(queue)
+    for entry in queue.entries(limit=taken):
+        if found.reads and entry.seq != found.last_read + 1:
+            found.runs.append((found.first_read, found.last_read + 1 - found.first_read))
+        if not found.reads or entry.seq != found.last_read + 1:
+            found.first_read = entry.seq
+        found.last_read = entry.seq
+        found.reads += 1
+        found.read_bytes += len(entry.data)
+    for each in put:
+        store.durable.reserve(len(each[1]))
+        found.written.append(each)
+        found.puts, found.reserved = found.puts + 1, found.reserved + len(each[1])
+    return found
+
+
+def commit_moves(store: Store, moves: list[Moves]) -> None:
+    """Commit them shortly, or step by step where that is refused."""
+    operations = sum(each.reads + len(each.written) for each in moves)
+    size, puts = sum(each.reserved for each in moves), sum(each.puts for each in moves)
+    if store.durable.commit_moves(moves, operations, size, puts):
+        assert all((each.reads, each.puts, each.reserved, len(each.written)) == (0, 0, 0, 0) for each in moves)
+        return
+    store.durable.release(size, puts)
+    for each in moves:
+        for _ in range(each.reads):
+            each.stored.discard()
+        for seq, record in each.written:
+            each.stored.put(record, seq=seq)
+    store.durable.commit()
+
+
+MOVE_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("move", "move", "move", "put", "take", "restore", "tree", "clear", "commit", "abort")),
+        st.integers(0, 1),
+        st.integers(0, 3),
+        st.integers(0, 3),
+        st.sampled_from((1, 1, 1, 2, 70_000)),
+    ),
+    max_size=40,
+)
+
+
+Model = dict[bytes, list[bytes]]
+
+
+def step(
+    store: Store, model: Model, what: str, which: int, many: int, more: int, gap: int, number: int, gone: list[Entry]
+) -> None:
+    """One change, of the model too; ``gone`` are entries that a move took and ``restore`` may put back."""
+    one, other = (b"0", b"1") if which else (b"1", b"0")
+    queue = store.durable.queue(one)
+    assert queue is not None
+    first = queue.last_seq + gap
+    put = [(first + index, b"%d.%d" % (number, index)) for index in range(more)]
+    if what == "move":
+        gone[:] = queue.entries(limit=many)
+        commit_moves(store, [moved(store, one, many, put), moved(store, other, 1, [])])
+        assert all(queue.get(entry.seq) is None for entry in gone)
+        model[one] = model[one][many:] + [record for _, record in put]
+        model[other] = model[other][1:]
+    elif what == "put":
+        for seq, record in put:
+            queue.put(record, seq=seq)
+            model[one].append(record)
+    elif what == "take":
+        assert queue.take() == (model[one].pop(0) if model[one] else None)
+    elif what == "restore" and gone and queue.count and gone[-1].seq < queue.first_seq and not queue.get(gone[-1].seq):
+        queue.restore(gone.pop())
+        model[one].insert(0, next(queue.entries()).data)
+    elif what == "clear":
+        assert queue.clear() == len(model[one])
+        model[one].clear()
+    elif what == "tree":  # a queue that is made goes to the tree, and all that is in the journal before it
+        store.durable.create_queue(b"made %d" % number)
+        store.durable.commit()
+    elif what in ("commit", "abort"):
+        getattr(store.durable, what)()
+
+
+def held(store: Store) -> Model:
+    return {name: data(store, name) for name in (b"0", b"1")}
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=MOVE_STEPS)
+def test_moves_are_seen_by_readers_and_by_a_restart(tmp_path_factory, reader, steps):
+    place = tmp_path_factory.mktemp("moves") / "store"
+    store = Store(place)
+    for name in (b"0", b"1"):
+        queue = store.durable.create_queue(name)
+        for number in range(3):
+            queue.put(b"first %d" % number)
+    store.durable.commit()
+    model = held(store)
+    committed, told = held(store), repr(list(seen(store)))
+    reader.ask(str(place))
+    gone: list[Entry] = []
+    for number, (what, *arguments) in enumerate(steps):
+        step(store, model, what, *arguments, number, gone)
+        if what == "abort":
+            model = {name: list(records) for name, records in committed.items()}
+        assert held(store) == model
+        if what in ("move", "tree", "commit", "abort"):
+            committed, told = held(store), repr(list(seen(store)))
+        assert reader.ask("look") == told
+    store.close(clean=False)
+    with Store(place) as store:
+        assert held(store) == committed
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_what_moves_have_taken_is_gone_from_the_tree_when_the_store_is_opened_again(place, clean):
+    store, _ = started(place, 0)
+    store.durable.create_queue(b"OTHER")
+    for number in range(2000):  # more than the journal holds
+        commit_moves(store, [moved(store, b"Q", number % 3, [(number * 7 + 1, b"%d" % number + b"x" * 150)])])
+    store.close(clean=clean)
+    with Store(place) as store:
+        left = data(store)
+        assert left == [b"%d" % number + b"x" * 150 for number in range(2000 - len(left), 2000)]
+        store.durable.put_meta(b"key", b"value")
+        store.durable.create_queue(b"THIRD")
+        store.durable.commit()
+        assert store.durable.statistics()["records"] == len(left) + len((b"Q", b"OTHER", b"THIRD")) + len(
+            ("key", "state")
+        )
+    assert check(place).sound
 
 
 # -- damage -----------------------------------------------------------------------------------------------------------

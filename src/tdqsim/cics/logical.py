@@ -8,11 +8,11 @@ log holds cursors, no images).
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.conditions import Condition
 from tdqsim.cics.intra import SLOT_BITS
+from tdqsim.core.store import Moves
 from tdqsim.errors import StoreFull
 from tdqsim.facts import Resp
 
@@ -24,56 +24,53 @@ if TYPE_CHECKING:
 __all__ = ["LogicalWork"]
 
 
-class LogicalWork:
+class LogicalWork(Moves):
     """The uncommitted part of a queue.
 
     Attributes:
-        queue: the queue.
-        reads: committed records read so far, from the head.
+        queue: the queue; ``stored`` is where its committed records are.
+        reads: committed records read so far, from the head; ``first_read``, ``last_read``, ``runs`` and ``read_bytes``
+            say which. Of what was read before a restart only ``last_read`` is known.
         deleted: whether the queue was deleted: every committed record goes.
-        written: records written and not read back, with their sequence numbers.
+        written: records written and not read back, with their sequence numbers; ``puts`` and ``reserved`` say for how
+            many records, and bytes of data, room is held.
         last_seq: the last sequence number given to a record written here, even if it was read back or deleted since;
             0 when nothing was ever written.
-        last_read: the sequence number of the last committed record read; 0 for none.
-        read_bytes: how many bytes the committed records read have.
         plain: whether all that it has read was plain, and nothing was deleted.
-        reserved, puts: bytes of data and number of records for which room is held.
     """
 
-    __slots__ = (
-        "_durable", "_mark", "_space", "deleted", "last_read", "last_seq", "plain", "puts", "queue", "read_bytes",
-        "reads", "reserved", "written",
-    )  # fmt: skip
+    __slots__ = ("_durable", "_mark", "_space", "deleted", "last_seq", "plain", "queue")
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
+        super().__init__(queue.stored)
         self.queue = queue
-        self.reads = self.last_read = self.read_bytes = 0
         self.deleted = False
         self.plain = True
-        self.written: deque[tuple[int, bytes]] = deque()
         self.last_seq = 0
         self._space = space
         self._durable = durable
         self._mark: Mark | None = None
-        self.reserved = self.puts = 0
 
     def twin(self) -> LogicalWork:
         """Another that stands where this one does, to try what a request would find; it is never committed."""
         found = LogicalWork(self.queue, self._space, self._durable)
         found.reads, found.deleted, found.last_seq = self.reads, self.deleted, self.last_seq
-        found.written, found.last_read = self.written.copy(), self.last_read
+        found.written, found.first_read, found.last_read = self.written.copy(), self.first_read, self.last_read
         return found
 
     # -- requests -------------------------------------------------------------------------------------------------
 
     def next_committed(self) -> bytes | None:
         """Read the next committed record; None when there is none left for this unit of work."""
-        stored, reads = self.queue.stored, self.reads
+        stored, reads = self.stored, self.reads
         if self.deleted or reads >= stored.count:
             return None
-        seq = self.last_read + 1 if reads else stored._head  # noqa: SLF001  (a property costs a call)
+        if reads:
+            seq = self.last_read + 1
+        else:
+            self.first_read = seq = stored._head  # noqa: SLF001  (a property costs a call)
         data = stored.plain(seq)
-        if data is None:  # a gap, such as the end of a control interval, or a record that is not plain
+        if data is None:
             entry = self._look_behind(seq - 1)
             if entry is None:
                 return None
@@ -85,9 +82,17 @@ class LogicalWork:
         return data
 
     def _look_behind(self, seq: int) -> Entry | None:
-        """The next record behind a sequence number; at the head of the queue it takes the head over a gap."""
-        stored = self.queue.stored
-        return next(stored.entries(after=seq, limit=1), None) if self.reads else stored.peek()
+        """The next record, behind a gap such as the end of a control interval, or not a plain one."""
+        stored = self.stored
+        if not self.reads:
+            entry = stored.peek()  # which takes the queue's head over the gap
+        else:
+            entry = next(stored.entries(after=seq, limit=1), None)
+            if entry is not None and entry.seq != seq + 1:
+                self.runs.append((self.first_read, seq + 1 - self.first_read))
+        if entry is not None and (not self.reads or entry.seq != seq + 1):
+            self.first_read = entry.seq
+        return entry
 
     def next_own(self) -> bytes | None:
         """Read back the oldest record that this unit of work wrote; None when there is none."""
@@ -106,7 +111,9 @@ class LogicalWork:
             self._mark = queue.head_ci, queue.tail_ci, queue.ci_left
         seq = (self.last_seq or queue.stored.last_seq) + 1
         first = (queue.tail_ci << SLOT_BITS) | 1
-        self.last_seq = seq = max(first, seq)
+        if seq < first:  # noqa: PLR1730  (max() costs a call)
+            seq = first
+        self.last_seq = seq
         queue.ci_left -= size
         self.reserved += size
         self.puts += 1
@@ -152,8 +159,7 @@ class LogicalWork:
     def apply(self) -> None:
         """Carry everything into the store's open transaction."""
         self.release_room()
-        queue = self.queue
-        stored = queue.stored
+        queue, stored = self.queue, self.stored
         queue.peak = max(queue.peak, stored.count)
         if self.deleted:
             stored.clear()
@@ -163,26 +169,22 @@ class LogicalWork:
         for seq, data in self.written:
             stored.put(data, seq=seq)
 
-    def begin_anew(self) -> None:
-        """Become what it was at first: what it stood for is committed, and its room given back."""
-        self.reads = self.last_read = self.read_bytes = 0
-        if self._mark is not None:
-            self._mark = None
-            self.last_seq = self.reserved = self.puts = 0
-            self.written.clear()
-
     def committed(self, *, alone: bool) -> None:
         """The store's transaction is committed: free the control intervals that have become empty.
 
         Args:
             alone: whether no other unit of work is writing to the queue.
         """
-        queue = self.queue
-        stored = queue.stored
+        queue, stored = self.queue, self.stored
         if stored.count and stored._head >> SLOT_BITS == queue.head_ci:  # noqa: SLF001  (first_seq may cost a search)
             return  # the head is still in the same control interval
         if self.reads or self.deleted or not self.written:
             self._space.taken(queue, settled=alone)
+
+    def forget_writes(self) -> None:
+        """What it wrote is committed, and was the short way's: it may be used again."""
+        self._mark = None
+        self.last_seq = 0
 
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""

@@ -159,7 +159,7 @@ class Task(Commands):
         uow = self._uow
         if uow is None:
             return
-        if uow.plain and uow.commit_shortly():
+        if uow.commit_shortly():
             self._uow = None
             if getrefcount(uow) == _ALONE:
                 self.region.spare_uow = uow

@@ -388,7 +388,9 @@ def _put(task: Task, queue: IntraQueue, data: bytes) -> None:
 
 def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
     """WRITEQ when the write end is free or one's own and the control interval at hand has room; else False."""
-    uow = task._uow or task.uow  # noqa: SLF001  (the property costs a call)
+    uow = task._uow  # noqa: SLF001  (the property costs a call)
+    if uow is None:
+        uow = task._uow = task.region.new_uow(task)  # noqa: SLF001
     lock: Any = queue.write_end
     owner = lock.owner
     if owner is not uow and (owner is not None or lock.waiting._waiters):  # noqa: SLF001  (its truth costs a call)
@@ -499,7 +501,9 @@ def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # 
 
 def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
     """READQ of a committed record when the read end is free or one's own; None when the long way must be gone."""
-    uow = task._uow or task.uow  # noqa: SLF001
+    uow = task._uow  # noqa: SLF001
+    if uow is None:
+        uow = task._uow = task.region.new_uow(task)  # noqa: SLF001
     lock: Any = queue.read_end
     owner = lock.owner
     if owner is not uow and (owner is not None or lock.waiting._waiters):  # noqa: SLF001  (its truth costs a call)

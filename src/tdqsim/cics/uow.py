@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, overload
 
 from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import WRITE_END
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues import IntraQueue
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
-    from tdqsim.core.store import Move
 
 __all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork"]
+
+T = TypeVar("T")
 
 UOW_ID_LENGTH: Final = 8
 
@@ -50,25 +51,8 @@ _COMMIT: Final = Cvda.COMMIT
 _ENABLED: Final = Cvda.ENABLED
 _SPARE: Final = 16
 """Of how many queues the next unit of work of a task may use again what stood for the last one's changes."""
-_FACTS: Final = {
-    name: at for at, name in enumerate(("transid", "userid", "termid", "taskid", "wait", "action", "waittime"))
-}
 _NO_TASK: Final[Facts] = ("", "", "", 0, True, "BACKOUT", None)
-_UNSET: Final[dict[str, Any]] = {
-    "waitcause": Cvda.NOTAPPLIC,
-    "since_ns": 0,
-    "link": "",
-    "coordinator": "",
-    "decision": (),
-    "recorded": False,
-}
-_MADE_LATER: Final[dict[str, Callable[[], Any]]] = {
-    "physical": dict,
-    "qzero": dict,
-    "participants": list,
-    "at_harden": list,
-    "at_end": list,
-}
+_NONE: Final = object()
 
 
 class Participant(Protocol):
@@ -88,6 +72,38 @@ class Participant(Protocol):
 
     def back_out(self) -> None:
         """Undo its part."""
+
+
+class _Rare(Generic[T]):
+    """An attribute that most units of work end without having been asked for."""
+
+    def __init__(self, value: Callable[[UnitOfWork], T], *, kept: bool = False) -> None:
+        """What it is until it is set; ``kept`` when that is kept, as something will be put into it."""
+        self._value = value
+        self._kept = kept
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, uow: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, uow: UnitOfWork, owner: type) -> T: ...
+
+    def __get__(self, uow: UnitOfWork | None, owner: type) -> T | Self:
+        if uow is None:
+            return self
+        value = uow.rare.get(self._name, _NONE)
+        if value is _NONE:
+            value = self._value(uow)
+            if self._kept:
+                uow.plain = False
+                uow.rare[self._name] = value
+        return value  # type: ignore[no-any-return]
+
+    def __set__(self, uow: UnitOfWork, value: T) -> None:
+        uow.rare[self._name] = value
 
 
 class UnitOfWork:
@@ -111,7 +127,8 @@ class UnitOfWork:
         transid, userid, termid, taskid: of its task.
         wait, waittime, action: the TRANSACTION's WAIT (whether), WAITTIME in seconds (None for no limit) and ACTION.
         locks: the ends it holds, in the order in which it got them.
-        work: what it has done to logically recoverable queues.
+        work: what it has done to logically recoverable queues; what the last unit of work of the task did something to
+            may be there with nothing done, to be used again.
         physical: the physically recoverable queues whose last record read is remembered.
         qzero: logically recoverable queues that it has read to QZERO.
         participants: others that take part in its end.
@@ -121,34 +138,31 @@ class UnitOfWork:
         ended: whether it is over.
         recorded: whether the region's recorder has been told of its end.
         plain: whether nobody has asked yet for those of its attributes that make its end more than a commit.
+        rare: the attributes that few have, as far as they are set.
     """
 
-    __slots__ = (
-        "_spare", "action", "at_end", "at_harden", "coordinator", "decision", "ended", "facts", "id", "link", "locks",
-        "participants", "physical", "plain", "qzero", "recorded", "region", "since_ns", "state", "task", "taskid",
-        "termid", "transid", "userid", "wait", "waitcause", "waitstate", "waittime", "work",
-    )  # fmt: skip
+    __slots__ = ("ended", "id", "locks", "plain", "rare", "region", "state", "task", "waitstate", "work")
 
-    if TYPE_CHECKING:  # those that are made later
-        action: str
-        at_end: list[Callable[[bool], None]]
-        at_harden: list[Callable[[], None]]
-        coordinator: str
-        decision: tuple[str, ...]
-        facts: Facts
-        link: str
-        participants: list[Participant]
-        physical: dict[IntraQueue, None]
-        qzero: dict[IntraQueue, None]
-        recorded: bool
-        since_ns: int
-        taskid: int
-        termid: str
-        transid: str
-        userid: str
-        wait: bool
-        waitcause: Cvda
-        waittime: int | None
+    task: Task | None
+    physical: _Rare[dict[IntraQueue, None]] = _Rare(lambda _: {}, kept=True)
+    qzero: _Rare[dict[IntraQueue, None]] = _Rare(lambda _: {}, kept=True)
+    participants: _Rare[list[Participant]] = _Rare(lambda _: [], kept=True)
+    at_harden: _Rare[list[Callable[[], None]]] = _Rare(lambda _: [], kept=True)
+    at_end: _Rare[list[Callable[[bool], None]]] = _Rare(lambda _: [], kept=True)
+    waitcause: _Rare[Cvda] = _Rare(lambda _: Cvda.NOTAPPLIC)
+    since_ns: _Rare[int] = _Rare(lambda _: 0)
+    link: _Rare[str] = _Rare(lambda _: "")
+    coordinator: _Rare[str] = _Rare(lambda _: "")
+    decision: _Rare[tuple[str, ...]] = _Rare(lambda _: ())
+    recorded: _Rare[bool] = _Rare(lambda _: False)
+    facts: _Rare[Facts] = _Rare(lambda uow: _facts_of(uow.task))
+    transid: _Rare[str] = _Rare(lambda uow: uow.facts[0])
+    userid: _Rare[str] = _Rare(lambda uow: uow.facts[1])
+    termid: _Rare[str] = _Rare(lambda uow: uow.facts[2])
+    taskid: _Rare[int] = _Rare(lambda uow: uow.facts[3])
+    wait: _Rare[bool] = _Rare(lambda uow: uow.facts[4])
+    action: _Rare[str] = _Rare(lambda uow: uow.facts[5])
+    waittime: _Rare[int | None] = _Rare(lambda uow: uow.facts[6])
 
     def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:
         self.region = region
@@ -158,23 +172,9 @@ class UnitOfWork:
         self.waitstate = Cvda.ACTIVE
         self.locks: list[Lock] = []
         self.work: dict[IntraQueue, LogicalWork] = {}
-        self._spare: dict[IntraQueue, LogicalWork] = {}
+        self.rare: dict[str, Any] = {}
         self.ended = False
         self.plain = True
-
-    def __getattr__(self, name: str) -> Any:
-        """An attribute that nobody has set: what it is then, or made now."""
-        if name == "facts":
-            return _NO_TASK if self.task is None else _facts_of(self.task)
-        if name in _FACTS:
-            return self.facts[_FACTS[name]]
-        if name in _UNSET:
-            return _UNSET[name]
-        if name not in _MADE_LATER:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.plain = False
-        setattr(self, name, _MADE_LATER[name]())
-        return getattr(self, name)
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -191,8 +191,7 @@ class UnitOfWork:
         """What it has done to a queue; a record of nothing the first time."""
         work = self.work.get(queue)
         if work is None:
-            work = self._spare.pop(queue, None) or LogicalWork(queue, self.region.intra, self.region.store.durable)
-            self.work[queue] = work
+            work = self.work[queue] = LogicalWork(queue, self.region.intra, self.region.store.durable)
         return work
 
     def remember_read(self, queue: IntraQueue, seq: int, data: bytes) -> None:
@@ -222,7 +221,7 @@ class UnitOfWork:
         if late is not None:
             raise late
 
-    def commit_shortly(self) -> bool:
+    def commit_shortly(self) -> bool:  # noqa: C901, PLR0912  (what most units of work come to, written flat)
         """Do what :meth:`commit` does when the unit of work has read some records, and written some, and no more.
 
         It must be the program outside's, and nothing else may be concerned: no other strand, no QZERO, DELETEQ,
@@ -232,32 +231,35 @@ class UnitOfWork:
             False when it is more than that: nothing was done then.
         """
         region = self.region
-        if not self.plain or self.state is not _INFLIGHT:
+        if self.state is not _INFLIGHT or not self.plain:
             return False
         if region.enqueues or region.failed or region.dispatcher._live:  # noqa: SLF001  (properties cost calls)
             return False
         works = self.work
-        moves: list[Move] = []
-        operations = size = puts = 0
+        operations = size = puts = idle = 0
         for queue, work in works.items():
-            stored, taken, written = queue.stored, work.reads, work.written
-            count, new = stored.count, len(written)
+            taken, new = work.reads, len(work.written)
+            if not (taken or work.puts):
+                idle += 1  # or deleted, which is not plain
+            count = work.stored.count
             if not work.plain or count - taken + new >= queue.fire_at or queue.enablestatus is not _ENABLED:
                 return False
             if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
                 queue.peak = count
-            moves.append((stored, taken, work.last_read, work.read_bytes, written))
             operations += taken + new
             size += work.reserved
             puts += work.puts
-        if not moves or not region.store.durable.commit_moves(moves, operations, size, puts):
+        if idle:
+            self._drop_idle()
+        if not works or not region.store.durable.commit_moves(works.values(), operations, size, puts):
             return False
         region.hardening.commits += 1
         for queue, work in works.items():
-            stored = queue.stored
+            stored = work.stored
             if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
-                work.committed(alone=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
-            work.begin_anew()
+                region.intra.taken(queue, settled=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
+            if work.last_seq:
+                work.forget_writes()
         self.state = _COMMIT
         self.ended = True
         del region.units[self.id]
@@ -266,10 +268,14 @@ class UnitOfWork:
         for lock in self.locks:
             lock.owner = None
         self.locks.clear()
-        self.work = self._spare
-        self.work.clear()
-        self._spare = works if len(works) <= _SPARE else {}
+        if len(works) > _SPARE:
+            works.clear()
         return True
+
+    def _drop_idle(self) -> None:
+        """Forget the queues to which nothing was done this time."""
+        for queue in [queue for queue, work in self.work.items() if not (work.changed or work.puts)]:
+            del self.work[queue]
 
     def _harden(self, due: list[IntraQueue], *, prepared: bool) -> BaseException | None:
         """Apply and commit on the store, and note the queues whose trigger level was reached.
@@ -451,8 +457,10 @@ class UnitOfWork:
             self.back_out()
 
 
-def _facts_of(task: Task) -> Facts:
+def _facts_of(task: Task | None) -> Facts:
     """What its units of work say of a task, and what its TRANSACTION says of them."""
+    if task is None:
+        return _NO_TASK
     wait, action, waittime = True, "BACKOUT", None
     transaction = task.region.transactions.get(task.transid)
     if transaction is not None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from types import MethodType
 from typing import Any, Final
 
 import lmdb
 
 from tdqsim.core._entry import ENTRY_KEY, MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
-from tdqsim.core._moves import Move, commit_moves
+from tdqsim.core._moves import Moves, commit_moves
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._room import REMOVAL
 from tdqsim.core._state import State
@@ -52,7 +52,7 @@ class Environment:
         self._pen = pen
         self._queues: dict[bytes, StoredQueue] = pen.names
         self.commit: Callable[[], None] = pen.commit
-        self.commit_moves: Callable[[list[Move], int, int, int], bool] = partial(commit_moves, pen)
+        self.commit_moves: Callable[[Collection[Moves], int, int, int], bool] = MethodType(commit_moves, pen)
         self.reserve: Callable[[int], None] = pen.reserve
         self.release: Callable[..., None] = pen.release
 

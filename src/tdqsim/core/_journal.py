@@ -16,6 +16,19 @@ A frame holds the changes of one commit::
                   gone; the record of a queue may lie there without its seal, since the frame has a checksum
     mark      16  the letters TDQ; and base and a checksum of both
 
+The shortest commits (:mod:`~tdqsim.core._moves`) have changes of their own kind: how many queues, four bytes, with the
+second highest bit set; then for each queue::
+
+    runs       2  how many runs of entries are taken before the last one; gaps between sequence numbers part them
+    taken      2  how many entries the last run has that is taken
+    put        2  how many entries are put
+    first      8  sequence number of the first entry of the last run; behind it is the new head
+    record    24  what else is new in the queue's record: count, bytes of data, highest sequence number
+    queue     13  length of the queue's key, and what stays as it is in its record: order, key length, internal number
+    the key
+    a run     10  each: sequence number of its first entry, how many entries
+    an entry      each: sequence number, 8; length of the value, 2; the value
+
 The mark is written last. So a frame that is not whole was being written when the process was killed if its mark, and
 that of every later frame, is missing; otherwise it is damaged, and nothing behind it is used.
 
@@ -39,12 +52,13 @@ from struct import Struct, pack, unpack_from
 from typing import Final
 from zlib import crc32
 
-from tdqsim.core._entry import QUEUE, QUEUE_RECORD, seal
+from tdqsim.core._entry import ENTRY_KEY, PLAIN_HEAD, QUEUE, QUEUE_RECORD, seal
 from tdqsim.core._meta import damaged
 from tdqsim.errors import StoreError
 
 __all__ = [
     "JOURNAL_SIZE",
+    "PUT_SIZE",
     "Changes",
     "Frame",
     "Journal",
@@ -52,7 +66,12 @@ __all__ = [
     "forget_ends",
     "forget_torn",
     "look_at_journal",
+    "move",
+    "moved_queue",
+    "moves_of",
+    "plain_put",
     "read_journal",
+    "run_taken",
 ]
 
 JOURNAL_SIZE: Final = 256 * 1024
@@ -70,6 +89,10 @@ _MARK: Final = Struct(">4sQI")
 _TELL: Final = b"TDQ;"
 _COUNT: Final = Struct(">I")
 _WIDE: Final = 1 << 31
+_MOVES: Final = 1 << 30
+_MOVE: Final = Struct(">HHHQQQQ")
+_MOVED: Final = Struct(">HBHQ")
+_RUN: Final = Struct(">QH")
 _OVERHEAD: Final = _FRAME.size + _MARK.size
 _SLOT: Final = Struct("<QII")
 _SLOTS: Final = (32, 48)
@@ -80,11 +103,29 @@ Changes = dict[bytes, bytes | None]
 Frame = list[tuple[bytes, bytes | None]]
 """The changes of one commit: keys and values in the order in which they happened, None for a key that is gone."""
 
+move = _MOVE.pack
+"""The head of what a frame of moves says of a queue."""
+run_taken = _RUN.pack
+"""A run of entries that are taken."""
+plain_put = Struct(_RUN.format + PLAIN_HEAD.format.lstrip(">")).pack
+"""The head of a plain entry that is put, its value's own head included."""
+PUT_SIZE: Final = _RUN.size
+"""Where the value begins."""
 _size = _SIZE.pack
 _count = _COUNT.pack
 _tell = _SLOT.pack_into
 pwrite = os.pwrite
 fdatasync = os.fdatasync if hasattr(os, "fdatasync") else os.fsync
+
+
+def moves_of(queues: int) -> bytes:
+    """What the changes of so many queues begin with."""
+    return _count(queues | _MOVES)
+
+
+def moved_queue(key: bytes, order: int, key_length: int, number: int) -> bytes:
+    """What a frame of moves says of a queue itself."""
+    return _MOVED.pack(len(key), order, key_length, number) + key
 
 
 class Journal:
@@ -145,6 +186,10 @@ class Journal:
             body = _count(count) + bytes(map(len, changes)) + b"".join(changes)
         except ValueError:  # a length over 255
             body = pack(f">I{count}I", count | _WIDE, *map(len, changes)) + b"".join(changes)
+        return self.write(body)
+
+    def write(self, body: bytes) -> bool:
+        """The same for changes that are in the form in which they lie in a frame."""
         size = len(body)
         at = self.end
         end = at + size + _OVERHEAD
@@ -363,6 +408,9 @@ def _mark_behind(raw: bytes, at: int, base: int) -> int:
 def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame whose checksum was right; records of queues that are not sealed become so."""
     (count,) = _COUNT.unpack_from(body)
+    if count & _MOVES and not count & _WIDE:
+        yield from _moves(body, count & ~_MOVES)
+        return
     wide, count = count & _WIDE, count & ~_WIDE
     at = _COUNT.size
     lengths = unpack_from(f">{count}I", body, at) if wide else body[at : at + count]
@@ -375,6 +423,33 @@ def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
             value = seal(key, body[middle:end])
         yield key, value
         at = end
+
+
+def _moves(body: bytes, queues: int) -> Iterator[tuple[bytes, bytes | None]]:
+    """Keys and values of a frame of moves."""
+    at = _COUNT.size
+    for _ in range(queues):
+        runs, taken, puts, first, count, total, last = _MOVE.unpack_from(body, at)
+        at += _MOVE.size
+        length, order, key_length, number = _MOVED.unpack_from(body, at)
+        at += _MOVED.size
+        key = body[at : at + length]
+        at += length
+        for _ in range(runs):
+            yield from _run(number, *_RUN.unpack_from(body, at))
+            at += _RUN.size
+        yield from _run(number, first, taken)
+        for _ in range(puts):
+            seq, size = _RUN.unpack_from(body, at)
+            at += _RUN.size
+            yield ENTRY_KEY.pack(number, seq), body[at : at + size]
+            at += size
+        yield key, seal(key, QUEUE_RECORD.pack(order, key_length, number, count, total, first + taken, last))
+
+
+def _run(number: int, first: int, taken: int) -> Iterator[tuple[bytes, None]]:
+    for seq in range(first, first + taken):
+        yield ENTRY_KEY.pack(number, seq), None
 
 
 class JournalView:

@@ -1,7 +1,8 @@
 """The shortest commit there is: records taken from the heads of queues, others put, and one frame of the journal.
 
-It is what most units of work come to, so it is written flat. It does what ``discard``, ``put`` and ``commit`` do one
-after the other, and leaves everything that is not plain to them.
+It is what most units of work come to, so it is written flat, and leaves everything that is not plain to ``discard``,
+``put`` and ``commit``. The entries that it takes stay in the tree below the head, where nobody looks for them, until
+LMDB commits: removing a run of them costs less than finding each.
 """
 
 # ruff: noqa: SLF001  (it stands for methods of the writer and of its queues)
@@ -9,47 +10,70 @@ after the other, and leaves everything that is not plain to them.
 from __future__ import annotations
 
 from _thread import get_ident
+from collections import deque
 from collections.abc import Collection
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import lmdb
 
-from tdqsim.core._entry import ENTRY_KEY, INLINE, MAX_SEQ, PLAIN, PLAIN_HEAD, QUEUE_RECORD
-from tdqsim.core._journal import JOURNAL_SIZE
+from tdqsim.core._entry import ENTRY_KEY, INLINE, PLAIN
+from tdqsim.core._journal import JOURNAL_SIZE, PUT_SIZE, move, moves_of, plain_put, run_taken
 from tdqsim.core._room import OPERATION
 
-__all__ = ["Move", "commit_moves"]
+if TYPE_CHECKING:
+    from tdqsim.core._queue import StoredQueue
 
-Move = tuple[Any, int, int, int, Collection[tuple[int, bytes]]]
-"""A FIFO queue; how many entries are taken from its head, all of them plain, the number of the last one, and the bytes
-of their data; and what is put on it: sequence numbers and data."""
+__all__ = ["Moves", "commit_moves"]
 
 _ENTRY_FRAMED: Final = 64
-"""What an entry takes in the journal at most beside its data: its key, its head, their lengths."""
+"""What an entry takes in the journal at most beside its data: its head, or the run that it is taken in."""
 _QUEUE_FRAMED: Final = 600
-"""What a queue takes at most: its record, under its name, and its share of what is around them."""
+"""What a queue takes at most: the heads of what is said of it, its name, and its share of what is around them."""
 _entry_key = ENTRY_KEY.pack
-_plain_head = PLAIN_HEAD.pack
-_queue_record = QUEUE_RECORD.pack
+_plain_size: Final = len(plain_put(0, 0, PLAIN, 0, 0)) - PUT_SIZE
 
 
-def commit_moves(  # noqa: C901, PLR0912  (a call for each entry would cost as much as it does)
-    pen: Any, moves: list[Move], operations: int, size: int, puts: int
+class Moves:
+    """What one commit takes from a FIFO queue, and puts on it.
+
+    Attributes:
+        stored: the queue.
+        reads: how many entries are taken from its head, all of them plain.
+        read_bytes: how many bytes of data they have.
+        first_read, last_read: the sequence numbers of the first one behind the last gap, and of the last one; they
+            mean nothing while there is none.
+        runs: the entries in front of that gap: the first one of each run, and how many.
+        written: what is put: sequence numbers and data.
+        puts, reserved: for how many puts room is reserved, and how many bytes: that of ``written``, or more.
+    """
+
+    __slots__ = ("first_read", "last_read", "puts", "read_bytes", "reads", "reserved", "runs", "stored", "written")
+
+    def __init__(self, stored: StoredQueue) -> None:
+        self.stored = stored
+        self.reads = self.read_bytes = self.first_read = self.last_read = 0
+        self.runs: list[tuple[int, int]] = []
+        self.written: deque[tuple[int, bytes]] = deque()
+        self.puts = self.reserved = 0
+
+
+def commit_moves(  # noqa: C901, PLR0912  (a call for each part would cost as much as it does)
+    pen: Any, moves: Collection[Moves], operations: int, size: int, puts: int
 ) -> bool:
-    """Take and put as the moves say, and commit; the room reserved for the puts is given back.
+    """Take and put as the moves say, and commit; the moves are as new then, and the room they reserved given back.
 
     Args:
         pen: the environment's writer.
-        moves: a queue comes once; sequence numbers are right.
+        moves: a queue comes once; what they say of the entries that are taken is true.
         operations: how many entries are taken and put.
-        size: the bytes reserved for the data; their lengths together, or more.
+        size: the bytes reserved for the data.
         puts: for how many puts they are reserved.
 
     Returns:
         False when it must be done step by step: nothing was changed then.
     """
-    if size > INLINE and any(len(data) > INLINE for move in moves for _, data in move[-1]):
+    if size > INLINE and any(len(data) > INLINE for each in moves for _, data in each.written):
         return False
     left = pen.left - size - operations * OPERATION
     journal = pen.journal
@@ -59,57 +83,53 @@ def commit_moves(  # noqa: C901, PLR0912  (a call for each entry would cost as m
         return False
     if journal.end + size + operations * _ENTRY_FRAMED + len(moves) * _QUEUE_FRAMED > JOURNAL_SIZE:
         return False
-    changes: list[bytes] = []
-    after: list[tuple[Any, int, int, int, int]] = []
+    parts = [moves_of(len(moves))]
+    after: list[tuple[Moves, StoredQueue, int, int, int, int]] = []
     try:
-        for queue, taken, last_taken, nbytes, written in moves:
-            number, total, head, last = queue._number, queue.data_bytes - nbytes, queue._head, queue.last_seq
+        for each in moves:
+            queue, taken, written = each.stored, each.reads, each.written
+            total, last = queue.data_bytes - each.read_bytes, queue.last_seq
             if taken:
-                delete = pen.txn.delete
-                for _ in range(taken):
-                    key = _entry_key(number, head)
-                    if not delete(key):
-                        head = _behind(pen, number, head)
-                        key = _entry_key(number, head)
-                        delete(key)
-                    changes += key, b""
-                    head += 1
-                if head != last_taken + 1:
-                    return _undo(pen)
+                first, head = each.first_read, each.last_read + 1
+            else:
+                first = head = queue._head
+            here = len(parts)
+            parts += b"", queue._moved
+            if each.runs:
+                parts += [run_taken(*run) for run in each.runs]
             if written:
-                put = pen.raw_put
+                put, number = pen.raw_put, queue._number
                 for last, data in written:
                     key = _entry_key(number, last)
-                    value = _plain_head(PLAIN, 0, crc32(data, crc32(key))) + data
-                    put(key, value)
-                    changes += key, value
-                    total += len(data)
+                    nbytes = len(data)
+                    part = plain_put(last, nbytes + _plain_size, PLAIN, 0, crc32(data, crc32(key))) + data
+                    put(key, part[PUT_SIZE:])
+                    parts.append(part)
+                    total += nbytes
             count = queue.count - taken + len(written)
-            key, _, order = queue._sealing
-            changes += key, _queue_record(order, 0, number, count, total, head, last)
-            after.append((queue, count, total, head, last))
+            parts[here] = move(len(each.runs), head - first, len(written), first, count, total, last)
+            after.append((each, queue, count, total, head, last))
     except lmdb.Error:  # step by step it is met again, and said
         return _undo(pen)
-    if not journal.append(changes):
+    if not journal.write(b"".join(parts)):
         return _undo(pen)
     pen.left = left
     pen._outstanding -= size
     pen._calls -= puts
     unsettled = pen.unsettled
-    for queue, count, total, head, last in after:
+    for each, queue, count, total, head, last in after:
+        if each.reads:
+            if not queue._left_behind:
+                queue._left_behind = queue._head
+            each.reads = each.read_bytes = 0
+            if each.runs:
+                each.runs.clear()
+        if each.puts:
+            each.written.clear()
+            each.puts = each.reserved = 0
         queue.count, queue.data_bytes, queue._head, queue.last_seq = count, total, head, last
         unsettled[queue] = None
     return True
-
-
-def _behind(pen: Any, number: int, seq: int) -> int:
-    """The number of the next entry behind a gap; 0 when there is none."""
-    with pen.txn.cursor() as cursor:
-        if cursor.set_range(_entry_key(number, seq)):
-            key = cursor.key()
-            if key < _entry_key(number, MAX_SEQ):
-                return int.from_bytes(key[-8:], "big")
-    return 0
 
 
 def _undo(pen: Any) -> bool:

@@ -36,6 +36,7 @@ from tdqsim.core._entry import (
     decode,
     encode,
 )
+from tdqsim.core._journal import moved_queue
 from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreDamaged, StoreError
@@ -52,6 +53,8 @@ _END: Final = b"\xff" * 9
 _entry_key = ENTRY_KEY.pack
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
+_read_halves = struct.Struct(">BIII").unpack_from
+"""The same head, its time in two halves: combined they begin the checksum."""
 _queue_record = QUEUE_RECORD.pack
 _seal = SEAL.pack
 _new_tuple = tuple.__new__
@@ -76,8 +79,8 @@ class StoredQueue:
     """
 
     __slots__ = (
-        "_clean", "_dropped", "_head", "_number", "_pen", "_prefix", "_sealing", "count", "data_bytes", "key_length",
-        "last_seq", "name", "order",
+        "_clean", "_dropped", "_head", "_left_behind", "_moved", "_number", "_pen", "_prefix", "_sealing", "count",
+        "data_bytes", "key_length", "last_seq", "name", "order",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +105,7 @@ class StoredQueue:
         self._head = head
         self._clean = True
         self._dropped = False
+        self._left_behind = 0  # the first entry that was taken by a move and is in the tree yet; 0 for none
         key = QUEUE + name
         self._sealing = key, crc32(key), ORDERS.index(order)
         self._renumber(number)
@@ -109,6 +113,8 @@ class StoredQueue:
     def _renumber(self, number: int) -> None:
         self._number = number
         self._prefix = NUMBER.pack(number)
+        key, _, order = self._sealing
+        self._moved = moved_queue(key, order, self.key_length, number)
 
     def __repr__(self) -> str:
         return f"<StoredQueue {self.name!r} {self.order.name} count={self.count}>"
@@ -207,13 +213,13 @@ class StoredQueue:
         lmdb_key = _entry_key(self._number, seq)
         try:
             value: bytes | None = pen.txn.get(lmdb_key)
-        except lmdb.Error:  # the long way says what is wrong
+            if value is None:
+                return None
+            kind, high, low, checksum = _read_halves(value)
+        except (lmdb.Error, struct.error):  # the long way says what is wrong
             return None
-        if value is None or value[0] != PLAIN:
-            return None
-        _, time_ns, checksum = _read_plain(value)
         data = value[_PLAIN_SIZE:]
-        return data if crc32(data, crc32(lmdb_key, time_ns ^ (time_ns >> 32))) == checksum else None
+        return data if crc32(data, crc32(lmdb_key, high ^ low)) == checksum and kind == PLAIN else None
 
     def discard(self) -> None:
         """Remove the next entry, as :meth:`take` does, without looking at it: it has been read before."""
@@ -429,7 +435,7 @@ class StoredQueue:
 
     def get(self, seq: int, key: bytes = b"") -> Entry | None:
         """The entry with a sequence number, in a KEYED queue under its key too; None when there is none."""
-        if not 0 < seq <= MAX_SEQ:
+        if not 0 < seq <= MAX_SEQ or (self._left_behind and seq < self._head):
             return None
         lmdb_key = self._key(seq, key)
         value = self._pen.get(lmdb_key)
@@ -451,6 +457,10 @@ class StoredQueue:
         """
         if not 0 < entry.seq <= MAX_SEQ:
             raise ValueError(f"queue {self.name!r}: sequence number {entry.seq}: it must be 1 to {MAX_SEQ}")
+        try:
+            self.sweep()
+        except lmdb.Error as error:
+            raise self._pen.broken(error) from error
         self._insert(entry)
         self.last_seq = max(self.last_seq, entry.seq)
         self._head = min(self._head, entry.seq)
@@ -591,6 +601,7 @@ class StoredQueue:
             self._pen.reclaim_later(old)
             self.count = self.data_bytes = 0
             self._head = self.last_seq + 1
+            self._left_behind = 0  # it goes with the old number
         return went
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
@@ -609,12 +620,12 @@ class StoredQueue:
             self._touch()
         self._clean = self._dropped = True
         self._pen.reclaim_later(self._number)
-        self.count = self.data_bytes = 0
+        self.count = self.data_bytes = self._left_behind = 0
 
     def disown(self) -> None:
         """Become unusable: the environment was emptied or closed."""
         self._clean = self._dropped = True
-        self.count = self.data_bytes = 0
+        self.count = self.data_bytes = self._left_behind = 0
 
     def number_after(self, seq: int) -> None:
         """Give numbers over ``seq`` only from now on."""
@@ -642,6 +653,12 @@ class StoredQueue:
             order, self.key_length, self._number, self.count, self.data_bytes, self._head, self.last_seq
         )
         return key, _seal(crc32(body, checksum)) + body
+
+    def sweep(self) -> None:
+        """Remove from the tree what moves have taken; the journal has it already."""
+        if self._left_behind:
+            start, self._left_behind = self._left_behind, 0
+            self._pen.remove(_entry_key(self._number, start), _entry_key(self._number, self._head), MAX_SEQ)
 
     def settle(self) -> None:
         """There was a commit."""

@@ -42,6 +42,9 @@ class Touched(Protocol):
     def settle(self) -> None:
         """There was a commit: the next change is the first one again."""
 
+    def sweep(self) -> None:
+        """Remove from the tree what the journal says is gone."""
+
     def roll_back(self, saved: Any) -> None:
         """Become what ``saved`` says the queue was when it was first touched after the last commit."""
 
@@ -259,6 +262,7 @@ class Writer(Room):
     def _write_records(self, txn: Any) -> None:
         """Put what a commit needs beside the changes: the records of queues, and the state record."""
         for queue in {**self.unsettled, **self.touched}:
+            queue.sweep()
             record = queue.record()
             if record is not None:
                 txn.put(*record)
@@ -413,12 +417,13 @@ class Writer(Room):
         while self.pending and limit > 0:
             number = self.pending[0]
             for base in (number, number | PIECES):
-                limit -= self._remove(NUMBER.pack(base), NUMBER.pack(base + 1), limit)
+                limit -= self.remove(NUMBER.pack(base), NUMBER.pack(base + 1), limit)
             if limit > 0:
                 self.txn.delete(RECLAIM + NUMBER.pack(number))
                 del self.pending[0]
 
-    def _remove(self, start: bytes, stop: bytes, limit: int) -> int:
+    def remove(self, start: bytes, stop: bytes, limit: int) -> int:
+        """Remove records with ``start`` <= key < ``stop`` from the tree, so many at most; how many there were."""
         removed = 0
         with self.txn.cursor() as cursor:
             here = limit > 0 and cursor.set_range(start)

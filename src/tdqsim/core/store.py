@@ -24,14 +24,14 @@ from tdqsim.core._environment import Environment
 from tdqsim.core._journal import forget_ends, forget_torn
 from tdqsim.core._lockfile import LockFile, this_boot
 from tdqsim.core._meta import HELP, KINDS
-from tdqsim.core._moves import Move
+from tdqsim.core._moves import Moves
 from tdqsim.core._opening import make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._state import State
 from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 
-__all__ = ["INLINE", "Durability", "Entry", "Environment", "Move", "Order", "SearchOrder", "Store", "StoredQueue"]
+__all__ = ["INLINE", "Durability", "Entry", "Environment", "Moves", "Order", "SearchOrder", "Store", "StoredQueue"]
 
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
