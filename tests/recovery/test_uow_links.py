@@ -7,7 +7,7 @@ import pytest
 from tdqsim.cics import Condition
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue
-from tests.recovery.helpers import WRITEQ, again, make, prepared, queue
+from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue
 from tests.rules import expect_rule, rule
 
 
@@ -81,6 +81,48 @@ def test_both_parts_have_one_network_wide_name_and_wait_for_nothing(two):
         two.far.inquire_uowenq_start()
         assert two.far.inquire_uowenq_next().netuowid.rstrip() == here["NETUOWID"]
         two.far.inquire_uowenq_end()
+
+
+def waits(region):
+    """What each task waits for."""
+    found = {}
+    for number in region.inquire_task_list().set:
+        shown = region.inquire_task(number).as_dict(plain=True)
+        found[shown["TRANSACTION"]] = (shown["RUNSTATUS"], shown["SUSPENDTYPE"], shown["SUSPENDVALUE"])
+    return found
+
+
+@pytest.mark.rule("TASK-IRLINK")
+def test_a_task_waits_for_its_mirror_and_the_mirror_for_its_task(two):
+    irlink = rule("TASK-IRLINK").message
+    with two.far.task(transid="OWNR") as owner:
+        owner.writeq_td("REMQ", b"theirs")
+        handle = two.near.start(lambda task: task.writeq_td("REMQ", b"mine"))
+        two.near.run()
+        assert waits(two.near) == {"PROG": ("SUSPENDED", irlink, "FARR")}
+        assert waits(two.far)["CSMI"][:2] == ("SUSPENDED", "ENQUEUE")
+    handle.result()
+    with two.near.task() as task:
+        task.writeq_td("REMQ", b"from outside")
+        assert waits(two.far) == {"CSMI": ("SUSPENDED", irlink, "NEAR")}
+    two.near.start(lambda task: task.writeq_td("REMQ", b"again") or task.delay(seconds=5))
+    two.near.dispatcher.run_ready()
+    assert waits(two.near) == {"PROG": ("SUSPENDED", "ICWAIT", "")}
+    assert waits(two.far) == {"CSMI": ("SUSPENDED", irlink, "NEAR")}
+    two.near.run()
+    assert waits(two.near) == waits(two.far) == {}
+
+
+def test_a_task_that_waits_in_another_region_can_be_purged(two):
+    with two.far.task() as owner:
+        owner.writeq_td("REMQ", b"theirs")
+        handle = two.near.start(lambda task: task.writeq_td("REMQ", b"mine"))
+        two.near.run()
+        (number,) = two.near.inquire_task_list(suspended=True).set
+        two.near.set_task(number, purgetype="PURGE")
+        assert outcome(handle.result) == "AEXY"
+        assert waits(two.far).keys() == {"TEST"}  # the mirror is gone too
+    assert two.far.peek("REMQ") == [b"theirs"]
 
 
 @pytest.mark.rule("UOWLINK-ROLES", "UOWLINK-REGION")

@@ -1,18 +1,20 @@
-"""INQUIRE TASK and SET TASK: what a task is and waits for, and how an operator ends it.
+"""INQUIRE TASK, INQUIRE TASK LIST and SET TASK: which tasks there are, what they wait for, how an operator ends one.
 
 A task that waits is SUSPENDED; SUSPENDTYPE and SUSPENDVALUE say for what: ENQUEUE with the pool of the enqueue, TD_READ
-with the queue, ICWAIT for DELAY. SET TASK ends such a task at once with AEXY, and one that does not wait when it does
-(RESP2 13: deferred). PURGE, FORCEPURGE and KILL do the same here: data are whole after each of them, as what a task
-has done is backed out. PRIORITY is not simulated. Sources: INQUIRE TASK, SET TASK, CEMT INQUIRE TASK, AEXY (IBM Docs);
-ICWAIT recalled.
+with the queue, ICWAIT for DELAY, IRLINK with the connection for the answer or the next request of another region. SET
+TASK ends such a task at once with AEXY, and one that does not wait when it does (RESP2 13: deferred). PURGE, FORCEPURGE
+and KILL do the same here: data are whole after each of them, as what a task has done is backed out. PRIORITY is not
+simulated, and sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID alone. Sources: INQUIRE TASK, INQUIRE
+TASK LIST, SET TASK, AEXY (IBM Docs), CEMT INQUIRE TASK (SC33-1686), APAR PK18456 (ICWAIT), Resolving IRLINK waits (IBM
+Support).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics.command import Cvda4, Flag, Fullword, command
+from tdqsim.cics.command import Cvda4, Flag, Fullword, Opt, command
 from tdqsim.cics.eib import completion
 from tdqsim.cics.info import Info
 from tdqsim.cics.security import Access
@@ -31,6 +33,9 @@ _TASK: Final = "TASK"
 _SET: Final = "SET TASK"
 _PURGES: Final = (Cvda.PURGE, Cvda.FORCEPURGE, Cvda.KILL)
 _MINUTE: Final = 60
+_TRANSID_LENGTH: Final = 4
+_LISTS: Final = {"LISTSIZE": Opt("fullword", 4), "SET": Opt("pointer", 4), "SETTRANSID": Opt("pointer", 4)}
+_IRLINK: Final = "IRLINK"
 _OTHER_WAITS: Final = {"DELAY": "ICWAIT"}
 """SUSPENDTYPE of the waits that name themselves only by their queue."""
 
@@ -46,6 +51,41 @@ def _strand(task: Task, region: Region) -> Strand | None:
     return next((each for each in (dispatcher.outside, *dispatcher.strands) if each.local is task), None)
 
 
+class _Wait(NamedTuple):
+    """What a task waits for.
+
+    Attributes:
+        kind: the resource type (SUSPENDTYPE).
+        name: the resource name (SUSPENDVALUE).
+        since_ns: since when; 0 when that is not known.
+    """
+
+    kind: str
+    name: str
+    since_ns: int
+
+
+def _wait(task: Task, region: Region) -> _Wait | None:
+    """What a task waits for; None when it does not wait."""
+    strand = _strand(task, region)
+    if strand is None:  # a mirror works only while its requester's command runs
+        is_mirror = not task.outside and not task.implicit
+        return _Wait(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
+    if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
+        other: Task = strand.local
+        since_ns = strand.since_ns if strand.waiting_for is not None else 0
+        return None if other.region is region else _Wait(_IRLINK, _link_to(region, other.region), since_ns)
+    queue = strand.waiting_for
+    if queue is None:
+        return None
+    kind, name = task.suspended or (_OTHER_WAITS.get(queue.name, ""), "")
+    return _Wait(kind, name, strand.since_ns)
+
+
+def _link_to(region: Region, other: Region) -> str:
+    return next((name for name, system in region.links.items() if system.netname == other.applid), "")
+
+
 def _facility(task: Task, _region: Region) -> str:
     if task.facility is not None:
         return task.facility.name
@@ -58,12 +98,6 @@ def _facilitytype(task: Task, _region: Region) -> Cvda:
     return Cvda.DEST if task.request is not None else Cvda.TASK
 
 
-def _wait(task: Task, region: Region) -> Strand | None:
-    """The strand on which a task waits; None for one that does not wait."""
-    strand = _strand(task, region)
-    return strand if strand is not None and strand.waiting_for is not None and strand.local is task else None
-
-
 def _runstatus(task: Task, region: Region) -> Cvda:
     if _wait(task, region) is not None:
         return Cvda.SUSPENDED
@@ -73,17 +107,18 @@ def _runstatus(task: Task, region: Region) -> Cvda:
 
 
 def _suspendtime(task: Task, region: Region) -> int:
-    strand = _wait(task, region)
-    return age(region, strand.since_ns) if strand is not None else 0
+    wait = _wait(task, region)
+    return 0 if wait is None else age(region, wait.since_ns)
 
 
-def _suspended(task: Task, region: Region) -> tuple[str, str]:
-    """The kind and the name of what it waits for; blank for one that does not wait."""
-    if task.suspended is not None:
-        return task.suspended
-    strand = _wait(task, region)
-    queue = None if strand is None else strand.waiting_for
-    return ("" if queue is None else _OTHER_WAITS.get(queue.name, ""), "")
+def _suspendtype(task: Task, region: Region) -> str:
+    wait = _wait(task, region)
+    return "" if wait is None else wait.kind
+
+
+def _suspendvalue(task: Task, region: Region) -> str:
+    wait = _wait(task, region)
+    return "" if wait is None else wait.name
 
 
 def _definition(task: Task, region: Region) -> Any:
@@ -118,8 +153,8 @@ _READERS: Final[Mapping[str, Reader]] = {
     "RUNSTATUS": _runstatus,
     "STARTCODE": lambda task, _region: task.startcode,
     "SUSPENDTIME": _suspendtime,
-    "SUSPENDTYPE": lambda task, region: _suspended(task, region)[0],
-    "SUSPENDVALUE": lambda task, region: _suspended(task, region)[1],
+    "SUSPENDTYPE": _suspendtype,
+    "SUSPENDVALUE": _suspendvalue,
     "TRANSACTION": lambda task, _region: task.transid,
     "UOW": lambda task, _region: long_id(task.uow.id) if task.has_uow else bytes(UOW_LENGTH),
     "USERID": lambda task, _region: task.userid,
@@ -130,7 +165,7 @@ _READERS: Final[Mapping[str, Reader]] = {
 
 
 class TaskInquiries(UnitInquiries):
-    """INQUIRE TASK and SET TASK."""
+    """INQUIRE TASK, INQUIRE TASK LIST and SET TASK."""
 
     __slots__ = ()
 
@@ -152,6 +187,35 @@ class TaskInquiries(UnitInquiries):
             return Info(read(_TASK, found, self.region, _READERS, options))
 
         return self._inquire_one("INQUIRE TASK", _TASK, Access.READ, find, nohandle)
+
+    @command("INQUIRE TASK LIST", "NOTAUTH", _LISTS)
+    def inquire_task_list(
+        self, *, dispatchable: Flag = False, running: Flag = False, suspended: Flag = False, nohandle: Flag = False
+    ) -> Info:
+        """List the tasks, those that run, wait or could run, in order of their start.
+
+        Args:
+            dispatchable: list those that are ready to run; all tasks are listed when no kind is named.
+            running: list the one that runs.
+            suspended: list those that wait.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Returns:
+            ``listsize``, how many there are; ``set``, their numbers; ``settransid``, their transactions.
+
+        Raises:
+            Condition: NOTAUTH 100.
+        """
+        named = {Cvda.DISPATCHABLE: dispatchable, Cvda.RUNNING: running, Cvda.SUSPENDED: suspended}
+
+        def find() -> Info:
+            region = self.region
+            wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
+            found = [task for task in region.tasks.values() if _runstatus(task, region) in wanted]
+            transids = tuple(task.transid.ljust(_TRANSID_LENGTH) for task in found)
+            return Info({"LISTSIZE": len(found), "SET": tuple(task.number for task in found), "SETTRANSID": transids})
+
+        return self._inquire_one("INQUIRE TASK LIST", _TASK, Access.READ, find, nohandle)
 
     @command(_SET, "INVREQ NOTAUTH TASKIDERR")
     def set_task(self, task: Fullword, *, purgetype: Cvda4 | str, nohandle: Flag = False) -> None:

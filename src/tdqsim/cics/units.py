@@ -60,7 +60,7 @@ def _waitstate(uow: UnitOfWork, _region: Region) -> Cvda:
 
 def _age(uow: UnitOfWork, region: Region) -> int:
     """Since when it is in its WAITSTATE; one that runs, since it got the first end or name that it holds."""
-    if uow.state is not Cvda.INFLIGHT:
+    if _waitstate(uow, region) is not Cvda.ACTIVE:
         return age(region, uow.since_ns)
     held = [lock.since_ns for lock in uow.locks]
     held += [enqueue.since_ns for enqueue in region.enqueues.values() if uow in enqueue.holds]

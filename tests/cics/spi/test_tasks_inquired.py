@@ -39,7 +39,7 @@ def test_the_indoubt_attributes_of_its_transaction(reg):
         assert (shown["INDOUBT"], shown["INDOUBTWAIT"], shown["INDOUBTMINS"]) == ("BACKOUT", "WAIT", 0)
 
 
-@pytest.mark.rule("TASK-SUSPENDTIME")
+@pytest.mark.rule("TASK-SUSPENDTIME", "TASK-ICWAIT")
 def test_how_long_a_task_has_been_suspended(reg):
     seen = []
     reg.register("PAYP", lambda task: task.delay(seconds=30))
@@ -54,9 +54,38 @@ def test_how_long_a_task_has_been_suspended(reg):
     reg.start(look)
     reg.run()
     assert seen == [
-        {"RUNSTATUS": "SUSPENDED", "SUSPENDTIME": 10, "SUSPENDTYPE": "ICWAIT"},
+        {"RUNSTATUS": "SUSPENDED", "SUSPENDTIME": 10, "SUSPENDTYPE": rule("TASK-ICWAIT").message},
         {"RUNSTATUS": "RUNNING", "SUSPENDTIME": 0, "SUSPENDTYPE": ""},
     ]
+
+
+@pytest.mark.rule("TASK-LIST")
+def test_the_list_of_tasks_and_its_kinds(reg):
+    def look(task):
+        for kinds in ({}, {"suspended": True}, {"running": True, "dispatchable": True}, {"dispatchable": True}):
+            found = task.inquire_task_list(**kinds)
+            assert found.listsize == len(found.set) == len(found.settransid)
+            seen.append(found.settransid)
+
+    seen = []
+    reg.register("PAYP", lambda task: task.delay(seconds=30))
+    reg.register("PAY2", look)
+    reg.start("PAYP")
+    reg.dispatcher.run_ready()
+    reg.start("PAY2")
+    last = reg.start(lambda task: task.suspend())
+    reg.run()
+    last.result()
+    assert seen == [("PAYP", "PAY2", "PROG"), ("PAYP",), ("PAY2", "PROG"), ("PROG",)]
+
+
+def test_the_list_of_tasks_as_text(reg):
+    with reg.task(transid="ONE") as one, reg.task() as other:
+        host = {}
+        other.execute("INQUIRE TASK LIST LISTSIZE(N) SET(P) SETTRANSID(T)", host)
+        assert host == {"N": 2, "P": (one.number, other.number), "T": ("ONE ", "TEST")}
+        other.execute("INQUIRE TASK LIST SUSPENDED LISTSIZE(N)", host)
+        assert host["N"] == 0
 
 
 @pytest.mark.rule("SET-TASK-PURGE")

@@ -63,6 +63,7 @@ CASES = [
     ("INQUIRE ENQ START", {"uow": b"\xff" * 16}, ()),
     ("INQUIRE ENQ NEXT", {}, ("RESOURCE", "UOW")),
     ("INQUIRE ENQ END", {}, ()),
+    ("INQUIRE TASK LIST", {"dispatchable": True, "running": True, "suspended": True}, ()),
     ("SET TASK", {"task": 99_000, "purgetype": "PURGE"}, ()),
     ("INQUIRE UOWLINK", {"uowlink": b"\xff" * 4}, ("ROLE",)),
     ("INQUIRE UOWLINK START", {"uow": b"\xff" * 16}, ()),
