@@ -228,3 +228,71 @@ def test_as_text(two):
         task.execute("INQUIRE UOWLINK(TOKEN) SYSID(NAME) TYPE(T)", host)
         assert (host["L"].rstrip(), host["NAME"], len(host["TOKEN"])) == ("FAR", "FARR", 4)
         assert [value.name for value in (host["R"], host["S"], host["T"])] == ["SUBORDINATE", "OK", "CONNECTION"]
+
+
+# -- SET UOWLINK ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("SET-UOWLINK-INDOUBT", "SET-UOWLINK-COORDINATOR", "SET-UOWLINK-NOT-FOUND")
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_the_link_to_a_coordinator_that_is_gone_for_good(two, restarted):
+    two.link.cut_at("VOTE")
+    with pytest.raises(Condition, match="ROLLEDBACK"):
+        two.near.writeq_td("REMQ", b"one")
+    two.far.close(clean=False)
+    two.near.close()
+    region = two.start("FAR")  # which has no connection to the other any more
+    (link,) = links(region)
+    expect_rule("SET-UOWLINK-INDOUBT", region.set_uowlink, link["UOWLINK"])
+    region.set_uow(link["UOW"], uowstate="BACKOUT")
+    if restarted:
+        region.close(clean=False)
+        region = two.start("FAR")
+    (unit,) = units(region)
+    assert (unit["UOWSTATE"], unit["WAITSTATE"]) == ("HEURBACKOUT", "WAITING")
+    region.set_uowlink(link["UOWLINK"], action="DELETE")
+    assert links(region) == units(region) == []
+    expect_rule("SET-UOWLINK-NOT-FOUND", region.set_uowlink, link["UOWLINK"])
+
+
+@pytest.mark.rule("SET-UOWLINK-SUBORDINATE")
+def test_the_link_to_a_region_that_will_never_hear_the_decision(two):
+    two.link.cut_at("COMMIT")
+    two.near.writeq_td("REMQ", b"one")
+    two.near.close(clean=False)
+    with make(store=two.directory / "NEAR", applid="NEAR", sysid="NEAR", start="COLD") as near:  # without a connection
+        (link,), (unit,) = links(near), units(near)
+        assert (unit["UOWSTATE"], unit["WAITCAUSE"], link["RESYNCSTATUS"]) == ("COMMIT", "WAITFORGET", "UNCONNECTED")
+        near.execute("SET UOWLINK(L) DELETE", {"L": link["UOWLINK"]})
+        assert links(near) == units(near) == []
+
+
+@pytest.mark.rule("SET-UOWLINK-ACTIVE", "SET-UOWLINK-CONNECTED", "SET-UOWLINK-BAD-CVDA")
+def test_what_set_uowlink_refuses(two):
+    with two.near.task() as task:
+        task.writeq_td("REMQ", b"one")
+        for region in (two.near, two.far):
+            (link,) = links(region)
+            expect_rule("SET-UOWLINK-BAD-CVDA", region.set_uowlink, link["UOWLINK"], action="COMMIT")
+            expect_rule("SET-UOWLINK-ACTIVE", region.set_uowlink, link["UOWLINK"])
+    two.link.cut_at("COMMIT")
+    two.near.writeq_td("REMQ", b"two")
+    (link,) = links(two.near)
+    expect_rule("SET-UOWLINK-CONNECTED", two.near.set_uowlink, link["UOWLINK"])
+    (link,) = links(two.far)
+    expect_rule("SET-UOWLINK-INDOUBT", two.far.set_uowlink, link["UOWLINK"])
+    two.far.set_uow(link["UOW"], uowstate="COMMIT")
+    expect_rule("SET-UOWLINK-CONNECTED", two.far.set_uowlink, link["UOWLINK"])
+
+
+@pytest.mark.rule("SET-UOWLINK-COORDINATOR")
+def test_a_decision_without_a_coordinator_outside_cics_can_be_forgotten(tmp_path):
+    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+        branch = prepared(region, (WRITEQ, "LOGQ"))
+        branch.lose_coordinator()
+        region.set_uow(branch.uow.id, uowstate="COMMIT")
+        (link,) = links(region)
+        region.set_uowlink(link["UOWLINK"])
+        assert links(region) == units(region) == []
+        assert region.branch("XA1") is None
+        assert region.peek("LOGQ") == [b"new"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.conditions import Condition
 from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -46,24 +47,34 @@ class Enqueue:
         self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")
 
 
-def _name(task: Task, resource: object) -> bytes:
-    if isinstance(resource, str):
-        resource = task.region.encode(resource)
-    if not isinstance(resource, bytes):
+def _name(task: Task, resource: object, length: int | None) -> bytes:
+    name = task.region.encode(resource) if isinstance(resource, str) else resource
+    if not isinstance(name, bytes | bytearray):
         raise TypeError(f"resource {resource!r}: allowed are bytes and str")
-    if not 0 < len(resource) <= _LONGEST:
-        raise Condition(Resp.LENGERR, 1, f"the name has {len(resource)} bytes; allowed are 1 to {_LONGEST}")
-    return resource
+    size = len(name) if length is None else length
+    if not 0 < size <= _LONGEST:
+        raise Condition(Resp.LENGERR, 1, f"the name has {size} bytes; allowed are 1 to {_LONGEST}")
+    if size > len(name):
+        raise TdqError(f"LENGTH {size} is more than the {len(name)} bytes of RESOURCE")
+    return bytes(name[:size])
 
 
-def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool) -> None:
+def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
     """Get a name for the task or its unit of work.
 
+    Args:
+        task: who wants it.
+        resource: the name; text is encoded in the region's code page.
+        for_task: for the task rather than for its unit of work.
+        nosuspend: ENQBUSY instead of waiting.
+        length: how many bytes of ``resource`` are the name; all when not given.
+
     Raises:
+        TdqError: ``length`` goes beyond the name.
         Condition: ENQBUSY: another has it and NOSUSPEND was given; LENGERR.
         Abend: the wait for it came to an end, by DTIMOUT or a purge.
     """
-    name = _name(task, resource)
+    name = _name(task, resource, length)
     region = task.region
     enqueue = region.enqueues.get(name)
     if enqueue is None:
@@ -91,9 +102,13 @@ def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool) ->
         raise
 
 
-def give_up(task: Task, resource: object, *, for_task: bool) -> None:
-    """Give a name up once; one that was not got for this lifetime is left as it is."""
-    enqueue = task.region.enqueues.get(_name(task, resource))
+def give_up(task: Task, resource: object, *, for_task: bool, length: int | None = None) -> None:
+    """Give a name up once; one that was not got for this lifetime is left as it is.
+
+    Raises:
+        TdqError, Condition: as :func:`acquire`.
+    """
+    enqueue = task.region.enqueues.get(_name(task, resource, length))
     holder = task if for_task else task.uow if task.has_uow else None
     if enqueue is None or holder not in enqueue.holds:
         return

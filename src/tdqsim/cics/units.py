@@ -1,12 +1,12 @@
-"""INQUIRE UOW, UOWLINK, TRANSACTION; SET UOW, TRANSACTION; and, through their groups, UOWENQ, ENQ and TASK.
+"""INQUIRE and SET for UOW, UOWLINK and TRANSACTION; and, through their groups, UOWENQ, ENQ and TASK.
 
 A unit of work shows from its first recoverable request to its end, and beyond it while it waits for others: shunted, or
 decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or committed here while another region has not heard
 of it (COMMIT, WAITING). As long as it is INFLIGHT it is ACTIVE, whatever its task waits for: WAITSTATE is about
 syncpoints. WAITCAUSE, LINK, NETNAME and SYSID say what one that is shunted or WAITING waits for, else nothing.
 UOWLINK shows the connections of units of work: see :mod:`~tdqsim.cics.uow_links`; UOWENQ what they hold: see
-:mod:`~tdqsim.cics.uow_enqueues`. Sources: INQUIRE UOW, INQUIRE UOWLINK, SET UOW (IBM Docs), CEMT INQUIRE UOW
-(SC33-1686), UOW views (IBM Docs).
+:mod:`~tdqsim.cics.uow_enqueues`. Sources: INQUIRE UOW, INQUIRE UOWLINK, SET UOW, SET UOWLINK, UOW views (IBM Docs),
+CEMT INQUIRE UOW (SC33-1686).
 """
 
 from __future__ import annotations
@@ -174,11 +174,8 @@ class UnitCommands(EnqueueInquiries, TaskInquiries):
         """
 
         def find() -> Info:
-            wanted = bytes(uowlink)
-            for link in links_of(units_of_work(self.region)):
-                if token(link) == wanted:
-                    return Info(read(_UOWLINK, link, self.region, _LINK_READERS, options))
-            raise refusal("INQUIRE UOWLINK", "not found", f"no unit of work has a link X'{wanted.hex().upper()}'")
+            link = _find_link(self.region, "INQUIRE UOWLINK", bytes(uowlink))
+            return Info(read(_UOWLINK, link, self.region, _LINK_READERS, options))
 
         return self._inquire_one("INQUIRE UOWLINK", _UOWLINK, Access.READ, find, nohandle)
 
@@ -219,6 +216,42 @@ class UnitCommands(EnqueueInquiries, TaskInquiries):
     def inquire_uowlink_end(self, *, nohandle: Flag = False) -> None:
         """End the browse of links."""
         self._browse_end(_UOWLINK, nohandle)
+
+    @command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
+    def set_uowlink(
+        self,
+        uowlink: Annotated[bytes, Opt("data", _UOWLINK_LENGTH)],
+        *,
+        action: Cvda4 | str = Cvda.DELETE,
+        nohandle: Flag = False,
+    ) -> None:
+        """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
+
+        What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of
+        a decision.
+
+        Args:
+            uowlink: its token, as a browse gave it: 4 bytes.
+            action: DELETE.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: UOWLNOTFOUND 1; NOTAUTH 100; INVREQ 3: the coordinator's, of a unit of work that is indoubt;
+                INVREQ 5: the unit of work is active; INVREQ 6: another CVDA; INVREQ 7: there is a connection.
+        """
+
+        def work() -> None:
+            may_issue(self.region, self.userid, _UOWLINK, Access.UPDATE)
+            link = _find_link(self.region, "SET UOWLINK", bytes(uowlink))
+            if to_cvda(action) is not Cvda.DELETE:
+                raise refusal("SET UOWLINK", "bad cvda", f"ACTION must be DELETE, not {action!r}")
+            _check_link(self.region, link)
+            if link.role is Cvda.COORDINATOR:
+                indoubt.Subordinate(link.uow, link.uow.coordinator, link.uow.link).forget()
+            else:
+                indoubt.heard(self.region, link.uow.id, link.name)
+
+        self.issue("SET UOWLINK", work, nohandle=nohandle, otherwise=None)
 
     @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", receivers(_TRANSACTION))
     def inquire_transaction(self, transaction: Name4, *options: str, nohandle: bool = False) -> Info:
@@ -292,6 +325,28 @@ def _with_id(region: Region, uow_id: bytes) -> UnitOfWork | None:
     """The unit of work as it is now; None when it is over and nobody waits for anything any more."""
     found = region.units.get(uow_id) or region.shunted.get(uow_id)
     return found or next((uow for uow in indoubt.kept_units(region) if uow.id == uow_id), None)
+
+
+def _find_link(region: Region, command_name: str, wanted: bytes) -> UowLink:
+    for link in links_of(units_of_work(region)):
+        if token(link) == wanted:
+            return link
+    raise refusal(command_name, "not found", f"no unit of work has a link X'{wanted.hex().upper()}'")
+
+
+def _check_link(region: Region, link: UowLink) -> None:
+    """Whether a link can be deleted.
+
+    Raises:
+        Condition: INVREQ: it cannot.
+    """
+    uow = link.uow
+    if uow.state is Cvda.INDOUBT and link.role is Cvda.COORDINATOR:
+        raise refusal("SET UOWLINK", "indoubt", f"{uow.title} is indoubt, and this is its coordinator: SET UOW first")
+    if not uow.ended:
+        raise refusal("SET UOWLINK", "active", f"{uow.title} is {uow.state.name}")
+    if link.name in region.connections or link.name in region.links:
+        raise refusal("SET UOWLINK", "connected", f"the connection {link.name} is there")
 
 
 def _transaction(region: Region, command_name: str, name: str) -> Any:

@@ -241,6 +241,7 @@ class Cvda(IntEnum):
     TDQ = auto()
     TDQUEUE = auto()
     EXECENQ = auto()
+    DELETE = auto()
     COORDINATOR = auto()
     SUBORDINATE = auto()
     COLD = auto()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim.cics.enqueue import acquire, give_up
 from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition
 from tests.recovery.helpers import WRITEQ, make, outcome, prepared, queue
@@ -221,6 +223,20 @@ def test_a_waiter_without_a_unit_of_work_has_its_duration_too(reg):
         assert held["DURATION"] >= 105
         assert 5 <= awaited["DURATION"] < 100
         assert reg.inquire_task(awaited["TASKID"]).suspendtime == awaited["DURATION"]
+
+
+@pytest.mark.rule("ENQ-LENGERR")
+def test_the_length_of_a_name(reg):
+    """What ENQ and DEQ need for their option LENGTH."""
+    with reg.task() as task, reg.task() as other:
+        acquire(task, bytearray(reg.encode("NAME AND MORE")), for_task=False, nosuspend=False, length=4)
+        assert busy(other, "NAME")
+        for length in (0, -1, 256):
+            expect_rule("ENQ-LENGERR", acquire, task, b"NAME", for_task=False, nosuspend=False, length=length)
+        with pytest.raises(TdqError, match="LENGTH 5 is more than the 4 bytes"):
+            acquire(task, b"NAME", for_task=False, nosuspend=False, length=5)
+        give_up(task, "NAME AND LESS", for_task=False, length=4)
+        assert not busy(other, "NAME")
 
 
 # -- ENQFAILS ---------------------------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ CASES = [
     ("INQUIRE ENQ NEXT", {}, ("RESOURCE", "UOW")),
     ("INQUIRE ENQ END", {}, ()),
     ("INQUIRE TASK LIST", {"dispatchable": True, "running": True, "suspended": True}, ()),
+    ("SET UOWLINK", {"uowlink": b"\xff" * 4, "action": "DELETE"}, ()),
     ("SET TASK", {"task": 99_000, "purgetype": "PURGE"}, ()),
     ("INQUIRE UOWLINK", {"uowlink": b"\xff" * 4}, ("ROLE",)),
     ("INQUIRE UOWLINK START", {"uow": b"\xff" * 16}, ()),
