@@ -291,10 +291,10 @@ class Ati:
             held.outcome = OVER
 
     def trigger_changed(self, queue: IntraQueue) -> None:
-        """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone is given up."""
+        """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone for good is given up."""
         queue.failed_start = False
         held = self._holder(queue)
-        if not self._has_task(queue) and (held is None or held.outcome):
+        if not self._has_task(queue) and (held is None or held.outcome is STAYS):
             self.emptied(queue)
 
     def _has_task(self, queue: IntraQueue) -> bool:
@@ -320,8 +320,6 @@ class Ati:
         if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or not request.belongs_to(queue):
             return
         outcome = AFTER_TASK[queue.atifacility, normal]
-        if outcome is AGAIN and not (queue.transid and queue.triggerlevel):
-            outcome = OVER
         held = self._holder(queue)
         if held is not None:
             held.outcome = held.outcome or outcome
@@ -329,7 +327,7 @@ class Ati:
             self._go_on(queue, outcome)
 
     def _go_on(self, queue: IntraQueue, outcome: str) -> None:
-        if outcome is OVER:
+        if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
             self._over(queue)
         elif outcome is AGAIN:
             self.schedule(queue)

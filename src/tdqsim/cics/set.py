@@ -210,9 +210,12 @@ def _plan_atitermid(change: _Change, value: Any) -> None:
 
 def _plan_atitranid(change: _Change, value: Any) -> None:
     queue = _must_be_disabled(change, "ATITRANID")
-    name = _name(change, "ATITRANID", value)
-    if name not in change.region.transactions:
+    name, region = _name(change, "ATITRANID", value), change.region
+    entry = region.transactions.get(name)
+    if entry is None:
         raise change.refuse("unknown transaction", f"transaction {name} is not defined in this region")
+    if entry.definition.remotesystem not in ("", region.sysid):
+        raise change.refuse("unknown transaction", f"transaction {name} is remote; a queue starts local ones")
     change.steps.append(lambda: setattr(queue, "transid", name))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tdqsim.cics import Condition
 from tdqsim.cics.security import Access, AccessList
+from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 from tests.cics.spi.helpers import condition, region
@@ -93,6 +94,10 @@ def test_what_a_trigger_attribute_may_not_be(reg):
     reg.set_tdqueue("TERQ", enablestatus="DISABLED")
     expect_rule("SET-USERID-FACILITY", reg.set_tdqueue, "TERQ", atiuserid="BOB")
     expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="NONE")
+    for name, remotesystem in (("FARP", "CICB"), ("HERE", reg.sysid)):
+        reg.install([define_transaction(name=name, remotesystem=remotesystem)])
+    expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="FARP")
+    reg.set_tdqueue("TERQ", atitranid="HERE")
     with pytest.raises(TdqError, match="at most 4 characters"):
         reg.set_tdqueue("TERQ", atitranid="TOOLONG")
 

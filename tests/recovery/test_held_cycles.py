@@ -1,0 +1,75 @@
+"""A cycle that a shunted unit of work holds, and what SET, DISCARD and CREATE do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.recovery.helpers import make, outcome, queue, triggered
+
+
+class Held:
+    """A queue of terminal T001 whose first task has left a unit of work in doubt, on another queue."""
+
+    def __init__(self, *, abends: bool, kind: str = "PHYSICAL") -> None:
+        self.abends = abends
+        self.started = 0
+        self.region = make(*triggered("TRGQ", kind, "TERMINAL", level=1), queue("LOGQ"))
+        self.region.register("PAYP", self.program)
+        self.writes(2)
+        assert (self.started, len(self.region.shunted)) == (1, 1)
+
+    def program(self, task):
+        self.started += 1
+        if self.started > 1:
+            while task.readq_td("TRGQ", nohandle=True):
+                pass
+            return
+        task.writeq_td("LOGQ", b"new")
+        self.branch = task.region.coordinate(task, "XA1")
+        assert self.branch.prepare()
+        abend = self.branch.lose_coordinator()
+        if self.abends:
+            raise abend
+
+    def writes(self, count=1):
+        for _ in range(count):
+            self.region.writeq_td("TRGQ", b"x")
+        self.region.run()
+
+    def resolve(self):
+        self.branch.commit()
+        self.region.run()
+
+
+@pytest.mark.rule("REC-ATI-CYCLE-HELD", "ATI-SET-STUCK")
+@pytest.mark.parametrize("kind", ["NO", "PHYSICAL", "LOGICAL"])
+@pytest.mark.parametrize(("abends", "level"), [(True, 1), (False, 1), (False, 0)])
+def test_a_set_of_the_trigger(kind, abends, level):
+    """The cycle stays held; what an abend has left on is over when the doubt is, and a normal end counts as ever."""
+    with Held(abends=abends, kind=kind).region as region:
+        held = region.transactions["PAYP"].program.__self__
+        region.set_tdqueue("TRGQ", triggerlevel=level)
+        held.writes()
+        assert held.started == 1
+        held.resolve()
+        started_again = not abends and level == 1
+        assert held.started == (2 if started_again else 1)
+        assert region.peek("TRGQ") == ([] if started_again else [b"x"] * 3)
+        region.set_tdqueue("TRGQ", triggerlevel=1)
+        held.writes()
+        assert held.started == (3 if started_again else 2)
+
+
+def test_a_queue_that_is_discarded_is_held_no_more():
+    held = Held(abends=True)
+    region = held.region
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.discard_tdqueue("TRGQ")
+    assert outcome(region.readq_td, "TRGQ") == "QIDERR"
+    region.create_tdqueue("TRGQ", "TYPE(INTRA) RECOVSTATUS(PHYSICAL) TRANSID(PAYP) ATIFACILITY(FILE)")
+    held.writes()
+    assert held.started == 2
+    held.resolve()
+    held.writes()
+    assert held.started == 3
+    region.close()
