@@ -60,6 +60,21 @@ def test_a_set_of_the_trigger(kind, abends, level):
         assert held.started == (3 if started_again else 2)
 
 
+@pytest.mark.rule("RESTART-TRIGGER-TERMINAL", "ATI-SET-PENDING")
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_set_right_after_a_restart_takes_nothing_from_the_cycle_that_goes_on(tmp_path, clean):
+    region = make(*triggered("TRGQ", "PHYSICAL", "TERMINAL", level=1), store=tmp_path / "store")
+    region.writeq_td("TRGQ", b"1")  # there is no program yet
+    region.close(clean=clean)
+    region = make(store=tmp_path / "store")
+    started = []
+    region.register("PAYP", lambda task: started.append(task.readq_td("TRGQ", nohandle=True)))
+    region.set_tdqueue("TRGQ", triggerlevel=5)
+    region.run()
+    assert started == [b"1", b""]
+    region.close()
+
+
 def test_a_queue_that_is_discarded_is_held_no_more():
     held = Held(abends=True)
     region = held.region

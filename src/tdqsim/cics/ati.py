@@ -167,11 +167,12 @@ class Facility:
 class Ati:
     """The trigger cycles of one region."""
 
-    __slots__ = ("_held", "_region")
+    __slots__ = ("_held", "_region", "_resumed")
 
     def __init__(self, region: Region) -> None:
         self._region = region
         self._held: dict[bytes, _Held] = {}
+        self._resumed: set[IntraQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
 
     def arm(self, queue: IntraQueue) -> None:
         """Work out at which count the next write starts a task."""
@@ -228,6 +229,7 @@ class Ati:
 
     def schedule(self, queue: IntraQueue) -> None:
         """Have a task started for the cycle that has just begun. It runs later, never inside the writer."""
+        self._resumed.discard(queue)
         self._request(Request(queue))
 
     def _request(self, request: Request) -> None:
@@ -299,6 +301,8 @@ class Ati:
 
     def _has_task(self, queue: IntraQueue) -> bool:
         """Whether the task of the queue's cycle is due or runs."""
+        if queue in self._resumed:
+            return True
         region = self._region
         waiting = (request for facility in region.facilities.values() for request in facility.requests)
         requests = chain((task.request for task in region.tasks.values()), waiting)
@@ -388,6 +392,7 @@ class Ati:
             return False
         queue.cycle += 1
         queue.fire_at = NEVER
+        self._resumed.add(queue)
         return True
 
 
