@@ -340,12 +340,10 @@ def moved(store: Store, name: bytes, taken: int, put: list[tuple[int, bytes]]) -
 
 def commit_moves(store: Store, moves: list[Moves]) -> None:
     """Commit them shortly, or step by step where that is refused."""
-    operations = sum(each.reads + len(each.written) for each in moves)
-    size, puts = sum(each.reserved for each in moves), sum(each.puts for each in moves)
-    if store.durable.commit_moves(moves, operations, size, puts):
+    if store.durable.commit_moves(moves):
         assert all((each.reads, each.puts, each.reserved, len(each.written)) == (0, 0, 0, 0) for each in moves)
         return
-    store.durable.release(size, puts)
+    store.durable.release(sum(each.reserved for each in moves), sum(each.puts for each in moves))
     for each in moves:
         for _ in range(each.reads):
             each.stored.discard()

@@ -19,7 +19,7 @@ from tdqsim.facts import Resp
 if TYPE_CHECKING:
     from tdqsim.cics.intra import IntraSpace, Mark
     from tdqsim.cics.queues import IntraQueue
-    from tdqsim.core.store import Entry, Environment
+    from tdqsim.core.store import Environment
 
 __all__ = ["LogicalWork"]
 
@@ -36,10 +36,11 @@ class LogicalWork(Moves):
             many records, and bytes of data, room is held.
         last_seq: the last sequence number given to a record written here, even if it was read back or deleted since;
             0 when nothing was ever written.
+        mark: where the queue's output stood before it wrote; None when it has not written.
         plain: whether all that it has read was plain, and nothing was deleted.
     """
 
-    __slots__ = ("_durable", "_mark", "_space", "deleted", "last_seq", "plain", "queue")
+    __slots__ = ("_durable", "_space", "deleted", "last_seq", "mark", "plain", "queue")
 
     def __init__(self, queue: IntraQueue, space: IntraSpace, durable: Environment) -> None:
         super().__init__(queue.stored)
@@ -49,7 +50,7 @@ class LogicalWork(Moves):
         self.last_seq = 0
         self._space = space
         self._durable = durable
-        self._mark: Mark | None = None
+        self.mark: Mark | None = None
 
     def twin(self) -> LogicalWork:
         """Another that stands where this one does, to try what a request would find; it is never committed."""
@@ -71,28 +72,30 @@ class LogicalWork(Moves):
             self.first_read = seq = stored._head  # noqa: SLF001  (a property costs a call)
         data = stored.plain(seq)
         if data is None:
-            entry = self._look_behind(seq - 1)
-            if entry is None:
+            found = stored.plain_behind(seq - 1) or self._look_behind(seq - 1)
+            if found is None:
                 return None
-            seq, data = entry.seq, entry.data
-            self.plain = self.plain and stored.plain(seq) is not None
+            seq, data = self._over_the_gap(seq, *found)
         self.last_read = seq
         self.reads = reads + 1
         self.read_bytes += len(data)
         return data
 
-    def _look_behind(self, seq: int) -> Entry | None:
-        """The next record, behind a gap such as the end of a control interval, or not a plain one."""
-        stored = self.stored
-        if not self.reads:
-            entry = stored.peek()  # which takes the queue's head over the gap
-        else:
-            entry = next(stored.entries(after=seq, limit=1), None)
-            if entry is not None and entry.seq != seq + 1:
-                self.runs.append((self.first_read, seq + 1 - self.first_read))
-        if entry is not None and (not self.reads or entry.seq != seq + 1):
-            self.first_read = entry.seq
-        return entry
+    def _look_behind(self, seq: int) -> tuple[int, bytes] | None:
+        """The next record that is not a plain one; whoever reads a damaged one is told."""
+        entry = next(self.stored.entries(after=seq, limit=1), None) if self.reads else self.stored.peek()
+        if entry is None:
+            return None
+        self.plain = self.plain and self.stored.plain(entry.seq) is not None
+        return entry.seq, entry.data
+
+    def _over_the_gap(self, wanted: int, seq: int, data: bytes) -> tuple[int, bytes]:
+        """The record found where another number was wanted: another run begins, as behind a control interval."""
+        if seq != wanted:
+            if self.reads:
+                self.runs.append((self.first_read, wanted - self.first_read))
+            self.first_read = seq
+        return seq, data
 
     def next_own(self) -> bytes | None:
         """Read back the oldest record that this unit of work wrote; None when there is none."""
@@ -107,8 +110,8 @@ class LogicalWork(Moves):
             self._durable.reserve(size)
         except StoreFull:
             return False
-        if self._mark is None:
-            self._mark = queue.head_ci, queue.tail_ci, queue.ci_left
+        if self.mark is None:
+            self.mark = queue.head_ci, queue.tail_ci, queue.ci_left
         seq = (self.last_seq or queue.stored.last_seq) + 1
         first = (queue.tail_ci << SLOT_BITS) | 1
         if seq < first:  # noqa: PLR1730  (max() costs a call)
@@ -127,8 +130,8 @@ class LogicalWork(Moves):
             Condition: NOSPACE; nothing was changed.
         """
         queue, space = self.queue, self._space
-        if self._mark is None:
-            self._mark = space.mark(queue)
+        if self.mark is None:
+            self.mark = space.mark(queue)
         before = space.mark(queue)
         last = self.last_seq or queue.stored.last_seq
         seq = space.place(queue, len(data), last, empty=not queue.stored.count and not self.last_seq)
@@ -181,16 +184,11 @@ class LogicalWork(Moves):
         if self.reads or self.deleted or not self.written:
             self._space.taken(queue, settled=alone)
 
-    def forget_writes(self) -> None:
-        """What it wrote is committed, and was the short way's: it may be used again."""
-        self._mark = None
-        self.last_seq = 0
-
     def back_out(self) -> None:
         """Forget everything: cursors go back to where they stood."""
         self.release_room()
-        if self._mark is not None:
-            self._space.restore(self.queue, self._mark)
+        if self.mark is not None:
+            self._space.restore(self.queue, self.mark)
 
     def release_room(self) -> None:
         """Give back the room held in the store."""
@@ -213,7 +211,7 @@ class LogicalWork(Moves):
             self.last_read = entry.seq
             self.reads += 1
         if written:
-            self._mark = self._space.mark(self.queue)
+            self.mark = self._space.mark(self.queue)
             self.written.extend(written)
             self.last_seq = written[-1][0]
             self._space.adopt(self.queue, self.last_seq)

@@ -236,22 +236,21 @@ class UnitOfWork:
         if region.enqueues or region.failed or region.dispatcher._live:  # noqa: SLF001  (properties cost calls)
             return False
         works = self.work
-        operations = size = puts = idle = 0
+        idle = False
         for queue, work in works.items():
-            taken, new = work.reads, len(work.written)
-            if not (taken or work.puts):
-                idle += 1  # or deleted, which is not plain
+            reads = work.reads
+            if not (reads or work.puts):
+                idle = True
             count = work.stored.count
-            if not work.plain or count - taken + new >= queue.fire_at or queue.enablestatus is not _ENABLED:
+            if not work.plain or count - reads + len(work.written) >= queue.fire_at:
+                return False
+            if queue.enablestatus is not _ENABLED:
                 return False
             if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
                 queue.peak = count
-            operations += taken + new
-            size += work.reserved
-            puts += work.puts
         if idle:
             self._drop_idle()
-        if not works or not region.store.durable.commit_moves(works.values(), operations, size, puts):
+        if not works or not region.store.durable.commit_moves(works.values()):
             return False
         region.hardening.commits += 1
         for queue, work in works.items():
@@ -259,7 +258,7 @@ class UnitOfWork:
             if not stored.count or stored._head >> SLOT_BITS != queue.head_ci:  # noqa: SLF001
                 region.intra.taken(queue, settled=queue.write_end.owner in (None, self))  # type: ignore[union-attr]
             if work.last_seq:
-                work.forget_writes()
+                work.last_seq, work.mark = 0, None
         self.state = _COMMIT
         self.ended = True
         del region.units[self.id]

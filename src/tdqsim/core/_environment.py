@@ -34,7 +34,7 @@ class Environment:
     ``commit()``
         Make all changes since the last commit permanent, together; nothing is done when there are none. The durable
         environment's commit survives SIGKILL, and with durability ``power`` it is synced.
-    ``commit_moves(moves, operations, size, puts)``
+    ``commit_moves(moves)``
         Take from some queues, put on others and commit in one: see :func:`~tdqsim.core._moves.commit_moves`.
     ``reserve(nbytes)``
         Hold room for one later put of up to ``nbytes`` of data, key and sender. Until it is released, nobody else's
@@ -52,7 +52,7 @@ class Environment:
         self._pen = pen
         self._queues: dict[bytes, StoredQueue] = pen.names
         self.commit: Callable[[], None] = pen.commit
-        self.commit_moves: Callable[[Collection[Moves], int, int, int], bool] = MethodType(commit_moves, pen)
+        self.commit_moves: Callable[[Collection[Moves]], bool] = MethodType(commit_moves, pen)
         self.reserve: Callable[[int], None] = pen.reserve
         self.release: Callable[..., None] = pen.release
 

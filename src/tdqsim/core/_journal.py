@@ -16,8 +16,8 @@ A frame holds the changes of one commit::
                   gone; the record of a queue may lie there without its seal, since the frame has a checksum
     mark      16  the letters TDQ; and base and a checksum of both
 
-The shortest commits (:mod:`~tdqsim.core._moves`) have changes of their own kind: how many queues, four bytes, with the
-second highest bit set; then for each queue::
+The shortest commits (:mod:`~tdqsim.core._moves`) have changes of their own kind: a number with the second highest bit
+set, four bytes; then for each queue::
 
     runs       2  how many runs of entries are taken before the last one; gaps between sequence numbers part them
     taken      2  how many entries the last run has that is taken
@@ -58,6 +58,7 @@ from tdqsim.errors import StoreError
 
 __all__ = [
     "JOURNAL_SIZE",
+    "MOVES",
     "PUT_SIZE",
     "Changes",
     "Frame",
@@ -68,7 +69,6 @@ __all__ = [
     "look_at_journal",
     "move",
     "moved_queue",
-    "moves_of",
     "plain_put",
     "read_journal",
     "run_taken",
@@ -103,6 +103,8 @@ Changes = dict[bytes, bytes | None]
 Frame = list[tuple[bytes, bytes | None]]
 """The changes of one commit: keys and values in the order in which they happened, None for a key that is gone."""
 
+MOVES: Final = _COUNT.pack(_MOVES)
+"""What the changes begin with when they are moves."""
 move = _MOVE.pack
 """The head of what a frame of moves says of a queue."""
 run_taken = _RUN.pack
@@ -110,17 +112,12 @@ run_taken = _RUN.pack
 plain_put = Struct(_RUN.format + PLAIN_HEAD.format.lstrip(">")).pack
 """The head of a plain entry that is put, its value's own head included."""
 PUT_SIZE: Final = _RUN.size
-"""Where the value begins."""
+"""Where its value begins."""
 _size = _SIZE.pack
 _count = _COUNT.pack
 _tell = _SLOT.pack_into
 pwrite = os.pwrite
 fdatasync = os.fdatasync if hasattr(os, "fdatasync") else os.fsync
-
-
-def moves_of(queues: int) -> bytes:
-    """What the changes of so many queues begin with."""
-    return _count(queues | _MOVES)
 
 
 def moved_queue(key: bytes, order: int, key_length: int, number: int) -> bytes:
@@ -409,7 +406,7 @@ def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame whose checksum was right; records of queues that are not sealed become so."""
     (count,) = _COUNT.unpack_from(body)
     if count & _MOVES and not count & _WIDE:
-        yield from _moves(body, count & ~_MOVES)
+        yield from _moves(body)
         return
     wide, count = count & _WIDE, count & ~_WIDE
     at = _COUNT.size
@@ -425,10 +422,10 @@ def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
         at = end
 
 
-def _moves(body: bytes, queues: int) -> Iterator[tuple[bytes, bytes | None]]:
+def _moves(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame of moves."""
-    at = _COUNT.size
-    for _ in range(queues):
+    at = len(MOVES)
+    while at < len(body):
         runs, taken, puts, first, count, total, last = _MOVE.unpack_from(body, at)
         at += _MOVE.size
         length, order, key_length, number = _MOVED.unpack_from(body, at)

@@ -36,7 +36,7 @@ from tdqsim.core._entry import (
     decode,
     encode,
 )
-from tdqsim.core._journal import moved_queue
+from tdqsim.core._journal import PUT_SIZE, moved_queue
 from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreDamaged, StoreError
@@ -45,8 +45,10 @@ __all__ = ["StoredQueue"]
 
 _PLAIN_SIZE: Final = PLAIN_HEAD.size
 _BATCH: Final = 128
+_PART_HEAD: Final = PUT_SIZE + _PLAIN_SIZE
 _NODE: Final = 1960
 """Key and value up to this length lie in a tree page together."""
+_NEVER: Final = MAX_SEQ + 1
 _END: Final = b"\xff" * 9
 """Longer and higher than any sequence number."""
 
@@ -79,8 +81,8 @@ class StoredQueue:
     """
 
     __slots__ = (
-        "_clean", "_dropped", "_head", "_left_behind", "_moved", "_number", "_pen", "_prefix", "_sealing", "count",
-        "data_bytes", "key_length", "last_seq", "name", "order",
+        "_clean", "_dropped", "_head", "_left_behind", "_memtable", "_memtable_from", "_moved", "_number", "_pen",
+        "_prefix", "_sealing", "count", "data_bytes", "key_length", "last_seq", "name", "order",
     )  # fmt: skip
 
     def __init__(
@@ -105,7 +107,11 @@ class StoredQueue:
         self._head = head
         self._clean = True
         self._dropped = False
-        self._left_behind = 0  # the first entry that was taken by a move and is in the tree yet; 0 for none
+        # What moves (see _moves.py) have changed, and the tree does not have yet: the first entry that was taken, 0 for
+        # none; the entries put, as they are in the journal; and the lowest sequence number of these, or a lower one.
+        self._left_behind = 0
+        self._memtable: dict[int, bytes] = {}
+        self._memtable_from = _NEVER
         key = QUEUE + name
         self._sealing = key, crc32(key), ORDERS.index(order)
         self._renumber(number)
@@ -210,6 +216,8 @@ class StoredQueue:
         pen = self._pen
         if pen.txn is None or get_ident() != pen.thread:
             return None
+        if seq >= self._memtable_from and (part := self._memtable.get(seq)) is not None:
+            return part[_PART_HEAD:]
         lmdb_key = _entry_key(self._number, seq)
         try:
             value: bytes | None = pen.txn.get(lmdb_key)
@@ -220,6 +228,33 @@ class StoredQueue:
             return None
         data = value[_PLAIN_SIZE:]
         return data if crc32(data, crc32(lmdb_key, high ^ low)) == checksum and kind == PLAIN else None
+
+    def plain_behind(self, seq: int) -> tuple[int, bytes] | None:
+        """Number and data of the first entry behind a sequence number in a FIFO queue, which stays.
+
+        Returns:
+            None when there is no such entry, it is not of the plain kind, or entries are missing in front of it: then
+            :meth:`entries` or :meth:`peek` must be asked.
+        """
+        pen = self._pen
+        if pen.txn is None or get_ident() != pen.thread:
+            return None
+        try:
+            found = self._number_behind(seq)
+        except lmdb.Error:
+            return None
+        data = self.plain(found) if found else None
+        if data is None or (seq < self._head and not self._skip_to(found)):
+            return None
+        return found, data
+
+    def _number_behind(self, seq: int) -> int:
+        """The number of the first entry behind a sequence number, whatever it holds; 0 when there is none."""
+        with self._pen.txn.cursor() as cursor:
+            key = cursor.key() if cursor.set_range(_entry_key(self._number, seq + 1)) else b""
+        if key.startswith(self._prefix):
+            return _number(key[-8:], "big")
+        return next((put for put in self._memtable if put > seq), 0)  # what moves put is behind all that is in the tree
 
     def discard(self) -> None:
         """Remove the next entry, as :meth:`take` does, without looking at it: it has been read before."""
@@ -233,6 +268,9 @@ class StoredQueue:
         lmdb_key = _entry_key(self._number, self._head)
         try:
             value = pen.pop(lmdb_key)
+            if value is None and self._skip_to(self._number_behind(self._head) or MAX_SEQ):  # over a gap
+                lmdb_key = _entry_key(self._number, self._head)
+                value = pen.pop(lmdb_key)
         except lmdb.Error as error:
             raise pen.broken(error) from error
         if value is None or value[0] != PLAIN:
@@ -248,6 +286,7 @@ class StoredQueue:
     def _touch(self) -> None:
         if self._dropped:
             raise StoreError(f"queue {self.name!r} was dropped")
+        self.flush()
         saved = (self._number, self.count, self.data_bytes, self._head, self.last_seq, self._dropped)
         pen = self._pen
         if pen.txn is None:
@@ -430,13 +469,16 @@ class StoredQueue:
             return self.last_seq + 1
         if self.order is not Order.KEYED and self.last_seq - self._head + 1 == self.count:
             return self._head
+        if self.order is Order.FIFO and self.plain_behind(self._head - 1) is not None:
+            return self._head
         entry = self._edge(reverse=False)
         return self.last_seq + 1 if entry is None else entry.seq
 
     def get(self, seq: int, key: bytes = b"") -> Entry | None:
         """The entry with a sequence number, in a KEYED queue under its key too; None when there is none."""
-        if not 0 < seq <= MAX_SEQ or (self._left_behind and seq < self._head):
+        if not 0 < seq <= MAX_SEQ:
             return None
+        self.flush()
         lmdb_key = self._key(seq, key)
         value = self._pen.get(lmdb_key)
         return None if value is None else self._entry(lmdb_key, value)
@@ -457,10 +499,7 @@ class StoredQueue:
         """
         if not 0 < entry.seq <= MAX_SEQ:
             raise ValueError(f"queue {self.name!r}: sequence number {entry.seq}: it must be 1 to {MAX_SEQ}")
-        try:
-            self.sweep()
-        except lmdb.Error as error:
-            raise self._pen.broken(error) from error
+        self.flush()
         self._insert(entry)
         self.last_seq = max(self.last_seq, entry.seq)
         self._head = min(self._head, entry.seq)
@@ -517,6 +556,7 @@ class StoredQueue:
         return NUMBER.pack(number) + key + NUMBER.pack(entry.seq)
 
     def _scan(self, start: bytes, stop: bytes, limit: int, *, reverse: bool = False) -> list[Entry]:
+        self.flush()
         found = []
         user_key = slice(8, -8) if self.order is Order.KEYED else slice(0)
         for lmdb_key, value in self._pen.scan(start, stop, limit, reverse=reverse):
@@ -601,7 +641,6 @@ class StoredQueue:
             self._pen.reclaim_later(old)
             self.count = self.data_bytes = 0
             self._head = self.last_seq + 1
-            self._left_behind = 0  # it goes with the old number
         return went
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
@@ -620,12 +659,14 @@ class StoredQueue:
             self._touch()
         self._clean = self._dropped = True
         self._pen.reclaim_later(self._number)
-        self.count = self.data_bytes = self._left_behind = 0
+        self.count = self.data_bytes = 0
+        self.forget_moves()
 
     def disown(self) -> None:
         """Become unusable: the environment was emptied or closed."""
         self._clean = self._dropped = True
-        self.count = self.data_bytes = self._left_behind = 0
+        self.count = self.data_bytes = 0
+        self.forget_moves()
 
     def number_after(self, seq: int) -> None:
         """Give numbers over ``seq`` only from now on."""
@@ -654,11 +695,29 @@ class StoredQueue:
         )
         return key, _seal(crc32(body, checksum)) + body
 
-    def sweep(self) -> None:
-        """Remove from the tree what moves have taken; the journal has it already."""
-        if self._left_behind:
-            start, self._left_behind = self._left_behind, 0
-            self._pen.remove(_entry_key(self._number, start), _entry_key(self._number, self._head), MAX_SEQ)
+    def flush(self) -> None:
+        """Bring the tree up to what moves have put and taken; the journal has it already."""
+        if not (self._left_behind or self._memtable):
+            return
+        pen, number = self._pen, self._number
+        start, self._left_behind = self._left_behind, 0
+        try:
+            if start:
+                pen.remove(_entry_key(number, start), _entry_key(number, self._head), MAX_SEQ)
+            if self._memtable:
+                with pen.begin().cursor() as cursor:
+                    cursor.putmulti(
+                        [(_entry_key(number, seq), part[PUT_SIZE:]) for seq, part in self._memtable.items()]
+                    )
+        except lmdb.Error as error:
+            raise pen.broken(error) from error
+        self.forget_moves()
+
+    def forget_moves(self) -> None:
+        """The tree has what moves have put and taken, or the queue is gone."""
+        self._left_behind = 0
+        self._memtable.clear()
+        self._memtable_from = _NEVER
 
     def settle(self) -> None:
         """There was a commit."""

@@ -269,7 +269,7 @@ class Room:
     def _look_ahead(self) -> None:
         """See whether there is room for many reservations more, so that they need not look; large data must."""
         calls, whole = self._calls, self._outstanding
-        if whole > INLINE // 2 * calls:
+        if whole > INLINE * calls:
             return
         self._calls += _AHEAD_CALLS
         self._outstanding += _AHEAD_BYTES

@@ -42,8 +42,11 @@ class Touched(Protocol):
     def settle(self) -> None:
         """There was a commit: the next change is the first one again."""
 
-    def sweep(self) -> None:
-        """Remove from the tree what the journal says is gone."""
+    def flush(self) -> None:
+        """Bring the tree up to what only the journal has."""
+
+    def forget_moves(self) -> None:
+        """The tree has it."""
 
     def roll_back(self, saved: Any) -> None:
         """Become what ``saved`` says the queue was when it was first touched after the last commit."""
@@ -194,6 +197,8 @@ class Writer(Room):
         """A new interval: see :class:`Room`. Much has happened since the last: too much for the journal, perhaps."""
         if len(self._ops) > _JOURNALED:
             self._stop_logging()
+        for queue in self.unsettled:  # the tree is going to be measured
+            queue.flush()
         return super().refill(cost, margin)
 
     def commit(self) -> None:
@@ -262,7 +267,7 @@ class Writer(Room):
     def _write_records(self, txn: Any) -> None:
         """Put what a commit needs beside the changes: the records of queues, and the state record."""
         for queue in {**self.unsettled, **self.touched}:
-            queue.sweep()
+            queue.flush()
             record = queue.record()
             if record is not None:
                 txn.put(*record)
@@ -336,6 +341,8 @@ class Writer(Room):
             self.state.next_number = self._number_before
         if self._behind:
             self._replay()
+        for queue in self.unsettled:
+            queue.forget_moves()
         if dirty:
             self.pending = self.reclaimable()
             self._restore_names()
@@ -425,7 +432,7 @@ class Writer(Room):
     def remove(self, start: bytes, stop: bytes, limit: int) -> int:
         """Remove records with ``start`` <= key < ``stop`` from the tree, so many at most; how many there were."""
         removed = 0
-        with self.txn.cursor() as cursor:
+        with self.begin().cursor() as cursor:
             here = limit > 0 and cursor.set_range(start)
             while here and removed < limit and cursor.key() < stop:
                 try:
