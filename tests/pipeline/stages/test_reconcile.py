@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.pipeline.stages.reconcile import Match, compare
+from tdqsim.pipeline.stages.reconcile import Comparison, Match, compare
 
 KEYED = Match(key=slice(0, 2))
 
@@ -135,6 +137,14 @@ def texts(*parts: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
 
 
 keys = st.sampled_from([b"A1", b"A2", b"B1"])
+KINDS = ("missing", "extra", "changed", "order")
+
+
+def cut(records: list[bytes], data: st.DataObject) -> list[pa.Array]:
+    edges = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=4)))
+    return [pa.array(records[a:b], pa.binary()) for a, b in pairwise([0, *edges, len(records)])]
+
+
 short = st.lists(texts(keys, st.sampled_from([b"", b"x", b"yy"])), max_size=8)
 parts = st.sampled_from([b"\0" * 8, b"ACCOUNT1", b"ACCOUNT2"])
 long = st.lists(texts(parts, parts, parts, st.sampled_from([b"a" * 8, b"b" * 8])), max_size=12)
@@ -164,6 +174,41 @@ def test_records_that_moved_were_lost_or_came_twice_as_a_slow_comparison(expecte
     actual = actual[data.draw(st.integers(0, 2)) :]
     match = Match(slice(0, 9), slice(0, 8))
     assert kinds(expected, actual, match) == slowly(expected, actual, match)
+
+
+@pytest.mark.parametrize("match", [KEYED, Match(), Match(slice(0, 2), slice(0, 1))])
+@given(short, short, st.data())
+def test_however_the_two_sides_are_cut(
+    match: Match, expected: list[bytes], actual: list[bytes], data: st.DataObject
+) -> None:
+    """As they come from row groups and files: empty parts and parts of one record too."""
+    most = data.draw(st.none() | st.integers(0, 3))
+    comparison = Comparison(iter(cut(expected, data)), match, most)
+    for part in cut(actual, data):
+        comparison.add(part)
+    counts, samples = comparison.outcome()
+    whole = differences(expected, actual, match)
+    assert counts == {kind: sum(each[0] == kind for each in whole) for kind in KINDS}
+    assert samples == [each for kind in KINDS for each in [one for one in whole if one[0] == kind][:most]]
+    assert comparison.compared == max(len(expected), len(actual))
+
+
+def test_what_is_where_it_is_expected_is_not_held() -> None:
+    """Of each side one part at a time, however many there are; changed records make no difference to that."""
+    taken = 0
+
+    def expected() -> Iterator[pa.Array]:
+        nonlocal taken
+        for number in range(50):
+            taken = number + 1
+            yield pa.array([b"%04dx" % (number * 10 + at) for at in range(10)], pa.binary())
+
+    comparison = Comparison(expected(), Match(slice(0, 4)), 5)
+    for number in range(50):
+        comparison.add(pa.array([b"%04dy" % (number * 10 + at) for at in range(10)], pa.binary()))
+        assert (taken, comparison.compared) == (number + 1, 10 * number + 10)
+    counts, samples = comparison.outcome()
+    assert (counts["changed"], [each[1] for each in samples]) == (500, [1, 2, 3, 4, 5])
 
 
 def test_thousands_as_a_slow_comparison() -> None:

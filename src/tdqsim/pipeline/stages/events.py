@@ -10,6 +10,7 @@ queue or DD name; replay passes over it, reconcile looks for it.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,6 +27,7 @@ from tdqsim.pipeline.bounds import BOUNDS
 __all__ = [
     "COLUMNS",
     "EVENTS",
+    "Pages",
     "Slice",
     "conform",
     "event_table",
@@ -164,6 +166,42 @@ def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa
     return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in EVENTS], schema=EVENTS)
 
 
+class Pages:
+    """Mapped files. A page that was read is memory of this process, until it is told that it is not wanted any more.
+
+    So a bucket, however large, takes some megabytes: pages go when that many were read since the last time. One that
+    is wanted again after all comes back from the system's cache.
+    """
+
+    def __init__(self) -> None:
+        self._files: list[mmap.mmap] = []
+        self._read = 0
+
+    def table(self, path: Path) -> pa.Table:
+        """The table in an Arrow file, whose columns stay in the file.
+
+        Raises:
+            OSError, ValueError: it cannot be read, or is none.
+        """
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._files.append(mapped)
+        return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
+
+    def read(self, size: int) -> None:
+        """So many bytes were read."""
+        self._read += size
+        if self._read >= BOUNDS["mapped_bytes"]:
+            self.forget()
+
+    def forget(self) -> None:
+        """Let all pages go, and what Arrow keeps for later of the memory of what was made of them."""
+        self._read = 0
+        pa.default_memory_pool().release_unused()
+        for mapped in self._files if hasattr(mmap, "MADV_DONTNEED") else ():
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The events of one region in one piece: they stay on disk until they are asked for.
@@ -171,11 +209,13 @@ class Slice:
     Attributes:
         table: the piece, memory-mapped.
         start, stop: its rows, in sequence order.
+        pages: where it is mapped; None for a table in memory.
     """
 
     table: pa.Table
     start: int
     stop: int
+    pages: Pages | None = None
 
     @property
     def first(self) -> int:
@@ -199,6 +239,8 @@ class Slice:
         for start in range(self.start, self.stop, size):
             part = self.table.slice(start, min(size, self.stop - start))
             yield from part.combine_chunks().to_batches()
+            if self.pages is not None:
+                self.pages.read(part.nbytes)
 
 
 def rows_at_once(table: pa.Table) -> int:
@@ -214,16 +256,17 @@ def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
         DatasetError: a piece cannot be read; names it.
     """
     found: dict[str, list[Slice]] = {}
+    pages = Pages()
     for path in files:
         try:
-            with pa.memory_map(str(path)) as mapped:
-                whole = pa.ipc.open_file(mapped).read_all()
-        except (OSError, pa.ArrowInvalid) as error:
+            whole = pages.table(path)
+        except (OSError, ValueError) as error:
             raise DatasetError(
                 f"{path}: this piece of the exchange cannot be read: {error}; run ingest again"
             ) from error
         for name, start, stop in _runs(whole):
-            found.setdefault(name, []).append(Slice(whole, start, stop))
+            found.setdefault(name, []).append(Slice(whole, start, stop, pages))
+        pages.read(whole.column("region").nbytes)
     return {name: sorted(found[name], key=lambda each: each.first) for name in sorted(found)}
 
 

@@ -3,8 +3,9 @@
 Both sides lie in the same buckets, so a task compares its regions alone, and nothing is shuffled. Of each (region,
 queue) the records are first compared place by place, as bytes. Where every place has the key that it has on the other
 side, which is so of everything but records that were lost, added or moved, the places are the pairs: the nth record of
-a key with the nth. From the first place on that has another key, records are paired by sorting the keys of both sides
-together. Without a key the places are the pairs. No hash decides anything: bytes are compared with bytes.
+a key with the nth. So much is done some megabytes at a time, and nothing of it is held. From the first place on that
+has another key, records are paired by sorting the keys of both sides together. Without a key the places are the pairs.
+No hash decides anything: bytes are compared with bytes.
 
 A record without a partner is ``missing`` or ``extra``; a pair with other bytes is ``changed``, named field by field
 through the layout; pairs that stand in another order than expected within what keeps its order (an account, say) are
@@ -17,7 +18,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,9 @@ from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
 from tdqsim.pipeline.stages.reconcile_columns import Column, alike, ranked, unequal_at_places
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
-from tdqsim.pipeline.stages.reconcile_sides import Records, actual_records, expected_records, one
+from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_records, one
 
-__all__ = ["DIFFS", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
+__all__ = ["DIFFS", "Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
 
 STAGE = "reconcile"
 DIFFS = pa.schema(
@@ -70,6 +72,8 @@ class ReconcileTask:
 
 
 Difference = tuple[str, int, bytes | None, str, str | None, str | None]
+"""Kind, position from 1, key, field, expected, actual."""
+_NONE = pa.array([], pa.binary())
 
 
 def reconcile_bucket(task: ReconcileTask) -> Receipt:
@@ -82,12 +86,11 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
     rows: dict[str, list[tuple[Any, ...]]] = {}
     counts: Counter[str] = Counter()
     compared = 0
-    for region, expected, actual in _regions(task):
+    for region, comparisons in _regions(task):
         rows[region] = []
-        for queue in sorted(task.matches.keys() & (expected.keys() | actual.keys())):
-            left, right = one(expected.get(queue, []), queue), one(actual.get(queue, []), queue)
-            compared += max(len(left), len(right))
-            found, samples = _compared(left, right, task.matches[queue], task.samples)
+        for queue, comparison in sorted(comparisons.items()):
+            found, samples = comparison.outcome()
+            compared += comparison.compared
             counts.update({f"{queue} {kind}": count for kind, count in found.items() if count})
             rows[region] += [(region, queue, *sample) for sample in samples]
     name = f"{STAGE}/diffs/{task.bucket:05d}.parquet"
@@ -99,13 +102,24 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
     return receipt
 
 
-def _regions(task: ReconcileTask) -> Iterator[tuple[str, Records, Records]]:
-    """Each region with its two sides; those that came out first, then those that are only expected."""
+def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]:
+    """Each region with its queues; those that came out first, then those that are only expected."""
     pieces = open_pieces(list(task.pieces))
-    for region, actual in actual_records(task.actual):
-        yield region, expected_records(pieces.pop(region, [])), actual
+
+    def comparisons(region: str) -> dict[str, Comparison]:
+        expected = ExpectedRecords(pieces.pop(region, []))
+        return {
+            queue: Comparison(expected.of(queue), match, task.samples, queue) for queue, match in task.matches.items()
+        }
+
+    for region, parts in groupby(actual_records(task.actual), itemgetter(0)):
+        made = comparisons(region)
+        for _, queue, part in parts:
+            if queue in made:
+                made[queue].add(part)
+        yield region, made
     for region in list(pieces):
-        yield region, expected_records(pieces.pop(region)), {}
+        yield region, comparisons(region)
 
 
 def _publish(path: Path, rows: list[tuple[Any, ...]]) -> tuple[int, int]:
@@ -124,22 +138,124 @@ def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Diff
 
     Missing records first, in their order, then extra ones, then changed ones and order breaks by position.
     """
-    yield from _compared(expected, actual, match, None)[1]
+    comparison = Comparison(iter([expected]), match)
+    comparison.add(actual)
+    yield from comparison.outcome()[1]
 
 
-def _compared(
-    expected: pa.Array, actual: pa.Array, match: Match, most: int | None
-) -> tuple[dict[str, int], Iterator[Difference]]:
-    """How many differences of each kind there are, and so many of each."""
-    left, right = Column(expected), Column(actual)
-    unequal = unequal_at_places(left, right)
-    if left.count == right.count and not len(unequal):
-        return {}, iter(())
-    pairs = _paired(left, right, unequal, match.key)
-    changes = _Changes(left, right, pairs.unequal(left, right, unequal), Naming(match))
-    breaks = [] if match.order is None else _breaks(left, pairs, match.order)
-    counts = {"missing": len(pairs.missing), "extra": len(pairs.extra), "changed": changes.count, "order": len(breaks)}
-    return counts, _samples(left, right, match.key, pairs, changes, breaks, most)
+class Comparison:
+    """Compares the records of one queue of a region, as they come.
+
+    Args:
+        expected: what is expected, in parts.
+        match: how they are compared.
+        most: of each kind so many differences are given; None for all.
+        queue: its name, for messages.
+    """
+
+    def __init__(self, expected: Iterator[pa.Array], match: Match, most: int | None = None, queue: str = "") -> None:
+        self._expected = expected
+        self._match = match
+        self._most = most
+        self._queue = queue
+        self._wanted = _NONE
+        self._held: list[pa.Array] = []
+        self._changed = 0
+        self._samples: list[Difference] = []
+        self.compared = 0
+
+    def add(self, actual: pa.Array) -> None:
+        """More of what came out: it is compared, and held from the first record on that is not where it is expected."""
+        while len(actual) and not self._held:
+            if not len(self._wanted):
+                self._wanted = next((part for part in self._expected if len(part)), _NONE)
+            both = min(len(self._wanted), len(actual))
+            done = self._compare(self._wanted[:both], actual[:both])
+            self._wanted, actual = self._wanted[done:], actual[done:]
+            if done < both or not both:
+                break
+        if len(actual):
+            self._held.append(actual)
+
+    def _compare(self, expected: pa.Array, actual: pa.Array) -> int:
+        """Compare records at the same places, as many as belong together; says how many."""
+        left, right = Column(expected), Column(actual)
+        unequal = unequal_at_places(left, right)
+        done = len(expected)
+        if len(unequal):
+            done = _settled(left, right, unequal, self._match.key)
+            places = unequal[: np.searchsorted(unequal, done)]
+            changes = _Changes(left, right, (places, places), Naming(self._match))
+            most = None if self._most is None else self._most - len(self._samples)
+            self._samples += _changed(left, self._match.key, changes, self.compared, most)
+            self._changed += changes.count
+        self.compared += done
+        return done
+
+    def outcome(self) -> tuple[dict[str, int], list[Difference]]:
+        """How many differences of each kind there are, and so many of each. To be asked for once, at the end.
+
+        Raises:
+            DatasetError: more than 2 GB are held.
+        """
+        rest = [part for part in (self._wanted, *self._expected) if len(part)]
+        left, right = Column(one(rest, self._queue)), Column(one(self._held, self._queue))
+        done = self.compared
+        self.compared += max(len(left), len(right))
+        pairs = _paired(left, right, self._match.key)
+        changes = _Changes(left, right, pairs.unequal(left, right), Naming(self._match))
+        order = self._match.order
+        breaks = [] if order is None else _breaks(left, pairs, order)
+        counts = {
+            "missing": len(pairs.missing), "extra": len(pairs.extra), "changed": self._changed + changes.count,
+            "order": len(breaks),
+        }  # fmt: skip
+        return counts, list(self._told(left, right, pairs, changes, breaks, done))
+
+    def _told(
+        self, left: Column, right: Column, pairs: _Pairs, changes: _Changes, breaks: list[tuple[int, int, int]],
+        done: int,
+    ) -> Iterator[Difference]:  # fmt: skip
+        """So many differences of each kind; before these places so many were compared already."""
+        most, key = self._most, self._match.key
+        for place in pairs.missing[:most].tolist():
+            yield "missing", done + place + 1, _known(left, place, key), "", shown(left.record(place)), None
+        for place in pairs.extra[:most].tolist():
+            yield "extra", done + place + 1, _known(right, place, key), "", None, shown(right.record(place))
+        yield from self._samples
+        yield from _changed(left, key, changes, done, None if most is None else most - len(self._samples))
+        for place, before, at in breaks[:most]:
+            after, there = f"after record {done + before + 1}", f"at record {done + at + 1}"
+            yield "order", done + place + 1, _known(left, place, key), "", after, there
+
+
+def _known(side: Column, place: int, key: slice | None) -> bytes | None:
+    """The key of a record."""
+    return None if key is None else side.record(place)[key]
+
+
+def _changed(left: Column, key: slice | None, changes: _Changes, done: int, most: int | None) -> Iterator[Difference]:
+    """So many of the differences in pairs."""
+    for place, name, old, new in islice(changes, most):
+        yield "changed", done + place + 1, _known(left, place, key), name, old, new
+
+
+def _settled(left: Column, right: Column, unequal: Any, key: slice | None) -> int:
+    """How many places have the same key on both sides, before the first that has not.
+
+    So far both sides have each key as often: what is paired there changes no count for what comes after.
+
+    Args:
+        left: the expected side.
+        right: the actual side.
+        unequal: the places where they differ.
+        key: where the key is; without one every place of both is settled.
+    """
+    if key is not None and len(unequal):
+        moved = (left.words(key, unequal) != right.words(key, unequal)).any(axis=1)
+        if bool(moved.any()):
+            return int(unequal[np.argmax(moved)])
+    return min(left.count, right.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,48 +263,30 @@ class _Pairs:
     """Which records belong together.
 
     Attributes:
-        settled: of the places before this one each is paired with its like.
-        mine, theirs: places of the other pairs, in expected order.
+        mine, theirs: places of the pairs, in expected order.
         missing, extra: places without a partner, in order.
     """
 
-    settled: int
     mine: Any
     theirs: Any
     missing: Any
     extra: Any
 
-    def unequal(self, left: Column, right: Column, at_places: Any) -> tuple[Any, Any]:
-        """The places of pairs with other bytes, in expected order.
-
-        Args:
-            left: the expected side.
-            right: the actual side.
-            at_places: the places at which they differ.
-        """
-        settled = at_places[: np.searchsorted(at_places, self.settled)]
+    def unequal(self, left: Column, right: Column) -> tuple[Any, Any]:
+        """The places of pairs with other bytes, in expected order."""
         same = left.lengths[self.mine] == right.lengths[self.theirs]
         differ = ~same
         where = np.flatnonzero(same)
         for which, *_ in alike(left, right, self.mine[where], self.theirs[where]):
             differ[where[which]] = True
-        return np.concatenate([settled, self.mine[differ]]), np.concatenate([settled, self.theirs[differ]])
+        return self.mine[differ], self.theirs[differ]
 
 
-def _paired(left: Column, right: Column, unequal: Any, key: slice | None) -> _Pairs:
-    """Pair records: by place as long as the keys agree, then the nth of a key with the nth of it.
-
-    Up to the first place with another key both sides have each key as often, so what is paired there changes no count
-    for what comes after.
-    """
-    both = min(left.count, right.count)
-    settled, none = both, np.empty(0, np.int64)
-    if key is not None:
-        moved = (left.words(key, unequal) != right.words(key, unequal)).any(axis=1)
-        settled = int(unequal[np.argmax(moved)]) if bool(moved.any()) else both
-    mine, theirs = np.arange(settled, left.count), np.arange(settled, right.count)
+def _paired(left: Column, right: Column, key: slice | None) -> _Pairs:
+    """Pair records whose places say nothing: the nth of a key with the nth of it; without a key there are no pairs."""
+    mine, theirs, none = np.arange(left.count), np.arange(right.count), np.empty(0, np.int64)
     if key is None or not len(mine) or not len(theirs):
-        return _Pairs(settled, none, none, mine, theirs)
+        return _Pairs(none, none, mine, theirs)
     order, groups = ranked(np.concatenate([left.words(key, mine), right.words(key, theirs)]))
     ours = order < len(mine)  # of each group those of the left side come first
     size = int(groups[-1]) + 1
@@ -203,7 +301,7 @@ def _paired(left: Column, right: Column, unequal: Any, key: slice | None) -> _Pa
     has = partners >= 0
     lonely = np.ones(len(theirs), np.bool_)
     lonely[partners[has]] = False
-    return _Pairs(settled, mine[has], theirs[partners[has]], mine[~has], theirs[lonely])
+    return _Pairs(mine[has], partners[has], mine[~has], theirs[lonely])
 
 
 class _Changes:
@@ -255,22 +353,3 @@ def _breaks(left: Column, pairs: _Pairs, part: slice) -> list[tuple[int, int, in
     late = late[np.argsort(order[late + 1])]
     mine = pairs.mine[order[late + 1]]
     return list(zip(mine.tolist(), places[late].tolist(), places[late + 1].tolist(), strict=True))
-
-
-def _samples(
-    left: Column, right: Column, key: slice | None, pairs: _Pairs, changes: _Changes,
-    breaks: list[tuple[int, int, int]], most: int | None,
-) -> Iterator[Difference]:  # fmt: skip
-    """So many differences of each kind."""
-
-    def known(side: Column, place: int) -> bytes | None:
-        return None if key is None else side.record(place)[key]
-
-    for place in pairs.missing[:most].tolist():
-        yield "missing", place + 1, known(left, place), "", shown(left.record(place)), None
-    for place in pairs.extra[:most].tolist():
-        yield "extra", place + 1, known(right, place), "", None, shown(right.record(place))
-    for place, name, old, new in islice(changes, most):
-        yield "changed", place + 1, known(left, place), name, old, new
-    for place, before, at in breaks[:most]:
-        yield "order", place + 1, known(left, place), "", f"after record {before + 1}", f"at record {at + 1}"
