@@ -36,7 +36,8 @@ from tdqsim.core._entry import (
     decode,
     encode,
 )
-from tdqsim.core._journal import PUT_SIZE, moved_queue
+from tdqsim.core._journal import moved_queue
+from tdqsim.core._memtable import Memtable
 from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreDamaged, StoreError
@@ -45,18 +46,14 @@ __all__ = ["StoredQueue"]
 
 _PLAIN_SIZE: Final = PLAIN_HEAD.size
 _BATCH: Final = 128
-_PART_HEAD: Final = PUT_SIZE + _PLAIN_SIZE
 _NODE: Final = 1960
 """Key and value up to this length lie in a tree page together."""
-_NEVER: Final = MAX_SEQ + 1
 _END: Final = b"\xff" * 9
 """Longer and higher than any sequence number."""
 
 _entry_key = ENTRY_KEY.pack
 _plain_head = PLAIN_HEAD.pack
 _read_plain = PLAIN_HEAD.unpack_from
-_read_halves = struct.Struct(">BIII").unpack_from
-"""The same head, its time in two halves: combined they begin the checksum."""
 _queue_record = QUEUE_RECORD.pack
 _seal = SEAL.pack
 _new_tuple = tuple.__new__
@@ -64,7 +61,7 @@ _number = int.from_bytes
 _Saved = tuple[int, int, int, int, int, bool]
 
 
-class StoredQueue:
+class StoredQueue(Memtable):
     """Ordered entries under one name, in one environment.
 
     Made by :meth:`Environment.create_queue` and :meth:`Environment.queue`. Every method raises WrongThread when it is
@@ -81,8 +78,7 @@ class StoredQueue:
     """
 
     __slots__ = (
-        "_clean", "_dropped", "_head", "_left_behind", "_memtable", "_memtable_from", "_moved", "_number", "_pen",
-        "_prefix", "_sealing", "count", "data_bytes", "key_length", "last_seq", "name", "order",
+        "_clean", "_dropped", "_moved", "_sealing", "count", "data_bytes", "key_length", "last_seq", "name", "order",
     )  # fmt: skip
 
     def __init__(
@@ -97,6 +93,7 @@ class StoredQueue:
         head: int = 1,
         last_seq: int = 0,
     ) -> None:
+        super().__init__()
         self._pen = pen
         self.name = name
         self.order = order
@@ -107,11 +104,6 @@ class StoredQueue:
         self._head = head
         self._clean = True
         self._dropped = False
-        # What moves (see _moves.py) have changed, and the tree does not have yet: the first entry that was taken, 0 for
-        # none; the entries put, as they are in the journal; and the lowest sequence number of these, or a lower one.
-        self._left_behind = 0
-        self._memtable: dict[int, bytes] = {}
-        self._memtable_from = _NEVER
         key = QUEUE + name
         self._sealing = key, crc32(key), ORDERS.index(order)
         self._renumber(number)
@@ -206,55 +198,6 @@ class StoredQueue:
         self.count -= 1
         self.data_bytes -= len(data)
         return data
-
-    def plain(self, seq: int) -> bytes | None:
-        """The data of the entry with a sequence number in a FIFO queue, which stays.
-
-        Returns:
-            None when there is no such entry, or it is not of the plain kind: then :meth:`get` must be asked.
-        """
-        pen = self._pen
-        if pen.txn is None or get_ident() != pen.thread:
-            return None
-        if seq >= self._memtable_from and (part := self._memtable.get(seq)) is not None:
-            return part[_PART_HEAD:]
-        lmdb_key = _entry_key(self._number, seq)
-        try:
-            value: bytes | None = pen.txn.get(lmdb_key)
-            if value is None:
-                return None
-            kind, high, low, checksum = _read_halves(value)
-        except (lmdb.Error, struct.error):  # the long way says what is wrong
-            return None
-        data = value[_PLAIN_SIZE:]
-        return data if crc32(data, crc32(lmdb_key, high ^ low)) == checksum and kind == PLAIN else None
-
-    def plain_behind(self, seq: int) -> tuple[int, bytes] | None:
-        """Number and data of the first entry behind a sequence number in a FIFO queue, which stays.
-
-        Returns:
-            None when there is no such entry, it is not of the plain kind, or entries are missing in front of it: then
-            :meth:`entries` or :meth:`peek` must be asked.
-        """
-        pen = self._pen
-        if pen.txn is None or get_ident() != pen.thread:
-            return None
-        try:
-            found = self._number_behind(seq)
-        except lmdb.Error:
-            return None
-        data = self.plain(found) if found else None
-        if data is None or (seq < self._head and not self._skip_to(found)):
-            return None
-        return found, data
-
-    def _number_behind(self, seq: int) -> int:
-        """The number of the first entry behind a sequence number, whatever it holds; 0 when there is none."""
-        with self._pen.txn.cursor() as cursor:
-            key = cursor.key() if cursor.set_range(_entry_key(self._number, seq + 1)) else b""
-        if key.startswith(self._prefix):
-            return _number(key[-8:], "big")
-        return next((put for put in self._memtable if put > seq), 0)  # what moves put is behind all that is in the tree
 
     def discard(self) -> None:
         """Remove the next entry, as :meth:`take` does, without looking at it: it has been read before."""
@@ -694,30 +637,6 @@ class StoredQueue:
             order, self.key_length, self._number, self.count, self.data_bytes, self._head, self.last_seq
         )
         return key, _seal(crc32(body, checksum)) + body
-
-    def flush(self) -> None:
-        """Bring the tree up to what moves have put and taken; the journal has it already."""
-        if not (self._left_behind or self._memtable):
-            return
-        pen, number = self._pen, self._number
-        start, self._left_behind = self._left_behind, 0
-        try:
-            if start:
-                pen.remove(_entry_key(number, start), _entry_key(number, self._head), MAX_SEQ)
-            if self._memtable:
-                with pen.begin().cursor() as cursor:
-                    cursor.putmulti(
-                        [(_entry_key(number, seq), part[PUT_SIZE:]) for seq, part in self._memtable.items()]
-                    )
-        except lmdb.Error as error:
-            raise pen.broken(error) from error
-        self.forget_moves()
-
-    def forget_moves(self) -> None:
-        """The tree has what moves have put and taken, or the queue is gone."""
-        self._left_behind = 0
-        self._memtable.clear()
-        self._memtable_from = _NEVER
 
     def settle(self) -> None:
         """There was a commit."""
