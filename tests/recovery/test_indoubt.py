@@ -382,6 +382,52 @@ def test_an_external_coordinator_drives_the_phases(tmp_path, commit):
         assert contents(region) == DECIDED[commit]
 
 
+OUT_OF_ORDER = {
+    # what has been said already: what is said then, and the words of the refusal (none where it is done, or was)
+    ("commit",): "INFLIGHT; only one that is INDOUBT",
+    ("forget",): "only one that has been decided",
+    ("back_out", "back_out"): "",
+    ("back_out", "commit"): "was backed out; it cannot be committed",
+    ("back_out", "prepare"): "BACKOUT; only one that is INFLIGHT",
+    ("back_out", "forget", "forget"): "",
+    ("lose_coordinator", "commit"): "was backed out; it cannot be committed",
+    ("lose_coordinator", "prepare"): "BACKOUT; only one that is INFLIGHT",
+    ("prepare", "prepare"): "INDOUBT; only one that is INFLIGHT",
+    ("prepare", "forget"): "only one that has been decided",
+    ("prepare", "commit", "commit"): "",
+    ("prepare", "commit", "back_out"): "was committed; it cannot be backed out",
+    ("prepare", "commit", "prepare"): "COMMIT; only one that is INFLIGHT",
+    ("prepare", "commit", "forget", "back_out"): "was committed; it cannot be backed out",
+    ("prepare", "commit", "lose_coordinator"): "",
+    ("prepare", "back_out", "commit"): "was backed out; it cannot be committed",
+    ("prepare", "back_out", "back_out"): "",
+    ("prepare", "lose_coordinator", "prepare"): "INDOUBT; only one that is INFLIGHT",
+    ("prepare", "lose_coordinator", "lose_coordinator", "forget"): "only one that has been decided",
+    ("prepare", "lose_coordinator", "commit", "back_out"): "was committed; it cannot be backed out",
+}
+
+
+@pytest.mark.rule("REC-COORDINATE")
+@pytest.mark.parametrize("said", OUT_OF_ORDER, ids=" ".join)
+def test_an_external_coordinator_that_says_things_out_of_order(tmp_path, said):
+    """What cannot be is refused by name, and changes nothing."""
+    with doubtful(tmp_path / "store") as region:
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"new")
+            branch = region.coordinate(task, "TX42")
+        *before, last = said
+        for word in before:
+            getattr(branch, word)()
+        found = region.peek("LOGQ"), region.peek("LOGQ", uncommitted=True), branch.state
+        if OUT_OF_ORDER[said]:
+            with pytest.raises(TdqError, match=OUT_OF_ORDER[said]) as raised:
+                getattr(branch, last)()
+            assert branch.uow.title in str(raised.value)
+        else:
+            getattr(branch, last)()
+        assert (region.peek("LOGQ"), region.peek("LOGQ", uncommitted=True), branch.state) == found
+
+
 def test_a_coordinator_that_is_lost_before_prepare_leaves_nothing(tmp_path):
     with doubtful(tmp_path / "store") as region, region.task() as task:
         task.writeq_td("LOGQ", b"new")

@@ -4,64 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition, Region
+from tdqsim.cics import Condition
 from tdqsim.cics.indoubt import Damage, decisions
 from tdqsim.cics.remote import STEPS
-from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import LIMITS, Cvda, Resp
+from tests.recovery.complexes import Complex, fan, remote, row
 from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule
-
-
-class Complex:
-    """Two regions or more, each with a store, that can be failed and started again."""
-
-    def __init__(self, directory, *regions):
-        self.directory = directory
-        self.sysplex = Sysplex()
-        self.given = {applid: (sysid, definitions) for applid, sysid, definitions in regions}
-        for applid in self.given:
-            self.start(applid)
-
-    def start(self, applid, **options):
-        sysid, definitions = self.given[applid]
-        region = Region(
-            definitions, applid=applid, sysid=sysid, store=self.directory / applid, supplied_queues=False,
-            dispatcher=self.sysplex.dispatcher, **options,
-        )  # fmt: skip
-        return self.sysplex.add(region)
-
-    def again(self, applid, **options):
-        self[applid].close(clean=False)
-        return self.start(applid, **options)
-
-    def __getitem__(self, applid):
-        return self.sysplex.regions[applid]
-
-    def link(self, one="NEAR", other="FAR"):
-        return self.sysplex.link(one, other)
-
-    def run(self):
-        self.sysplex.run()
-
-    def contents(self):
-        return {
-            (applid, name): region.peek(name)
-            for applid, region in self.sysplex.regions.items()
-            for name, found in region.tdqueues.items()
-            if found.type == "INTRA"
-        }
-
-    def in_doubt(self):
-        return {applid for applid, region in self.sysplex.regions.items() if region.shunted}
-
-    def remembered(self):
-        return {applid for applid, region in self.sysplex.regions.items() if decisions(region)}
-
-
-def remote(name, sysid, remotename="", **attributes):
-    return define_tdqueue(name=name, remotesystem=sysid, remotename=remotename, **attributes)
 
 
 @pytest.fixture
@@ -497,20 +447,7 @@ def test_triggers_belong_to_the_owner(tmp_path):
 
 @pytest.fixture
 def three(tmp_path):
-    """NEAR, and two regions that take part in its units of work."""
-    made = Complex(
-        tmp_path,
-        (
-            "NEAR",
-            "NEAR",
-            [
-                queue("LOCL"), remote("ONE", "FAR1", "FARQ"), remote("TWO", "FAR2", "FARQ"),
-                define_connection(name="FAR1", netname="FARA"), define_connection(name="FAR2", netname="FARB"),
-            ],
-        ),
-        ("FARA", "FAR1", [queue("FARQ"), queue("PHYQ", "PHYSICAL")]),
-        ("FARB", "FAR2", [queue("FARQ"), queue("PHYQ", "PHYSICAL")]),
-    )  # fmt: skip
+    made = fan(tmp_path)
     yield made
     made.sysplex.close()
 
@@ -567,12 +504,7 @@ def test_one_of_two_links_is_lost(three, step, cut):
 
 @pytest.fixture
 def chain(tmp_path):
-    made = Complex(
-        tmp_path,
-        ("NEAR", "NEAR", [queue("LOCL"), remote("REMQ", "MID"), define_connection(name="MID")]),
-        ("MID", "MID", [remote("REMQ", "FAR", "FARQ"), queue("MIDQ"), define_connection(name="FAR")]),
-        ("FAR", "FAR", [queue("FARQ")]),
-    )
+    made = row(tmp_path)
     yield made
     made.sysplex.close()
 

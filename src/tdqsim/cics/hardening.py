@@ -8,7 +8,8 @@ the store: nobody can read what might still be undone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -36,9 +37,10 @@ class Hardening:
 
     Attributes:
         commits: how many were made, for statistics and benchmarks.
+        urgent: whether nobody waits now: see :meth:`at_once`.
     """
 
-    __slots__ = ("_batch", "_dispatcher", "_durable", "_promised", "_waiting", "commits")
+    __slots__ = ("_batch", "_dispatcher", "_durable", "_promised", "_waiting", "commits", "urgent")
 
     def __init__(self, dispatcher: Dispatcher, durable: Environment) -> None:
         self._dispatcher = dispatcher
@@ -47,6 +49,16 @@ class Hardening:
         self._batch = _Batch()
         self._promised: list[tuple[Callable[[], None], Callable[[], None]]] = []
         self.commits = 0
+        self.urgent = False
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let nobody wait inside: a link that goes or comes does so at one moment, with all that follows from it."""
+        before, self.urgent = self.urgent, True
+        try:
+            yield
+        finally:
+            self.urgent = before
 
     def promise(self, change: Callable[[], None], made: Callable[[], None]) -> None:
         """Say what the next commit must change, and what is to be called when it is made."""
@@ -69,7 +81,7 @@ class Hardening:
         except StoreError as error:
             self._undo(batch, error)
             raise
-        except Exception as error:
+        except BaseException as error:  # an interrupt too: half of a unit of work must not wait for the next commit
             self._undo(batch, StoreError(f"the commit was not made: {error!r}"))
             raise
         else:
@@ -85,14 +97,14 @@ class Hardening:
             self._durable.abort()
 
     def wait(self) -> None:
-        """Commit together with the other tasks that are about to; outside the tasks, commit now.
+        """Commit together with the other tasks that are about to; outside the tasks, and :meth:`at_once`, commit now.
 
         Raises:
             StoreError: the commit failed, and everything in it was undone.
         """
         dispatcher = self._dispatcher
-        if dispatcher.current is dispatcher.outside:
-            self.force()
+        if self.urgent or dispatcher.current is dispatcher.outside:
+            self._force_alone()
             return
         batch = self._batch
         if not batch.awaited:
@@ -106,17 +118,26 @@ class Hardening:
             dispatcher.wait(attempt, self._waiting)
         except BaseException:
             if not batch.done:
-                self.force()  # a commit that has begun is not given up half-way: not even at the region's end
+                self._force_alone()  # a commit that has begun is not given up half-way: not even at the region's end
             if batch.error is not None:
                 raise batch.error from None
             raise
         if batch.error is not None:
             raise batch.error
 
+    def _force_alone(self) -> None:
+        """Commit at once; whatever error ends that, the commit was not made, and the caller must know."""
+        try:
+            self.force()
+        except StoreError:
+            raise
+        except Exception as error:
+            raise StoreError(f"the commit was not made: {error!r}") from error
+
     def serve(self) -> None:
         """Commit for those who wait, if there are any: no task is ready, or all that were have had a turn."""
         if self._batch.awaited:
             try:
-                self.force()
+                self._force_alone()
             except StoreError:
                 return  # each of those who wait raises it

@@ -23,13 +23,13 @@ Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.conditions import Abend
 from tdqsim.cics.uow import UnitOfWork
-from tdqsim.errors import StoreDamaged, StoreError, TdqError
+from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "OUTCOMES",
     "Damage",
     "Subordinate",
+    "back_out_together",
     "commit_together",
     "coordinator_lost",
     "decided_alone",
@@ -125,40 +126,64 @@ class Subordinate:
 
         Raises:
             TdqError: it is not INFLIGHT.
+            RegionClosed: its region has ended; the next one on the store knows what was prepared.
         """
         uow = self.uow
-        if not _prepare_participants(uow):
-            self.region.back_out(uow)
+        self._check_open("prepare")
+        if uow.state is not Cvda.INFLIGHT or uow.ended:
+            raise TdqError(f"{uow.title} is {uow.state.name}; only one that is INFLIGHT can be prepared")
+        prepared = _prepare_participants(uow)
+        if self.uow.ended:
+            return False  # its coordinator was lost while others prepared
+        if not prepared:
+            back_out_together(uow)
             return False
         try:
             uow.prepare()
         except StoreError as error:
             self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
-            if not uow.ended:
-                _back_out_anyhow(uow)
+            self.region.shunted.pop(uow.id, None)  # the link may have gone meanwhile; there is no promise to keep
+            _back_out_anyhow(uow)
             return False
         return True
 
     def commit(self) -> None:
-        """The coordinator has decided: commit. Nothing happens when it is ended that way already."""
+        """The coordinator has decided: commit. Nothing happens when it is ended that way already.
+
+        Raises:
+            TdqError: it is INFLIGHT, or was backed out.
+            StoreError: the store did not take it; it is in doubt still.
+        """
         self._decided(commit=True)
 
     def back_out(self) -> None:
-        """The coordinator has decided: back out. It may be INFLIGHT still."""
+        """The coordinator has decided: back out. It may be INFLIGHT still.
+
+        Raises:
+            TdqError: it was committed.
+            StoreError: the store did not take it; it is in doubt still.
+        """
         if self.uow.state is Cvda.INFLIGHT and not self.uow.ended:
-            self.region.back_out(self.uow)
+            self._check_open("back_out")
+            back_out_together(self.uow)
             return
         self._decided(commit=False)
 
     def _decided(self, *, commit: bool) -> None:
         uow = self.uow
+        self._check_open("commit" if commit else "back_out")
         if uow.state in (Cvda.HEURCOMMIT, Cvda.HEURBACKOUT):
             _compare(self.region, uow.id, commit=commit)
             return
-        if uow.ended:
-            return
-        uow.decide(commit=commit)
-        tell_participants(uow, commit=commit)
+        if not uow.ended:
+            _decide(uow, commit=commit)
+        elif commit is not (uow.state is Cvda.COMMIT):
+            done, wanted = ("backed out", "committed") if commit else ("committed", "backed out")
+            raise TdqError(f"{uow.title} was {done}; it cannot be {wanted} any more")
+
+    def _check_open(self, what: str) -> None:
+        if self.region.closed:
+            raise RegionClosed(f"{what}: the region {self.region.applid} is closed")
 
     def forget(self) -> None:
         """The coordinator needs to know no more: a heuristic decision is no longer kept.
@@ -166,6 +191,7 @@ class Subordinate:
         Raises:
             TdqError: it has not been decided yet.
         """
+        self._check_open("forget")
         if not self.uow.ended:
             raise TdqError(f"{self.uow.title} is {self.state.name}; only one that has been decided can be forgotten")
         _forget(self.region, self.uow.id)
@@ -177,30 +203,76 @@ class Subordinate:
             The abend of the task that is left behind; None when there was nothing in doubt any more.
         """
         uow = self.uow
+        self._check_open("lose_coordinator")
         if uow.ended or uow.waitstate is Cvda.SHUNTED or uow.state in (Cvda.COMMIT, Cvda.BACKOUT):
             return None  # decided, if not yet at its end
         if uow.state is not Cvda.INDOUBT:
-            self.region.back_out(uow)
+            back_out_together(uow)
             return None
         return coordinator_lost(uow)
 
 
 def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
-    """Pass the decision on to the regions behind this one."""
+    """Pass the decision on to the regions behind this one: to all, whatever happens at one of them.
+
+    A region that has failed tells nobody anything.
+    """
+    if uow.region.failed:
+        return
+    late: Exception | None = None
     for participant in uow.participants:
-        if commit:
-            participant.commit()
-        else:
-            participant.back_out()
+        try:
+            if commit:
+                participant.commit()
+            else:
+                participant.back_out()
+        except Exception as error:  # noqa: BLE001  (raised when all have been told)
+            late = late or error
+    if late is not None:
+        raise late
+
+
+def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
+    """End a unit of work and tell the others how, also when its task is purged or its region closed on the way.
+
+    Raises:
+        StoreError: the store did not take it. A unit of work in doubt is so still, and nobody was told; any other was
+            backed out.
+    """
+    late: Exception | None = None
+    try:
+        end()
+    except Exception as error:
+        if not uow.ended:
+            raise
+        late = error  # a purge that came while the end was made permanent was too late to change anything
+    tell_participants(uow, commit=uow.state is Cvda.COMMIT)
+    if late is not None:
+        raise late
+
+
+def _decide(uow: UnitOfWork, *, commit: bool) -> None:
+    """End one that is INDOUBT, here and behind it."""
+    _end_together(uow, partial(uow.decide, commit=commit))
+
+
+def back_out_together(uow: UnitOfWork) -> None:
+    """Undo a unit of work, with those who take part in it.
+
+    Raises:
+        StoreError: the store did not take note of it; all the same it was backed out, as a restart would do.
+    """
+    _end_together(uow, uow.back_out)
 
 
 def _back_out_anyhow(uow: UnitOfWork) -> None:
     """Back out what could not be prepared: without the store's help if need be, as a restart would do the same."""
+    if uow.ended:
+        return
     try:
-        uow.region.back_out(uow)
+        back_out_together(uow)
     except StoreError as error:
         uow.region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
-        tell_participants(uow, commit=False)
 
 
 def _prepare_participants(uow: UnitOfWork) -> bool:
@@ -220,15 +292,15 @@ def commit_together(uow: UnitOfWork) -> bool:
     Raises:
         StoreError: the decision could not be written; all was backed out.
     """
-    if not _prepare_participants(uow):
-        uow.region.back_out(uow)
-        return False
     try:
-        uow.commit()
-    except StoreError:
-        tell_participants(uow, commit=False)
+        prepared = _prepare_participants(uow)
+    except Exception:  # the task was purged, say, while another region was at it: nothing is decided yet
+        back_out_together(uow)
         raise
-    tell_participants(uow, commit=True)
+    if not prepared:
+        back_out_together(uow)
+        return False
+    _end_together(uow, uow.commit)
     return True
 
 
@@ -241,8 +313,13 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
     inserts = {"transid": uow.transid, "abcode": code, "termid": uow.termid, "program": uow.transid}
     if outcome == SHUNT:
         region.ati.hold(uow)
-        uow.shunt(link=uow.link)
-        _start_waittime(uow)
+        try:
+            uow.shunt(link=uow.link)
+        except Exception:
+            uow.retain_locks()  # the task was purged, say, while it waited for the store: it is shunted all the same
+            raise
+        finally:
+            _start_waittime(uow)
     else:
         _decide_alone(uow, uow.action)
     region.messages.write(message, **inserts)
@@ -257,7 +334,7 @@ def _start_waittime(uow: UnitOfWork) -> None:
         return
 
     def over() -> None:
-        if not uow.ended and uow.waitstate is Cvda.SHUNTED:
+        if not uow.ended and uow.waitstate is Cvda.SHUNTED and not uow.region.closed:
             uow.region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
             try:
                 _decide_alone(uow, uow.action)
@@ -288,10 +365,13 @@ def _decide_alone(uow: UnitOfWork, how: str) -> None:
     if uow.coordinator:  # otherwise nobody will ever say what it should have been
         record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
         region.store.durable.put_meta(_HEURISTICS + uow.id, json.dumps(record).encode())
-    uow.decide(commit=how == "COMMIT")
-    tell_participants(uow, commit=how == "COMMIT")
-    uow.state = _HEURISTIC[how]
-    region.log.warning("unilateral_decision", uow=uow.id.hex().upper(), decision=how, coordinator=uow.coordinator)
+    try:
+        _decide(uow, commit=how == "COMMIT")
+    finally:
+        if uow.ended:
+            uow.state = _HEURISTIC[how]
+            whose = {"uow": uow.id.hex().upper(), "decision": how, "coordinator": uow.coordinator}
+            region.log.warning("unilateral_decision", **whose)
 
 
 # -- what is kept for questions ---------------------------------------------------------------------------------------
@@ -431,8 +511,7 @@ def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
     if uow is None:
         _compare(region, uow_id, commit=commit)
         return
-    uow.decide(commit=commit)
-    tell_participants(uow, commit=commit)
+    _decide(uow, commit=commit)
 
 
 def resume(region: Region) -> None:

@@ -24,6 +24,7 @@ life, two phases and daisy chains are general CICS knowledge (unconfirmed for tr
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.conditions import Abend, Condition
@@ -144,16 +145,17 @@ class Branch:
 
     Attributes:
         name: the connection to that region.
+        system: this region's view of the link; another one when a region that had ended is back.
         began: whether a request has got there.
         waiter: the strand whose request is under way, or None.
     """
 
-    __slots__ = ("_key", "_lost", "_system", "_uow", "began", "name", "waiter")
+    __slots__ = ("_key", "_lost", "_uow", "began", "name", "system", "waiter")
 
     def __init__(self, system: RemoteSystem, uow: UnitOfWork) -> None:
         self.name = system.name
+        self.system = system
         self.waiter: Strand | None = None
-        self._system = system
         self._uow = uow
         self._key = system.name_of(uow)
         self._lost = False
@@ -167,13 +169,13 @@ class Branch:
     @property
     def mirror(self) -> Mirror | None:
         """What does the work over there; None before the first request and after the end."""
-        return self._system.far.mirrors.get(self._key)
+        return self.system.far.mirrors.get(self._key)
 
     def link_lost(self) -> None:
         """The link went away with the unit of work unfinished: it can only be backed out now."""
         self._lost = True
         if self.waiter is not None:
-            self.waiter.cancel(LinkDown(f"{self._system.link!r}: the request was under way"))
+            self.waiter.cancel(LinkDown(f"{self.system.link!r}: the request was under way"))
 
     def ship(self, task: Task, request: _Request) -> bytes:
         """Send a request and give its reply.
@@ -183,8 +185,8 @@ class Branch:
             LinkDown: the request or its answer was lost.
         """
         if self._lost:
-            raise LinkDown(f"{self._system.link!r}: it was lost during this unit of work")
-        link, far = self._system.link, self._system.far
+            raise LinkDown(f"{self.system.link!r}: it was lost during this unit of work")
+        link, far = self.system.link, self.system.far
         link.carry("REQUEST")
         self.began = True
         self.waiter = task.region.dispatcher.current
@@ -196,7 +198,7 @@ class Branch:
 
     def _answered(self) -> None:
         try:
-            self._system.link.carry("REPLY")
+            self.system.link.carry("REPLY")
         except LinkDown:
             self._lost = True
             raise
@@ -205,7 +207,7 @@ class Branch:
         """See :class:`~tdqsim.cics.uow.Participant`."""
         if self._lost:
             return False
-        link, far = self._system.link, self._system.far
+        link, far = self.system.link, self.system.far
         try:
             link.carry("PREPARE")
             vote = far.prepare(self._key)
@@ -216,28 +218,46 @@ class Branch:
 
     def commit(self) -> None:
         """See :class:`~tdqsim.cics.uow.Participant`. A decision that is not heard is kept for the link's return."""
-        link, far = self._system.link, self._system.far
-        self._system.branches.pop(self._uow.id, None)
-        try:
-            link.carry("COMMIT")
-            far.decided(self._key, commit=True)
-            link.carry("COMMITTED")
-        except LinkDown:
-            return
-        heard(self._system.region, self._uow.id, self.name)
+        self._tell("COMMIT", "COMMITTED", commit=True)
 
     def back_out(self) -> None:
         """See :class:`~tdqsim.cics.uow.Participant`. That nothing is on record says backout to whoever asks later."""
-        link, far = self._system.link, self._system.far
-        self._system.branches.pop(self._uow.id, None)
-        if self._lost:
+        self._tell("BACKOUT", "BACKED_OUT", commit=False)
+
+    def _tell(self, message: str, answer: str, *, commit: bool) -> None:
+        """Send the decision; over a link that was lost and is back too, since the other region may be in doubt."""
+        system = self.system
+        link, far = system.link, system.far
+        system.branches.pop(self._uow.id, None)
+        if self._lost and not link.acquired:
             return
+        late: Exception | None = None
         try:
-            link.carry("BACKOUT")
-            far.decided(self._key, commit=False)
-            link.carry("BACKED_OUT")
+            link.carry(message)
+            late = self._carry_out(far, commit=commit)
+            link.carry(answer)
         except LinkDown:
-            return
+            pass
+        else:
+            if commit:
+                system.note_heard(self._uow.id)
+        if late is not None:
+            raise late
+
+    def _carry_out(self, far: RemoteSystem, *, commit: bool) -> Exception | None:
+        """Have a decision carried out; what reached the task meanwhile, a purge or its region's end, came too late.
+
+        Raises:
+            LinkDown: it could not be.
+        """
+        try:
+            with far.region.hardening.at_once() if self.system.region.hardening.urgent else nullcontext():
+                far.decided(self._key, commit=commit)
+        except LinkDown:
+            raise
+        except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
+            return error
+        return None
 
 
 class _Request(NamedTuple):
@@ -326,6 +346,8 @@ class RemoteSystem:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
             self._keep(uow, branch)
+            if uow.ended:
+                branch.back_out()  # its own coordinator was lost while the request was under way
 
     def _check_way(self, task: Task) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
@@ -369,15 +391,17 @@ class RemoteSystem:
         return branch
 
     def _check_service(self) -> None:
-        connection = self.region.connections.get(self.name)
-        if connection is not None and connection.inservice != "YES":
-            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is not in service")
+        for end in (self, self.far):
+            connection = end.region.connections.get(end.name)
+            if connection is not None and connection.inservice != "YES":
+                where = "" if end is self else f" of region {end.region.applid}"
+                raise Condition(Resp.SYSIDERR, detail=f"connection {end.name}{where} is not in service")
         if not self.link.acquired:
             raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
 
     def _keep(self, uow: UnitOfWork, branch: Branch) -> None:
         """A branch with something to commit takes part in the syncpoint; so does one that was lost."""
-        if branch in uow.participants:
+        if uow.ended or branch in uow.participants:
             return
         if branch.mirror is not None or (branch.is_lost and branch.began):
             uow.participants.append(branch)
@@ -443,7 +467,7 @@ class RemoteSystem:
         task = mirror.task
         if task.has_uow:
             uow = task.uow
-            if uow.locks or uow.work or uow.physical or uow.participants:
+            if uow.locks or uow.physical or uow.participants:
                 if mirror.part is None or mirror.part.uow is not uow:
                     mirror.part = Subordinate(uow, key, self.name)
                 return
@@ -466,7 +490,17 @@ class RemoteSystem:
         return vote
 
     def decided(self, key: str, *, commit: bool) -> None:
-        """The other region's unit of work is decided."""
+        """The other region's unit of work is decided.
+
+        Raises:
+            LinkDown: the store did not take it: it stays in doubt, and asks again when the link comes back.
+        """
+        try:
+            self._end_part(key, commit=commit)
+        except StoreError as error:
+            raise LinkDown(f"region {self.region.applid} could not carry the decision out: {error}") from error
+
+    def _end_part(self, key: str, *, commit: bool) -> None:
         mirror = self.mirrors.get(key)
         if mirror is None or mirror.part is None:
             uow = self._shunted(key)
@@ -479,8 +513,6 @@ class RemoteSystem:
                 mirror.part.commit()
             else:
                 mirror.part.back_out()
-        except StoreError as error:  # it stays in doubt, and asks again when the link comes back
-            raise LinkDown(f"region {self.region.applid} could not carry the decision out: {error}") from error
         finally:
             self._end(key, mirror, normal=True)
 
@@ -497,47 +529,89 @@ class RemoteSystem:
         """The link is gone: what was in flight over it is backed out, what was in doubt waits or is decided alone."""
         for branch in tuple(self.branches.values()):
             branch.link_lost()
-        for key, mirror in tuple(self.mirrors.items()):
-            abend = None
+        with self.region.hardening.at_once():
+            for key, mirror in tuple(self.mirrors.items()):
+                self._lose(key, mirror)
+
+    def _lose(self, key: str, mirror: Mirror) -> None:
+        abend = None
+        try:
             if mirror.part is not None:
                 mirror.task.detach_uow()
                 abend = mirror.part.lose_coordinator()
+        except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
+            self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
+        finally:
             mirror.task.abcode = abend.code if abend is not None else ""
             self._end(key, mirror, normal=False)
 
+    def succeed(self, before: RemoteSystem) -> None:
+        """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
+        self.branches = before.branches
+        for branch in self.branches.values():
+            branch.system = self
+
     def resynchronise(self) -> None:
         """The link is back: ask the other region what this one has in doubt, and tell it what it has not heard."""
-        far = self.far
-        if self.region.closed or far.region.closed:
-            return
-        for uow in tuple(self.region.shunted.values()):
-            if uow.link == self.name and uow.coordinator.startswith(f"{far.region.applid}."):
+        self._adopt()
+        with self.region.hardening.at_once(), self.far.region.hardening.at_once():
+            self._ask_for_decisions()
+            for uow_id, names in decisions(self.region).items():
+                if self.name in names and uow_id not in self.branches:
+                    self._remind(uow_id)
+
+    def _ask_for_decisions(self) -> None:
+        region, coordinator = self.region, f"{self.far.region.applid}."
+        for uow in tuple(region.shunted.values()):
+            if uow.link == self.name and uow.coordinator.startswith(coordinator):
                 self._ask(uow.id, uow.coordinator)
-        for uow_id, kept in heuristics(self.region).items():
+        for uow_id, kept in heuristics(region).items():
             if kept["link"] == self.name:
                 self._ask(uow_id, kept["coordinator"])
-        for uow_id, names in decisions(self.region).items():
-            if self.name in names and uow_id not in self.branches:
-                far.decided(f"{self.region.applid}.{uow_id.hex().upper()}", commit=True)
-                heard(self.region, uow_id, self.name)
+
+    def _adopt(self) -> None:
+        """After a restart of this region: the other one still waits for what this one has in doubt itself."""
+        for uow in self.region.shunted.values():
+            known = {participant.name for participant in uow.participants}
+            if self.name in uow.decision and self.name not in known:
+                branch = self.branches[uow.id] = Branch(self, uow)
+                uow.participants.append(branch)
+
+    def _remind(self, uow_id: bytes) -> None:
+        """Tell the other region of a decision to commit that it has not heard."""
+        if not self._speaks:
+            return
+        try:
+            self.far.decided(f"{self.region.applid}.{uow_id.hex().upper()}", commit=True)
+        except LinkDown as error:  # it could not be carried out there
+            self.region.log.warning("decision_not_carried_out", uow=uow_id.hex().upper(), reason=str(error))
+            return
+        self.note_heard(uow_id)
+
+    def note_heard(self, uow_id: bytes) -> None:
+        """The other region has heard a decision of this one; one that cannot be forgotten is told again some time."""
+        try:
+            heard(self.region, uow_id, self.name)
+        except StoreError as error:
+            self.region.log.warning("decision_not_forgotten", uow=uow_id.hex().upper(), reason=str(error))
 
     def _ask(self, uow_id: bytes, key: str) -> None:
         theirs = bytes.fromhex(key.rpartition(".")[2])
-        if theirs in self.far.branches:
+        if not self._speaks or theirs in self.far.branches:
             return  # the other region is still at it, and will say
         decision = decision_of(self.far.region, theirs)
         if decision in ("COMMIT", "BACKOUT"):
-            resolve(self.region, uow_id, commit=decision == "COMMIT")
-            self._pass_on()
+            try:
+                resolve(self.region, uow_id, commit=decision == "COMMIT")
+            except StoreError as error:  # it asks again when the link comes back
+                self.region.log.warning("not_resynchronised", uow=uow_id.hex().upper(), reason=str(error))
         elif decision == "COLD":
             self.region.log.warning("coordinator_was_started_initial", uow=uow_id.hex().upper(), coordinator=key)
 
-    def _pass_on(self) -> None:
-        """Regions behind this one may have waited for the same answer."""
-        for system in tuple(self.region.links.values()):
-            if isinstance(system, RemoteSystem) and system is not self and system.link.acquired:
-                system.resynchronise()
-                system.far.resynchronise()
+    @property
+    def _speaks(self) -> bool:
+        """Whether the link is there; while one unit of work is resynchronised it may go again."""
+        return self.link.acquired and not (self.region.closed or self.far.region.closed)
 
 
 def _do(task: MirrorTask, request: _Request) -> bytes:

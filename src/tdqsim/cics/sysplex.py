@@ -1,13 +1,15 @@
 """Several regions in one process, on one dispatcher and one clock, and the links between them.
 
 Regions find each other through CONNECTION definitions: a connection whose NETNAME (or name) is the APPLID of another
-region of the sysplex is linked to it when both are there. :meth:`Sysplex.connect` links regions without definitions,
-under their SYSIDs. A region that has failed or was shut down may be started again from its store and added again; its
-links come back and what was in doubt is resynchronised.
+region of the sysplex is linked to it when both are there, be it installed before or later. :meth:`Sysplex.connect`
+links regions without definitions, under their SYSIDs. A region that has failed or was shut down may be started again
+from its store and added again; its links come back and what was in doubt is resynchronised.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ from tdqsim.cics.region import Region
 from tdqsim.cics.remote import Link
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.definitions import Connection
 from tdqsim.errors import TdqError
 
 __all__ = ["Sysplex"]
@@ -68,7 +71,14 @@ class Sysplex:
         for other in tuple(self.regions.values()):
             if other is not region:
                 self._find(region, other)
+        region.connections = _Connections(region.connections, partial(self._installed, region))
         return region
+
+    def _installed(self, region: Region) -> None:
+        """A connection was installed in a region of the sysplex: it may lead to one that is not linked yet."""
+        for other in tuple(self.regions.values()):
+            if other is not region and frozenset((region.applid, other.applid)) not in self._links:
+                self._find(region, other)
 
     def _find(self, one: Region, other: Region) -> None:
         """Link two regions when one of them has a connection to the other, or when they were linked before."""
@@ -98,7 +108,11 @@ class Sysplex:
         if one is other:
             raise TdqError(f"region {one.applid} cannot be linked to itself")
         link = Link(one, name or other.sysid, other, name_there or one.sysid)
+        before = self._links.get(frozenset((one.applid, other.applid)))
         for end in link.ends:
+            for old in () if before is None else before.ends:
+                if old.region is end.region:
+                    end.succeed(old)
             end.region.links[end.name] = end
         self._links[frozenset((one.applid, other.applid))] = link
         for end in link.ends:
@@ -133,6 +147,18 @@ class Sysplex:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Connections(dict[str, Connection]):
+    """The connections of a region of a sysplex; tells of each one that is installed."""
+
+    def __init__(self, given: dict[str, Connection], installed: Callable[[], None]) -> None:
+        super().__init__(given)
+        self._installed = installed
+
+    def __setitem__(self, name: str, connection: Connection) -> None:
+        super().__setitem__(name, connection)
+        self._installed()
 
 
 def _connection(one: Region, other: Region) -> str:

@@ -1,0 +1,412 @@
+"""What is in doubt comes to its end whoever decides, and whatever goes and comes on the way to the decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics import Condition
+from tdqsim.cics.indoubt import Damage, decisions
+from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
+from tdqsim.facts import Cvda
+from tests.recovery.complexes import Complex, fan, pair, ring, row
+from tests.recovery.helpers import outcome, queue
+from tests.rules import rule
+
+
+def write(made: Complex, *names: str) -> str | None:
+    """One distributed unit of work of NEAR; how its syncpoint ended."""
+    with made["NEAR"].task() as task:
+        for name in names:
+            task.writeq_td(name, b"new")
+        return outcome(task.syncpoint)  # type: ignore[no-any-return]
+
+
+def everywhere(made: Complex) -> set[tuple[bytes, ...]]:
+    """The different contents that queues have: one for a unit of work that ended alike everywhere."""
+    return {tuple(records) for records in made.contents().values()}
+
+
+@pytest.fixture
+def three(tmp_path: Path):
+    made = fan(tmp_path)
+    yield made
+    made.sysplex.close()
+
+
+@pytest.fixture
+def chain(tmp_path: Path):
+    made = row(tmp_path)
+    yield made
+    made.sysplex.close()
+
+
+@pytest.fixture
+def two(tmp_path: Path):
+    made = pair(tmp_path)
+    yield made
+    made.sysplex.close()
+
+
+# -- before the decision ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REC-RESYNC")
+@pytest.mark.parametrize("how", ["link", "FARA"])
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_region_that_goes_and_comes_between_its_vote_and_the_decision(three, agrees, how):
+    """FARA has voted; while FARB is asked, the link to FARA goes and comes, or FARA itself."""
+
+    def meanwhile(step: str) -> None:
+        if step == "PREPARE":
+            if how == "link":
+                three.link("NEAR", "FARA").cut()
+                three.link("NEAR", "FARA").restore()
+            else:
+                three.again("FARA")
+
+    three.link("NEAR", "FARB").fault = meanwhile
+    if not agrees:
+        three.link("NEAR", "FARB").cut_at("VOTE")
+    assert write(three, "LOCL", "ONE", "TWO") == (None if agrees else "ROLLEDBACK")
+    assert not three["FARA"].shunted
+    three.link("NEAR", "FARB").fault = None
+    three.link("NEAR", "FARB").restore()
+    assert three["FARA"].peek("FARQ") == three["FARB"].peek("FARQ") == three["NEAR"].peek("LOCL")
+    assert three["NEAR"].peek("LOCL") == ([b"new"] if agrees else [])
+    assert three.left() == []
+
+
+@pytest.mark.parametrize("step", ["PREPARE", "VOTE", "COMMIT", "COMMITTED"])
+@pytest.mark.parametrize("victim", ["NEAR", "FAR"])
+@pytest.mark.parametrize("first", ["NEAR", "FAR"])
+def test_a_region_fails_in_the_midst_of_a_message(two, victim, step, first):
+    """The other one fails afterwards, and they come back in either order."""
+    two.link().fault = lambda at: two[victim].close(clean=False) if at == step else None
+    two["NEAR"].start(lambda task: [task.writeq_td(name, b"new") for name in ("LOCL", "REMQ")])
+    two.run()
+    other = {"NEAR": "FAR", "FAR": "NEAR"}[victim]
+    two[other].close(clean=False)
+    two.start(first)
+    two.start({"NEAR": "FAR", "FAR": "NEAR"}[first])
+    two.run()
+    assert everywhere(two) == {(b"new",) if step in ("COMMIT", "COMMITTED") else ()}
+    assert two.left() == []
+
+
+def purged(two: Complex, region: str, state: Cvda) -> list[bool]:
+    """A started task of NEAR is purged when a unit of work in ``region`` has got into a state."""
+    done: list[bool] = []
+
+    def work(task):
+        for name in ("LOCL", "REMQ"):
+            task.writeq_td(name, b"new")
+        task.syncpoint()
+
+    handle = two["NEAR"].start(work)
+
+    def operator(task):
+        while not handle.done and not done:
+            if any(uow.state is state for uow in two[region].units_of_work()):
+                done.append(two["NEAR"].purge(handle))
+            task.suspend()
+
+    two["NEAR"].start(operator)
+    two.run()
+    assert outcome(handle.result) == "AEXY"
+    return done
+
+
+@pytest.mark.rule("REC-TWO-PHASE")
+@pytest.mark.parametrize(
+    ("region", "state", "committed"),
+    [("FAR", Cvda.INDOUBT, False), ("NEAR", Cvda.COMMIT, True), ("FAR", Cvda.COMMIT, True)],
+)
+def test_a_purge_in_the_midst_of_a_syncpoint_leaves_nothing_undecided(two, region, state, committed):
+    """A purge before the decision is a backout for all; one after it comes too late, and all hear the decision."""
+    assert purged(two, region, state) == [True]
+    assert everywhere(two) == {(b"new",) if committed else ()}
+    assert two.left() == []
+
+
+def test_the_coordinator_of_a_middle_region_is_lost_while_it_prepares_those_behind_it(chain):
+    """It backs out: for itself and for those that have voted already; the requester is told of a refusal."""
+
+    def work(task):
+        for name in ("LOCL", "REMQ"):
+            task.writeq_td(name, b"new")
+        return outcome(task.syncpoint)
+
+    handle = chain["NEAR"].start(work)
+
+    def operator(task):
+        while not any(uow.state is Cvda.INDOUBT for uow in chain["FAR"].units_of_work()):
+            task.suspend()
+        chain.link("NEAR", "MID").cut()
+
+    chain["FAR"].start(operator)
+    assert handle.result() == "ROLLEDBACK"
+    chain.link("NEAR", "MID").restore()
+    assert everywhere(chain) == {()}
+    assert chain.left() == []
+
+
+def test_a_link_that_goes_while_a_request_waits_behind_it(chain):
+    """A READQ waits in FAR, with its end of the queue held; MID gives that up when it loses NEAR."""
+    with chain["FAR"].task() as writer:
+        writer.writeq_td("FARQ", b"one")
+        reader = chain["NEAR"].start(lambda task: outcome(task.readq_td, "REMQ"))
+        chain.run()
+        chain.link("NEAR", "MID").cut()
+        chain.run()
+    assert reader.done
+    assert chain["FAR"].readq_td("FARQ") == b"one"
+    chain.link("NEAR", "MID").restore()
+    assert chain.left() == []
+
+
+def test_a_request_to_a_queue_that_comes_round_waits_for_its_own_unit_of_work(tmp_path):
+    """NEAR holds LOCL, and asks for it by way of FAR: that is another unit of work, and the two wait for each other."""
+    made = ring(tmp_path)
+    with made["NEAR"].task() as task:
+        task.writeq_td("LOCL", b"own")
+        with pytest.raises(WouldWaitForever, match=task.uow.id.hex().upper()):
+            task.writeq_td("RING", b"round")
+        task.syncpoint_rollback()
+    made.sysplex.close()
+
+
+@pytest.mark.parametrize("again", [(), ("NEAR",), ("FAR",), ("NEAR", "FAR"), ("FAR", "NEAR")], ids=str)
+@pytest.mark.parametrize("nth", [1, 2])
+@pytest.mark.parametrize("step", ["PREPARE", "VOTE", "COMMIT", "COMMITTED"])
+def test_a_unit_of_work_that_comes_round_ends_the_same_everywhere(tmp_path, step, nth, again):
+    """NEAR coordinates FAR, which coordinates another unit of work in NEAR, all over one link."""
+    made = ring(tmp_path)
+    made.link().cut_at(step, nth=nth)
+    committed = write(made, "HERE", "RING") is None
+    for applid in again:
+        made.again(applid)
+    made.link().restore()
+    made.run()
+    assert everywhere(made) == {(b"new",) if committed else ()}
+    assert made.left() == []
+    made.sysplex.close()
+
+
+# -- decisions in the middle ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REC-CHAIN")
+@pytest.mark.parametrize("bounced", [False, True], ids=["", "link bounced"])
+@pytest.mark.parametrize("again", [(), ("MID",), ("FAR",), ("MID", "FAR"), ("FAR", "MID")], ids=str)
+@pytest.mark.parametrize("how", ["COMMIT", "BACKOUT"])
+def test_a_unilateral_decision_is_passed_on_to_those_behind(chain, how, again, bounced):
+    chain.link("NEAR", "MID").cut_at("COMMIT")
+    assert write(chain, "LOCL", "REMQ") is None
+    assert chain["MID"].shunted
+    for applid in again:
+        chain[applid].close(clean=False)
+        if applid == "MID":
+            chain["NEAR"].close(clean=False)
+        chain.start(applid)
+    if bounced:
+        chain.link("MID", "FAR").cut()
+        chain.link("MID", "FAR").restore()
+    (uow_id,) = chain["MID"].shunted
+    chain["MID"].set_uow(uow_id, uowstate=how)
+    chain.run()
+    assert not chain["FAR"].units_of_work()
+    assert chain["FAR"].peek("FARQ") == ([b"new"] if how == "COMMIT" else [])
+    if "NEAR" not in chain.sysplex.regions:
+        chain.start("NEAR")
+    chain.link("NEAR", "MID").restore()
+    assert chain["MID"].damage == ([] if how == "COMMIT" else [Damage(uow_id, "BACKOUT", "COMMIT")])
+    assert chain["FAR"].damage == []  # it did as its coordinator said
+    assert chain.left() == []
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "after a restart"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_program_outside_coordinates_two_regions(two, commit, again):
+    """Its decision reaches the region behind, after a restart too."""
+    with two["NEAR"].task() as task:
+        for name in ("LOCL", "REMQ"):
+            task.writeq_td(name, b"new")
+        branch = two["NEAR"].coordinate(task, "XA1")
+    assert branch.prepare()
+    assert two["FAR"].peek("FARQ") == []
+    if again:
+        branch = two.again("NEAR").branch("XA1")
+    assert two["FAR"].units_of_work()[0].state is Cvda.INDOUBT
+    (branch.commit if commit else branch.back_out)()
+    two.run()
+    assert everywhere(two) == {(b"new",) if commit else ()}
+    assert two.left() == []
+
+
+# -- WAITTIME ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("REC-WAITTIME")
+@pytest.mark.parametrize("action", ["COMMIT", "BACKOUT"])
+@pytest.mark.parametrize("down", [False, True], ids=["", "the region is down when it is over"])
+def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, action, down):
+    from tdqsim.definitions import define_transaction
+
+    two = pair(tmp_path, define_transaction(name="CSMI", waittime="00,00,05", action=action))
+    two.link().cut_at("COMMIT")
+    assert write(two, "LOCL", "REMQ") is None
+    (uow_id,) = two["FAR"].shunted
+    if down:
+        two["FAR"].close(clean=False)
+    two.sysplex.clock.advance(301)
+    two.run()
+    if down:
+        two["NEAR"].close(clean=False)
+        two.start("FAR")
+        two.run()
+    assert two["FAR"].inquire_uow(uow_id, "UOWSTATE").uowstate is Cvda[f"HEUR{action}"]
+    assert two["FAR"].peek("FARQ") == ([b"new"] if action == "COMMIT" else [])
+    two.start("NEAR") if down else two.link().restore()
+    assert two["FAR"].damage == ([] if action == "COMMIT" else [Damage(uow_id, "BACKOUT", "COMMIT")])
+    assert two.left() == []
+    two.sysplex.close()
+
+
+# -- stores that take nothing -----------------------------------------------------------------------------------------
+
+
+def full_from(region, nth: int) -> None:
+    """The store of a region takes no commit from the nth on."""
+    points: list[str] = []
+
+    def full(point: str) -> None:
+        if point == "before_commit":
+            points.append(point)
+            if len(points) >= nth:
+                raise StoreFull("no room, for the test")
+
+    region.store.durable.fault = full
+
+
+def test_a_decision_that_cannot_be_forgotten_is_a_decision_all_the_same(two):
+    """NEAR commits, FAR has heard; NEAR's store does not take note of that: the syncpoint went well."""
+    full_from(two["NEAR"], 2)
+    assert write(two, "LOCL", "REMQ") is None
+    assert everywhere(two) == {(b"new",)}
+    assert decisions(two["NEAR"])
+    two["NEAR"].store.durable.fault = None
+    two.link().cut()
+    two.link().restore()
+    assert two.left() == []
+
+
+@pytest.mark.parametrize("action", ["COMMIT", "BACKOUT"])
+def test_a_store_that_takes_no_decision_leaves_it_in_doubt_when_the_link_goes(tmp_path, action):
+    """FAR would decide alone, and cannot write that: it waits on; so does it when the link is back too early."""
+    from tdqsim.definitions import define_transaction
+
+    two = pair(tmp_path, define_transaction(name="CSMI", wait="NO", action=action))
+    two.link().fault = lambda step: full_from(two["FAR"], 1) if step == "COMMIT" else None
+    two.link().cut_at("COMMIT")
+    assert write(two, "LOCL", "REMQ") is None
+    (uow,) = two["FAR"].shunted.values()
+    two.link().restore()
+    assert two["FAR"].shunted
+    two["FAR"].store.durable.fault = None
+    two.link().cut()
+    two.link().restore()
+    assert uow.ended
+    assert two["FAR"].damage == []
+    assert everywhere(two) == {(b"new",)}
+    assert two.left() == []
+    two.sysplex.close()
+
+
+def test_an_error_of_any_kind_in_a_commit_is_no_commit(tmp_path):
+    two = pair(tmp_path)
+
+    def broken(point: str) -> None:
+        if point == "before_commit":
+            raise OSError("the disk is gone, for the test")
+
+    two["FAR"].store.durable.fault = broken
+    with pytest.raises(Condition, match="ROLLEDBACK"), two["FAR"].task() as task:
+        task.writeq_td("FARQ", b"one")
+    handles = [two["FAR"].start(lambda task, name=name: task.writeq_td(name, b"one")) for name in ("FARQ", "FARQ")]
+    two.run()
+    assert all(handle.exception is not None for handle in handles)
+    two["FAR"].store.durable.fault = None
+    assert two["FAR"].peek("FARQ") == []
+    two["FAR"].writeq_td("FARQ", b"two")
+    assert two["FAR"].peek("FARQ") == [b"two"]
+    assert two.left() == []
+    two.sysplex.close()
+
+
+# -- those who wait ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("LOCK-ACTIVE-WAITS", "LOCK-RETAINED-LOCKED")
+@pytest.mark.parametrize("waitaction", ["QUEUE", "REJECT"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_two_requesters_want_what_a_shunted_unit_of_work_holds(tmp_path, commit, waitaction):
+    """QUEUE serves them in order when the doubt is over, REJECT refuses both at once."""
+    two = pair(tmp_path, far=[queue("FARQ", waitaction=waitaction)])
+    two.link().cut_at("COMMIT" if commit else "VOTE")
+    write(two, "LOCL", "REMQ")
+    waiting = [
+        two["FAR"].start(lambda task, data=data: outcome(task.writeq_td, "FARQ", data))
+        for data in (b"first", b"second")
+    ]
+    two.run()
+    assert [handle.done for handle in waiting] == [waitaction == "REJECT"] * 2
+    two.link().restore()
+    two.run()
+    refused = rule("LOCK-RETAINED-LOCKED").resp
+    assert [handle.result() for handle in waiting] == [refused if waitaction == "REJECT" else None] * 2
+    kept = [b"new"] if commit else []
+    assert two["FAR"].peek("FARQ") == [*kept, *([] if waitaction == "REJECT" else [b"first", b"second"])]
+    assert two.left() == []
+
+
+@pytest.mark.rule("LOCK-RETAINED-LOCKED")
+@pytest.mark.parametrize("waitaction", ["QUEUE", "REJECT"])
+def test_those_who_wait_already_when_the_lock_is_retained(tmp_path, waitaction):
+    """They were waiting for a unit of work that ran; it is shunted: with REJECT they are told LOCKED."""
+    two = pair(tmp_path, far=[queue("FARQ", waitaction=waitaction)])
+    two.link().cut_at("COMMIT")
+    with two["NEAR"].task() as task:
+        task.writeq_td("REMQ", b"new")
+        waiting = [two["FAR"].start(lambda other: outcome(other.writeq_td, "FARQ", b"x")) for _ in range(2)]
+        waiting.append(two["FAR"].start(lambda other: outcome(other.readq_td, "FARQ")))
+        two.run()
+        assert not any(handle.done for handle in waiting)
+    two.run()
+    if waitaction == "REJECT":
+        assert [handle.result() for handle in waiting] == [rule("LOCK-RETAINED-LOCKED").resp] * 3
+    two.link().restore()
+    two.run()
+    assert waiting[2].result() == (b"new" if waitaction == "QUEUE" else "LOCKED")
+    assert two["FAR"].peek("FARQ") == ([b"x", b"x"] if waitaction == "QUEUE" else [b"new"])
+    assert two.left() == []
+    two.sysplex.close()
+
+
+# -- a region that has ended ------------------------------------------------------------------------------------------
+
+
+def test_nothing_can_be_done_to_a_unit_of_work_of_a_region_that_has_ended(tmp_path):
+    two = pair(tmp_path)
+    with two["FAR"].task() as task:
+        task.writeq_td("FARQ", b"new")
+        branch = two["FAR"].coordinate(task, "XA1")
+    assert branch.prepare()
+    two["FAR"].close(clean=False)
+    for call in (branch.prepare, branch.commit, branch.back_out, branch.forget, branch.lose_coordinator):
+        with pytest.raises(RegionClosed, match="FAR"):
+            call()
+    two.start("FAR").branch("XA1").commit()
+    assert two["FAR"].peek("FARQ") == [b"new"]
+    two.sysplex.close()

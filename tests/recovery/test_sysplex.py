@@ -1,0 +1,112 @@
+"""Sysplexes: connections that are installed later or out of service, and random worlds of regions, links and failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics import Condition
+from tdqsim.cics.sysplex import Sysplex
+from tdqsim.definitions import define_connection
+from tdqsim.errors import WouldWaitForever
+from tdqsim.facts import Resp
+from tests.recovery.complexes import pair, remote
+from tests.recovery.helpers import outcome, queue
+from tests.recovery.sysplex_worlds import World
+from tests.rules import expect_rule
+
+SEEDS = range(60)
+SOAK = range(1000, 21000)
+
+
+def lives_through(seed: int, directory: Path, *, unilateral: bool) -> None:
+    world = World(seed, directory, unilateral=unilateral)
+    try:
+        world.run()
+        world.check()
+    except BaseException as error:
+        error.add_note(f"seed {seed}: regions {world.letters}, links {world.pairs}: {'; '.join(world.told)}")
+        raise
+    finally:
+        world.sysplex.close()
+
+
+@pytest.mark.rule("REC-TWO-PHASE", "REC-RESYNC", "REC-CHAIN")
+@pytest.mark.parametrize("unilateral", [False, True], ids=["", "with unilateral decisions"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_unit_of_work_is_half_done(tmp_path, seed, unilateral):
+    lives_through(seed, tmp_path, unilateral=unilateral)
+
+
+@pytest.mark.slow
+def test_no_unit_of_work_is_half_done_in_many_worlds(tmp_path):
+    for seed in SOAK:
+        for unilateral in (False, True):
+            lives_through(seed, tmp_path / f"{seed}{unilateral}", unilateral=unilateral)
+
+
+def test_the_worlds_notice_a_decision_that_is_not_kept(tmp_path, monkeypatch):
+    """A bug planted for them: the coordinator forgets its decision when somebody could not be told."""
+    from tdqsim.cics import indoubt
+
+    monkeypatch.setattr(indoubt, "keep_decision", lambda _uow: None)
+    noticed = 0
+    for seed in SEEDS:
+        try:
+            lives_through(seed, tmp_path / str(seed), unilateral=False)
+        except AssertionError:
+            noticed += 1
+    assert noticed
+
+
+def test_a_connection_that_is_installed_later_links_the_regions():
+    with Sysplex() as sysplex:
+        near = sysplex.region([remote("REMQ", "FAR")], applid="NEAR", sysid="NEAR", supplied_queues=False)
+        far = sysplex.region([queue("REMQ")], applid="FARAWAY", sysid="FAR", supplied_queues=False)
+        expect_rule("REC-SYSIDERR-UNKNOWN", near.writeq_td, "REMQ", b"early")
+        near.install([define_connection(name="FAR", netname="FARAWAY")])
+        near.writeq_td("REMQ", b"late")
+        assert far.peek("REMQ") == [b"late"]
+        link = sysplex.link(near, far)
+        near.install([define_connection(name="FAR", netname="FARAWAY", inservice="NO")])
+        assert sysplex.link(near, far) is link
+        expect_rule("REC-SYSIDERR-OUT-OF-SERVICE", near.writeq_td, "REMQ", b"x")
+
+
+@pytest.mark.rule("REC-SYSIDERR-OUT-OF-SERVICE")
+def test_a_connection_that_is_out_of_service_at_the_other_end(tmp_path):
+    two = pair(tmp_path, define_connection(name="NEAR", inservice="NO"))
+    expect_rule("REC-SYSIDERR-OUT-OF-SERVICE", two["NEAR"].writeq_td, "REMQ", b"x")
+    with pytest.raises(Condition, match="connection NEAR of region FAR is not in service"):
+        two["NEAR"].readq_td("REMQ")
+    two["FAR"].install([define_connection(name="NEAR")])
+    two["NEAR"].writeq_td("REMQ", b"x")
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-SYSID-BYPASSES")
+def test_sysid_that_names_the_region_itself_is_no_sysid(tmp_path):
+    """The local definition decides then, be it of a queue here or of a remote one."""
+    two = pair(tmp_path)
+    two["NEAR"].writeq_td("LOCL", b"here", sysid="NEAR")
+    two["NEAR"].writeq_td("REMQ", b"there", sysid="NEAR")
+    assert two["NEAR"].peek("LOCL") == [b"here"]
+    assert two["FAR"].peek("FARQ") == [b"there"]
+    assert outcome(two["NEAR"].readq_td, "FARQ", sysid="NEAR") == "QIDERR"
+    two.sysplex.close()
+
+
+@pytest.mark.rule("LOCK-QBUSY-NOSUSPEND")
+def test_nosuspend_over_the_link(tmp_path):
+    two = pair(tmp_path)
+    with two["FAR"].task() as writer:
+        writer.writeq_td("FARQ", b"one")
+        with two["NEAR"].task() as task:
+            assert task.readq_td("REMQ", nosuspend=True, nohandle=True) == b""
+            assert task.eib.eibresp is Resp.QBUSY
+            with pytest.raises(WouldWaitForever, match="FARQ"):
+                task.readq_td("REMQ")
+    assert two["NEAR"].readq_td("REMQ", nosuspend=True) == b"one"
+    assert two.left() == []
+    two.sysplex.close()
