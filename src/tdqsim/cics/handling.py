@@ -127,21 +127,23 @@ class HandlingCommands(CommandGroup):
 
         Args:
             program: the exit.
-            cancel: put the exit out of action.
+            cancel: put the exit out of action; so does a HANDLE ABEND without options.
             reset: put the exit that was cancelled, or has run, into action again.
 
         Raises:
-            TdqError: not exactly one of the three is given.
+            TdqError: more than one of the three is given, or an exit that cannot be called.
         """
-        if (program is not None) + cancel + reset != 1:
+        if (program is not None) + cancel + reset > 1:
             raise TdqError("HANDLE ABEND takes one of program, cancel and reset")
+        if program is not None and not callable(program):
+            raise TdqError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
         handles = self.handles
         if program is not None:
             self.handles = handles._replace(abend=program, cancelled=None)
-        elif cancel:
-            self.handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
-        else:
+        elif reset:
             self.handles = handles._replace(abend=handles.abend or handles.cancelled, cancelled=None)
+        else:
+            self.handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
 
     @command("PUSH HANDLE")
     def push_handle(self) -> None:

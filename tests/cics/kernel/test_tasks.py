@@ -138,7 +138,19 @@ def test_bad_handles_are_refused(region: Region) -> None:
         with pytest.raises(TdqError, match="cannot be called"):
             task.handle_condition(QZERO=7)  # type: ignore[arg-type]
         with pytest.raises(TdqError, match="one of"):
-            task.handle_abend()
+            task.handle_abend(cancel=True, reset=True)
+        with pytest.raises(TdqError, match="'PGM1' cannot be called"):
+            task.handle_abend("PGM1")  # type: ignore[arg-type]
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-DEFAULT")
+def test_handle_abend_without_options_cancels(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("the exit was cancelled"))
+        task.execute("EXEC CICS HANDLE ABEND END-EXEC", {})
+        task.abend("ONE")
+
+    assert outcome(region, program).code == rule("TASK-HANDLE-ABEND-DEFAULT").message
 
 
 # -- abends -----------------------------------------------------------------------------------------------------------
