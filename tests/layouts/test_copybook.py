@@ -31,6 +31,7 @@ ONE_CLAUSE = [
     ("edited", "05 A PIC ZZ,ZZ9.99-.", 10),
     ("occurs", "05 A PIC X(3) OCCURS 4 TIMES.", 12),
     ("nested occurs", "05 G OCCURS 3. 10 A PIC X(2) OCCURS 2. 10 B PIC 9.", 15),
+    ("occurs without its counter", "05 A PIC X(3) OCCURS 2 TO 4.", 12),
     ("occurs depending on", "05 N PIC 9. 05 A PIC X(3) OCCURS 1 TO 4 DEPENDING ON N.", 13),
     ("redefines", "05 A PIC X(8). 05 B REDEFINES A. 10 C PIC 9(4). 10 D PIC X(2).", 8),
     ("sync", "05 A PIC X. 05 B PIC S9(9) COMP SYNC.", 8),
@@ -296,7 +297,6 @@ def test_copy_looks_beside_the_file(tmp_path):
         ("01 R.\n05 A PIC X. BOO.", 2, 13, "expected a level number"),
         ("01 R.\n05 A PIC X PIC X.", 2, 12, "twice"),
         ("01 R.\n05 A PIC X OCCURS 3 TO 2.", 2, 12, "OCCURS"),
-        ("01 R.\n05 A PIC X OCCURS 1 TO 2.", 2, 12, "DEPENDING ON"),
         ("01 R.\n05 A PIC X VALUE 'abc.", 2, 18, "closing quote"),
         (
             "01 R.\n05 N PIC 9.\n05 N PIC 9.\n05 T PIC X OCCURS 1 TO 3\nDEPENDING ON N.",

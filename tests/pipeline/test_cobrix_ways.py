@@ -517,6 +517,18 @@ def test_compressed_files_that_are_damaged_or_of_another_kind(tmp_path):
 TABLES = "01 R. 05 ID PIC 9. 05 N PIC 9. 05 T OCCURS 0 TO 5 DEPENDING ON N. 10 M PIC 9. 10 U PIC X OCCURS 1 TO 3 DEPENDING ON M. 05 Z PIC X."
 
 
+def test_a_table_that_nothing_tells_the_length_of_has_its_maximum(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes("abcZdefY".encode("cp037"))
+    rows = read(path, "01 R. 05 T PIC X OCCURS 1 TO 3. 05 Z PIC X.")
+    assert rows == [{"T": ["a", "b", "c"], "Z": "Z"}, {"T": ["d", "e", "f"], "Z": "Y"}]
+
+
+def test_what_cobrix_alone_knows_is_refused_with_what_to_write_instead(tmp_path):
+    with pytest.raises(LayoutError, match=r"'COMP-9' is little-endian binary, .* native_little_endian: true and usage"):
+        read(tmp_path / "data", "01 R. 05 N PIC 9(4) COMP-9.")
+
+
 def test_fixed_records_that_are_as_long_as_their_tables(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(

@@ -411,7 +411,7 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"record_format": "Q"}, "must be one of F, FB, V"),
         ({"mode": "lenient"}, "permissive, dropmalformed, failfast"),
         ({"generate_record_id": "yes"}, "true or false"),
-        ({"record_length": "-1"}, "whole number"),
+        ({"record_length": "-1"}, "whole number, 0 or more"),
         ({"copybook": "a", "copybook_contents": "b"}, "exclude each other"),
         ({"copybook": "/nonexistent/book.cpy"}, "book.cpy"),
         ({"copybook_contents": "01 R. 05 A PIC Q."}, "copybook_contents:1:16"),

@@ -51,6 +51,12 @@ USAGES = {usage.value: usage for usage in Usage} | {
     "POINTER-31": Usage.POINTER,
 }  # fmt: skip
 
+_COMP_9 = (
+    "is little-endian binary, which Cobrix alone knows; a YAML layout with native_little_endian: true and usage COMP-5 "
+    "reads it, from 3 digits on"
+)
+CANNOT = dict.fromkeys(("COMP-9", "COMPUTATIONAL-9"), _COMP_9)
+
 
 @dataclass(frozen=True, slots=True)
 class Sign:
@@ -305,7 +311,8 @@ class _Entry:
         self._once(token, "USAGE")
         usage = USAGES.get(token.upper)
         if usage is None:
-            raise bad(token.place, "USAGE", f"{token.text[:40]!r} is not known; allowed: {', '.join(sorted(USAGES))}")
+            text = CANNOT.get(token.upper) or f"is not known; allowed: {', '.join(sorted(USAGES))}"
+            raise bad(token.place, "USAGE", f"{token.text[:40]!r} {text}")
         self.item.usage = usage
 
     def _sign(self, token: Token) -> None:
@@ -341,11 +348,9 @@ class _Entry:
             raise bad(
                 token.place, "OCCURS", f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, lowest first"
             )
-        if depending is None and low != high:
-            raise bad(token.place, "OCCURS", f"{low} TO {high} needs DEPENDING ON")
-        if depending is not None and low == high:
-            low = 0
-        return Occurs(low, high, depending)
+        if depending is None:
+            return Occurs(high, high)  # 2 TO 5 without a field that tells: no compiler takes it; room is there for 5
+        return Occurs(0 if low == high else low, high, depending)
 
     def _qualified(self, clause: str) -> str:
         """A data name, with the OF qualifiers that follow it as a dotted path from the outside."""
@@ -464,7 +469,7 @@ _OWN: dict[str, Callable[[_Entry, Token], None]] = {
     "IS": _Entry._is,  # noqa: SLF001
     "GROUP-USAGE": _Entry._group_usage,  # noqa: SLF001
 }
-CLAUSES = _OWN | dict.fromkeys(USAGES, _OWN["USAGE"])
+CLAUSES = _OWN | dict.fromkeys((*USAGES, *CANNOT), _OWN["USAGE"])
 
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 

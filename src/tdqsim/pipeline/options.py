@@ -221,7 +221,8 @@ class _Options:
         value = self.text(name) or "0"
         body = value.removeprefix("-")
         if not (body.isascii() and body.isdigit() and len(body) <= 12) or (value != body and "adjustment" not in name):
-            raise DatasetError(f"option {name} is {value!r}; must be a whole number")
+            least = "" if "adjustment" in name else ", 0 or more"
+            raise DatasetError(f"option {name} is {value!r}; must be a whole number{least}")
         return int(value)
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
