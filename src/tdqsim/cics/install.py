@@ -12,7 +12,7 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ from tdqsim.cics.locks import READ_END, WRITE_END, Lock
 from tdqsim.cics.queues import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.signature import Installer, Signature, Way, sign
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -85,15 +85,21 @@ def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user:
         InstallRefused: one cannot be, and this is no cold start.
     """
     found = []
-    for queue in queues:
-        try:
-            check_tdqueue(region, queue, user)
-        except InstallRefused as refused:
-            if way != "grplist":
-                raise
-            region.log.warning("not_installed", queue=queue.name, reason=str(refused))
-        else:
-            found.append(queue)
+    held: list[Callable[[], None]] = []
+    try:
+        for queue in queues:
+            try:
+                check_tdqueue(region, queue, user)
+                held.append(_hold_room(region, queue))
+            except InstallRefused as refused:
+                if way != "grplist":
+                    raise
+                region.log.warning("not_installed", queue=queue.name, reason=str(refused))
+            else:
+                found.append(queue)
+    finally:
+        for give_back in held:
+            give_back()
     return found
 
 
@@ -123,6 +129,7 @@ def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user:
     """
     replaced = definition.name in region.tdqueues
     check_tdqueue(region, definition, user)
+    _hold_room(region, definition)()
     _put_in(region, definition, sign(way, definition, installer(region, user, program)))
     region.force()
     region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
@@ -149,6 +156,44 @@ def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
             )
 
 
+def _moves(region: Region, definition: defs.Tdqueue) -> IntraQueue | None:
+    """The queue whose records go to the other half of the store when it is replaced; None when none do."""
+    present = region.tdqueues.get(definition.name)
+    if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
+        return None
+    return present if (present.recovstatus == "NO") is not (definition.recovstatus == "NO") else None
+
+
+def _hold_room(region: Region, definition: defs.Tdqueue) -> Callable[[], None]:
+    """Hold the room that records need which move because RECOVSTATUS changes.
+
+    Returns:
+        What gives it back, before they move or when they do not.
+
+    Raises:
+        InstallRefused: there is no room, or they cannot be read.
+    """
+    half = region.store.durable if getattr(definition, "recovstatus", "NO") != "NO" else region.store.volatile
+    sizes: list[int] = []
+
+    def give_back() -> None:
+        half.release(sum(sizes), len(sizes))
+
+    moving = _moves(region, definition)
+    try:
+        for entry in moving.stored.entries() if moving is not None else ():
+            half.reserve(len(entry.data))
+            sizes.append(len(entry.data))
+    except StoreError as error:
+        give_back()
+        raise _not_moved(definition, error) from error
+    return give_back
+
+
+def _not_moved(definition: defs.Tdqueue, error: StoreError) -> InstallRefused:
+    return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {error}")
+
+
 def why_no_replace(queue: TdQueue, new_type: str) -> str:
     """Why an installed queue cannot be replaced by one of a type; empty when it can."""
     if queue.type != new_type:
@@ -162,9 +207,9 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
 
 def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
     present = region.tdqueues.get(definition.name)
+    queue = make_queue(region, definition, signature, present)
     if isinstance(present, IntraQueue):
         region.ati.gone(present)
-    queue = make_queue(region, definition, signature, present)
     region.tdqueues[queue.name] = queue
     region.refresh(queue)
     region.catalogue.save_queue(queue)
@@ -193,9 +238,9 @@ def make_queue(
 def _make_intra(
     region: Region, definition: defs.IntraQueue, signature: Signature, present: TdQueue | None
 ) -> IntraQueue:
+    stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
         region.intra.close_queue(present)
-    stored = _stored(region, definition)
     queue = IntraQueue(definition.name, definition, signature, stored)
     region.intra.open_queue(queue)
     if definition.recovstatus == "LOGICAL":
@@ -216,7 +261,12 @@ def _stored(region: Region, definition: defs.IntraQueue) -> StoredQueue:
     stored = found if found is not None else right.create_queue(name)
     other = wrong.queue(name)
     if other is not None:
-        _move(other.entries(), stored)
+        try:
+            _move(other.entries(), stored)
+        except StoreError as error:  # the room was looked for, but what is held for it may be less than it takes
+            if found is None:
+                right.drop_queue(name)
+            raise _not_moved(definition, error) from error
         wrong.drop_queue(name)
     return stored
 
