@@ -6,7 +6,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.cics import Condition
-from tdqsim.cics.indoubt import Damage
+from tdqsim.cics.indoubt import Damage, hand_over
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
@@ -426,6 +426,29 @@ def test_an_external_coordinator_that_says_things_out_of_order(tmp_path, said):
         else:
             getattr(branch, last)()
         assert (region.peek("LOGQ"), region.peek("LOGQ", uncommitted=True), branch.state) == found
+
+
+def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
+    """A name of its own is what an outside coordinator finds it by, after a restart too."""
+    with doubtful(tmp_path / "store") as region:
+        branch = prepared(region, (WRITEQ, "LOGQ"), name="TX42")
+        with region.task() as task:
+            task.writeq_td("LOG2", b"mine")
+            for name, words in (("", "1 character"), ("TX42", "TX42 is unfinished")):
+                with pytest.raises(TdqError, match=words):
+                    hand_over(task, name)
+            branch.lose_coordinator()
+            region.set_uow(branch.uow.id, uowstate="COMMIT")
+            with pytest.raises(TdqError, match="TX42 is unfinished"):
+                hand_over(task, "TX42")
+            branch.forget()
+            again = hand_over(task, "TX42")
+        with pytest.raises(TdqError, match="has ended"):
+            hand_over(task, "TX43")
+        assert again.prepare()
+        again.commit()
+        assert contents(region) == ([b"new"], [b"mine"])
+        assert not region.units
 
 
 def test_a_coordinator_that_is_lost_before_prepare_leaves_nothing(tmp_path):

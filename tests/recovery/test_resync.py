@@ -245,6 +245,50 @@ def test_a_program_outside_coordinates_two_regions(two, commit, again):
     assert two.left() == []
 
 
+@pytest.mark.rule("REC-INDOUBT-COLD", "REC-INDOUBT-TDINTRA")
+@pytest.mark.parametrize("options", [{"start": "COLD"}, {"tdintra": "EMPTY"}], ids=str)
+@pytest.mark.parametrize("step", ["VOTE", "COMMIT"])
+@pytest.mark.parametrize("order", [("NEAR", "MID", "FAR"), ("FAR", "MID", "NEAR"), ("MID", "FAR", "NEAR")], ids=str)
+def test_a_middle_region_that_starts_with_empty_queues_still_passes_the_decision_on(chain, step, options, order):
+    """It has lost its own part; what FAR has in doubt follows NEAR all the same, and it may be started once more."""
+    chain.link("NEAR", "MID").cut_at(step)
+    assert write(chain, "LOCL", "REMQ") == (None if step == "COMMIT" else "ROLLEDBACK")
+    for applid in order:
+        chain[applid].close(clean=False)
+    chain.start("MID", **options).close(clean=False)
+    for applid in order:
+        chain.start(applid)
+    chain.run()
+    assert everywhere(chain) == ({(b"new",), ()} if step == "COMMIT" else {()})
+    assert chain["FAR"].peek("FARQ") == chain["NEAR"].peek("LOCL")
+    assert chain["MID"].peek("MIDQ") == []
+    assert chain.left() == []
+
+
+@pytest.mark.rule("REC-CHAIN")
+def test_a_decision_by_hand_is_made_at_one_moment(chain):
+    """A task decides for MID; those that ask at that very moment are told the same."""
+    chain.link("NEAR", "MID").cut_at("COMMIT")
+    assert write(chain, "LOCL", "REMQ") is None
+    chain["NEAR"].close(clean=False)
+    chain["FAR"].close(clean=False)
+    (uow_id,) = chain.again("MID").shunted
+
+    def operator(task):
+        task.set_uow(uow_id, uowstate="COMMIT")
+
+    def starter(_task):
+        chain.start("FAR")
+
+    chain["MID"].start(operator)
+    chain["MID"].start(starter)
+    chain.run()
+    assert chain["FAR"].peek("FARQ") == [b"new"]
+    chain.start("NEAR")
+    assert not chain["MID"].damage
+    assert chain.left() == []
+
+
 # -- WAITTIME ---------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +435,29 @@ def test_those_who_wait_already_when_the_lock_is_retained(tmp_path, waitaction):
     assert waiting[2].result() == (b"new" if waitaction == "QUEUE" else "LOCKED")
     assert two["FAR"].peek("FARQ") == ([b"x", b"x"] if waitaction == "QUEUE" else [b"new"])
     assert two.left() == []
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-INDOUBT-SHUNTED", "REC-INDOUBT-COMMITTED", "REC-INDOUBT-BACKED-OUT")
+@pytest.mark.parametrize(
+    ("transaction", "wait", "row"),
+    [
+        ({}, "YES", "SHUNTED"), ({"wait": "NO", "action": "COMMIT"}, "YES", "COMMITTED"),
+        ({"action": "COMMIT"}, "NO", "COMMITTED"), ({"wait": "NO"}, "YES", "BACKED-OUT"), ({}, "NO", "BACKED-OUT"),
+    ],
+)  # fmt: skip
+def test_the_abend_of_a_mirror_that_loses_its_requester(tmp_path, transaction, wait, row):
+    from tdqsim.definitions import define_transaction
+
+    far = [queue("FARQ", wait=wait), queue("CSMT", "NO"), define_transaction(name="CSMI", **transaction)]
+    two = pair(tmp_path, far=far)
+    two.link().cut_at("COMMIT")
+    write(two, "LOCL", "REMQ")
+    code, message = rule(f"REC-INDOUBT-{row}").message.split()
+    told = b"".join(two["FAR"].peek("CSMT")).decode("cp037")
+    assert message in told
+    assert code in told
+    assert two["FAR"].abends == {code: 1}
     two.sysplex.close()
 
 

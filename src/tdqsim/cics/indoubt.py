@@ -24,16 +24,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.conditions import Abend
-from tdqsim.cics.uow import UnitOfWork
+from tdqsim.cics.uow import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
+    from tdqsim.cics.task import Task
 
 __all__ = [
     "LOG_BEGAN",
@@ -47,6 +49,7 @@ __all__ = [
     "decision_of",
     "decisions",
     "force",
+    "hand_over",
     "heard",
     "heuristics",
     "kept_units",
@@ -73,6 +76,8 @@ _ABENDS: Final = {  # outcome, ACTION: the task's abend and the message
 }
 _HEURISTIC: Final = {"COMMIT": Cvda.HEURCOMMIT, "BACKOUT": Cvda.HEURBACKOUT}
 _DECISIONS: Final = b"decided/"
+_UNDECIDED: Final = b"decided/not/"
+"""What others will ask about and this region does not know itself yet; it survives a cold start as decisions do."""
 _HEURISTICS: Final = b"heur/"
 LOG_BEGAN: Final = b"region/log"
 """Where a region keeps the highest id of a unit of work that was before its log began, at its last initial start."""
@@ -139,6 +144,8 @@ class Subordinate:
             back_out_together(uow)
             return False
         try:
+            if uow.decision:
+                _keep_undecided(uow)
             uow.prepare()
         except StoreError as error:
             self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
@@ -212,6 +219,28 @@ class Subordinate:
         return coordinator_lost(uow)
 
 
+def hand_over(task: Task, name: str) -> Subordinate:
+    """Hand a task's unit of work to a coordinator outside CICS; the task begins another.
+
+    Args:
+        task: whose unit of work it is.
+        name: the coordinator's own name for it.
+
+    Raises:
+        TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+    """
+    region = task.region
+    if task.ended:
+        raise TdqError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
+    if not name:
+        raise TdqError("the coordinator's name for a unit of work is 1 character or more")
+    if any(uow.coordinator == name for uow in (*region.units_of_work(), *kept_units(region))):
+        raise TdqError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own")
+    uow = task.uow
+    task.detach_uow()
+    return Subordinate(uow, name)
+
+
 def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
     """Pass the decision on to the regions behind this one: to all, whatever happens at one of them.
 
@@ -252,8 +281,12 @@ def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
 
 
 def _decide(uow: UnitOfWork, *, commit: bool) -> None:
-    """End one that is INDOUBT, here and behind it."""
-    _end_together(uow, partial(uow.decide, commit=commit))
+    """End one that is INDOUBT, here and behind it; a shunted one at one moment, since no task waits for it."""
+    hardening = uow.region.hardening
+    with hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
+        if uow.decision and not commit:
+            uow.region.store.durable.delete_meta(_UNDECIDED + uow.id)
+        _end_together(uow, partial(uow.decide, commit=commit))
 
 
 def back_out_together(uow: UnitOfWork) -> None:
@@ -270,6 +303,7 @@ def _back_out_anyhow(uow: UnitOfWork) -> None:
     if uow.ended:
         return
     try:
+        uow.region.store.durable.delete_meta(_UNDECIDED + uow.id)
         back_out_together(uow)
     except StoreError as error:
         uow.region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
@@ -395,8 +429,33 @@ def _whose(uow: UnitOfWork) -> dict[str, Any]:
 
 def keep_decision(uow: UnitOfWork) -> None:
     """Put the decision to commit into the transaction that commits: who must still hear of it."""
+    durable = uow.region.store.durable
     record = {"names": uow.decision, **_whose(uow)}
-    uow.region.store.durable.put_meta(_DECISIONS + uow.id, json.dumps(record).encode())
+    durable.put_meta(_DECISIONS + uow.id, json.dumps(record).encode())
+    durable.delete_meta(_UNDECIDED + uow.id)
+
+
+_FATE: Final = ("coordinator", "link", "decision", "wait", "waittime", "action")
+"""What decides about a unit of work in doubt, and who hears of it."""
+
+
+def _keep_undecided(uow: UnitOfWork) -> None:
+    """Put into the transaction that prepares what others will ask about: a cold start throws away all but that."""
+    record = {**{name: getattr(uow, name) for name in _FATE}, **_whose(uow)}
+    uow.region.store.durable.put_meta(_UNDECIDED + uow.id, json.dumps(record).encode())
+
+
+def _load_undecided(region: Region) -> None:
+    """After a start with empty queues: what is in doubt has no records here any more, but others wait for its end."""
+    for uow_id, kept in list(_kept(region, _UNDECIDED)):
+        if uow_id not in region.shunted:
+            uow = _waiting_unit(region, uow_id, kept, Cvda.INDOUBT, Cvda.CONNECTION, kept["link"])
+            uow.waitstate, uow.ended = Cvda.SHUNTED, False
+            for name in _FATE:
+                setattr(uow, name, kept[name])
+            uow.decision = tuple(uow.decision)
+            region.shunted[uow_id] = uow
+            region.uow_seen(uow_id)
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
@@ -442,7 +501,8 @@ def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:
 
 def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
     for key, value in region.store.durable.meta_items(prefix):
-        yield key[len(prefix) :], _read(region, key, value)
+        if len(key) == len(prefix) + UOW_ID_LENGTH:
+            yield key[len(prefix) :], _read(region, key, value)
 
 
 def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
@@ -516,6 +576,7 @@ def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
 
 def resume(region: Region) -> None:
     """After a restart: decisions and WAITTIME go on, and ids that others may ask about are not given again."""
+    _load_undecided(region)
     for uow in tuple(region.shunted.values()):
         if uow.decision:
             uow.at_harden.append(partial(keep_decision, uow))

@@ -542,7 +542,9 @@ class RemoteSystem:
         except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
             self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
         finally:
-            mirror.task.abcode = abend.code if abend is not None else ""
+            if abend is not None:
+                mirror.task.abcode = abend.code
+                self.region.abends[abend.code] = self.region.abends.get(abend.code, 0) + 1
             self._end(key, mirror, normal=False)
 
     def succeed(self, before: RemoteSystem) -> None:
