@@ -92,7 +92,7 @@ def waits(region):
     return found
 
 
-@pytest.mark.rule("TASK-IRLINK")
+@pytest.mark.rule("TASK-IRLINK", "SET-TASK-OUTSIDE")
 def test_a_task_waits_for_its_mirror_and_the_mirror_for_its_task(two):
     irlink = rule("TASK-IRLINK").message
     with two.far.task(transid="OWNR") as owner:
@@ -109,6 +109,8 @@ def test_a_task_waits_for_its_mirror_and_the_mirror_for_its_task(two):
     two.near.dispatcher.run_ready()
     assert waits(two.near) == {"PROG": ("SUSPENDED", "ICWAIT", "")}
     assert waits(two.far) == {"CSMI": ("SUSPENDED", irlink, "NEAR")}
+    (mirror,) = two.far.inquire_task_list().set
+    expect_rule("SET-TASK-OUTSIDE", two.far.set_task, mirror, purgetype="PURGE")  # it is not the requester who is meant
     two.near.run()
     assert waits(two.near) == waits(two.far) == {}
 

@@ -237,9 +237,7 @@ class TaskInquiries(UnitInquiries):
             found = _find(self.region, _SET, task)
             if to_cvda(purgetype) not in _PURGES:
                 raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
-            strand = _strand(found, self.region)
-            if strand is None or strand is self.region.dispatcher.outside:
-                raise refusal(_SET, "not purgeable", f"task {task} is run by the program outside, which goes on")
+            strand = _purgeable(found, self.region)
             deferred = not self.region.purge(strand)
             if deferred:
                 _purge_later(self.region, strand)
@@ -254,6 +252,20 @@ def _find(region: Region, command_name: str, number: int) -> Task:
     if found is None:
         raise refusal(command_name, "not found", f"there is no task {number}")
     return found
+
+
+def _purgeable(task: Task, region: Region) -> Strand:
+    """The strand to be cancelled so that a task ends.
+
+    Raises:
+        Condition: INVREQ: the program outside runs the task, or it is a mirror that has nothing to do.
+    """
+    strand = _strand(task, region)
+    if strand is None or strand is region.dispatcher.outside:
+        raise refusal(_SET, "not purgeable", f"task {task.number} is run by the program outside, which goes on")
+    if strand.local is not task and strand.owner is not region:
+        raise refusal(_SET, "not purgeable", f"task {task.number} is a mirror that waits for its next request")
+    return strand
 
 
 def _purge_later(region: Region, strand: Strand) -> None:
