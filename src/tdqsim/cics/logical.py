@@ -110,12 +110,14 @@ class LogicalWork(Moves):
             self._durable.reserve(size)
         except StoreFull:
             return False
-        if self.mark is None:
+        if self.last_seq:
+            seq = self.last_seq + 1  # which this unit of work has given in the control interval at hand
+        else:
             self.mark = queue.head_ci, queue.tail_ci, queue.ci_left
-        seq = (self.last_seq or queue.stored.last_seq) + 1
-        first = (queue.tail_ci << SLOT_BITS) | 1
-        if seq < first:  # noqa: PLR1730  (max() costs a call)
-            seq = first
+            seq = self.stored.last_seq + 1
+            first = (queue.tail_ci << SLOT_BITS) | 1
+            if seq < first:  # noqa: PLR1730  (max() costs a call)
+                seq = first
         self.last_seq = seq
         queue.ci_left -= size
         self.reserved += size

@@ -17,16 +17,14 @@ A frame holds the changes of one commit::
     mark      16  the letters TDQ; and base and a checksum of both
 
 The shortest commits (:mod:`~tdqsim.core._moves`) have changes of their own kind: a number with the second highest bit
-set, four bytes; then for each queue::
+set, four bytes; then for each queue, or for each run of entries that is taken from it, since gaps part them::
 
-    runs       2  how many runs of entries are taken before the last one; gaps between sequence numbers part them
-    taken      2  how many entries the last run has that is taken
+    taken      2  how many entries the run has
     put        2  how many entries are put
-    first      8  sequence number of the first entry of the last run; behind it is the new head
+    first      8  sequence number of the first entry of the run; behind it is the new head
     record    24  what else is new in the queue's record: count, bytes of data, highest sequence number
     queue     13  length of the queue's key, and what stays as it is in its record: order, key length, internal number
     the key
-    a run     10  each: sequence number of its first entry, how many entries
     an entry      each: sequence number, 8; length of the value, 2; the value
 
 The mark is written last. So a frame that is not whole was being written when the process was killed if its mark, and
@@ -71,7 +69,6 @@ __all__ = [
     "moved_queue",
     "plain_put",
     "read_journal",
-    "run_taken",
 ]
 
 JOURNAL_SIZE: Final = 256 * 1024
@@ -90,9 +87,9 @@ _TELL: Final = b"TDQ;"
 _COUNT: Final = Struct(">I")
 _WIDE: Final = 1 << 31
 _MOVES: Final = 1 << 30
-_MOVE: Final = Struct(">HHHQQQQ")
+_MOVE: Final = Struct(">HHQQQQ")
 _MOVED: Final = Struct(">HBHQ")
-_RUN: Final = Struct(">QH")
+_PUT: Final = Struct(">QH")
 _OVERHEAD: Final = _FRAME.size + _MARK.size
 _SLOT: Final = Struct("<QII")
 _SLOTS: Final = (32, 48)
@@ -106,12 +103,10 @@ Frame = list[tuple[bytes, bytes | None]]
 MOVES: Final = _COUNT.pack(_MOVES)
 """What the changes begin with when they are moves."""
 move = _MOVE.pack
-"""The head of what a frame of moves says of a queue."""
-run_taken = _RUN.pack
-"""A run of entries that are taken."""
-plain_put = Struct(_RUN.format + PLAIN_HEAD.format.lstrip(">")).pack
+"""The head of what a frame of moves says of a queue, or of a run."""
+plain_put = Struct(_PUT.format + PLAIN_HEAD.format.lstrip(">")).pack
 """The head of a plain entry that is put, its value's own head included."""
-PUT_SIZE: Final = _RUN.size
+PUT_SIZE: Final = _PUT.size
 """Where its value begins."""
 _size = _SIZE.pack
 _count = _COUNT.pack
@@ -426,27 +421,20 @@ def _moves(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame of moves."""
     at = len(MOVES)
     while at < len(body):
-        runs, taken, puts, first, count, total, last = _MOVE.unpack_from(body, at)
+        taken, puts, first, count, total, last = _MOVE.unpack_from(body, at)
         at += _MOVE.size
         length, order, key_length, number = _MOVED.unpack_from(body, at)
         at += _MOVED.size
         key = body[at : at + length]
         at += length
-        for _ in range(runs):
-            yield from _run(number, *_RUN.unpack_from(body, at))
-            at += _RUN.size
-        yield from _run(number, first, taken)
+        for seq in range(first, first + taken):
+            yield ENTRY_KEY.pack(number, seq), None
         for _ in range(puts):
-            seq, size = _RUN.unpack_from(body, at)
-            at += _RUN.size
+            seq, size = _PUT.unpack_from(body, at)
+            at += _PUT.size
             yield ENTRY_KEY.pack(number, seq), body[at : at + size]
             at += size
         yield key, seal(key, QUEUE_RECORD.pack(order, key_length, number, count, total, first + taken, last))
-
-
-def _run(number: int, first: int, taken: int) -> Iterator[tuple[bytes, None]]:
-    for seq in range(first, first + taken):
-        yield ENTRY_KEY.pack(number, seq), None
 
 
 class JournalView:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Memtable"]
 
+_EMPTY: Final[dict[int, bytes]] = {}
+"""The memtable of all queues on which no move has put anything: there may be very many."""
+
 _NEVER: Final = MAX_SEQ + 1
 _PLAIN_SIZE: Final = PLAIN_HEAD.size
 _DATA: Final = PUT_SIZE + _PLAIN_SIZE
@@ -55,7 +58,7 @@ class Memtable:
 
     def __init__(self) -> None:
         self._left_behind = 0
-        self._memtable: dict[int, bytes] = {}
+        self._memtable = _EMPTY
         self._memtable_from = _NEVER
 
     def plain(self, seq: int) -> bytes | None:
@@ -128,5 +131,5 @@ class Memtable:
     def forget_moves(self) -> None:
         """The tree has what moves have put and taken, or the queue is gone."""
         self._left_behind = 0
-        self._memtable.clear()
+        self._memtable = _EMPTY
         self._memtable_from = _NEVER

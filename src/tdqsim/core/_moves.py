@@ -16,8 +16,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
-from tdqsim.core._entry import ENTRY_KEY, INLINE, PLAIN
-from tdqsim.core._journal import MOVES, PUT_SIZE, move, plain_put, run_taken
+from tdqsim.core._entry import ENTRY_KEY, INLINE, PLAIN, PLAIN_HEAD
+from tdqsim.core._journal import MOVES, move, plain_put
 from tdqsim.core._room import OPERATION
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Moves", "commit_moves"]
 
 _entry_key = ENTRY_KEY.pack
-_plain_size: Final = len(plain_put(0, 0, PLAIN, 0, 0)) - PUT_SIZE
+_PLAIN_SIZE: Final = PLAIN_HEAD.size
+_NOTHING: Final[dict[int, bytes]] = {}
 
 
 class Moves:
@@ -71,66 +72,78 @@ def commit_moves(  # noqa: C901, PLR0912, PLR0915  (a call for each part would c
     if pen.txn is None or pen.thread != get_ident():
         return False
     parts = [MOVES]
-    after: list[tuple[Moves, StoredQueue, int, int, int, int, int]] = []
-    left, reserved, puts = pen.left, 0, 0
+    after: list[tuple[Moves, dict[int, bytes], StoredQueue, int, int, int, int]] = []
+    operations = reserved = puts = 0
     for each in moves:
-        queue, taken, written = each.stored, each.reads, each.written
-        total, last = queue.data_bytes - each.read_bytes, queue.last_seq
+        queue, taken = each.stored, each.reads
+        nbytes, last = queue.data_bytes, queue.last_seq
         if taken:
             first, head = each.first_read, each.last_read + 1
+            nbytes -= each.read_bytes
         else:
             first = head = queue._head
-        here = len(parts)
-        parts += b"", queue._moved
-        if each.runs:
-            parts += [run_taken(*run) for run in each.runs]
-        new = len(written)
-        if new:
+        if each.puts:
+            entries: dict[int, bytes] = {}
             number = queue._number
-            for last, data in written:
-                nbytes = len(data)
-                if nbytes > INLINE:
+            for last, data in each.written:
+                size = len(data)
+                if size > INLINE:
                     return False
                 checksum = crc32(data, crc32(_entry_key(number, last)))
-                parts.append(plain_put(last, nbytes + _plain_size, PLAIN, 0, checksum) + data)
-                total += nbytes
+                entries[last] = plain_put(last, size + _PLAIN_SIZE, PLAIN, 0, checksum) + data
+                nbytes += size
+            new = len(entries)
+            reserved += each.reserved
+            puts += each.puts
+        else:
+            entries, new = _NOTHING, 0
         count = queue.count - taken + new
-        parts[here] = move(len(each.runs), head - first, new, first, count, total, last)
-        after.append((each, queue, here, count, total, head, last))
-        left -= (taken + new) * OPERATION + each.reserved
-        reserved += each.reserved
-        puts += each.puts
+        operations += taken + new
+        if each.runs:
+            parts += _earlier(each, count, nbytes, last)
+        parts += move(head - first, new, first, count, nbytes, last), queue._moved
+        if new:
+            parts += entries.values()
+        after.append((each, entries, queue, count, nbytes, head, last))
+    left = pen.left - reserved - operations * OPERATION
     if left < 0 or not journal.write(b"".join(parts)):
         return False
     pen.left = left
     pen._outstanding -= reserved
     pen._calls -= puts
     unsettled = pen.unsettled
-    for each, queue, here, count, total, head, last in after:
+    for each, entries, queue, count, nbytes, head, last in after:
         if each.reads:
             if each.last_read >= queue._memtable_from:
                 _forget(queue, each)
             if not queue._left_behind:
                 queue._left_behind = queue._head
             each.reads = each.read_bytes = 0
+            if each.runs:
+                each.runs.clear()
         if each.puts:
-            memtable, at = queue._memtable, here + 2 + len(each.runs)
-            for seq, _ in each.written:
-                if not memtable:
-                    queue._memtable_from = seq
-                memtable[seq] = parts[at]
-                at += 1
+            if queue._memtable:
+                queue._memtable.update(entries)
+            elif entries:
+                queue._memtable = entries
+                queue._memtable_from = each.written[0][0]
             each.written.clear()
             each.puts = each.reserved = 0
-        if each.runs:
-            each.runs.clear()
-        queue.count, queue.data_bytes, queue._head, queue.last_seq = count, total, head, last
+        queue.count, queue.data_bytes, queue._head, queue.last_seq = count, nbytes, head, last
         unsettled[queue] = None
     return True
 
 
-def _forget(queue: StoredQueue, taken: Moves) -> None:
+def _earlier(moves: Moves, count: int, nbytes: int, last: int) -> list[bytes]:
+    """The runs in front of the last gap, for the journal; what they say of the queue is what the last one says too."""
+    parts: list[bytes] = []
+    for first, taken in moves.runs:
+        parts += move(taken, 0, first, count, nbytes, last), moves.stored._moved
+    return parts
+
+
+def _forget(queue: StoredQueue, moves: Moves) -> None:
     """What is taken before it has reached the tree need not get there."""
-    for first, many in (*taken.runs, (taken.first_read, taken.last_read + 1 - taken.first_read)):
+    for first, many in (*moves.runs, (moves.first_read, moves.last_read + 1 - moves.first_read)):
         for seq in range(first, first + many):
             queue._memtable.pop(seq, None)
