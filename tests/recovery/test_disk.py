@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import shutil
 import subprocess
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition, Region
-from tdqsim.errors import StoreDamaged
-from tests.recovery.helpers import NAMES, make
+from tdqsim.core import storecheck
+from tdqsim.errors import StoreDamaged, StoreError
+from tests.recovery.helpers import NAMES, make, queue, queues
 
 PAGE = 4096
 SECTOR = 512
@@ -33,12 +35,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def fill(region: Region, name: str, serial: int) -> int:
+def fill(region: Region, name: str, serial: int, *, size: int = 1500) -> int:
     """Units of work of five records each until there is no room; how many records were written to the queue."""
     while True:
         with region.task() as task:
             for _ in range(5):
-                task.writeq_td(name, b"%08d" % serial + b"x" * 1500, nohandle=True)
+                task.writeq_td(name, b"%08d" % serial + b"x" * size, nohandle=True)
                 if task.eib.eibresp != 0:
                     assert task.condition is not None
                     assert task.condition.name == "NOSPACE"
@@ -97,6 +99,42 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
             for _ in range(1000):
                 task.writeq_td("LOGQ", b"x" * 4000)
         assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
+
+
+@pytest.mark.parametrize("start", ["AUTO", "COLD"])
+@pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("size", [12, 1500, 3900])
+def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
+    """What a start has to note, and the read it gives back, have room when a WRITEQ has none."""
+    path, name, given_back = tmp_path / "store", NAMES[kind], b"%08d" % 0 + b"y" * size
+    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=1 << 20)
+    region.writeq_td("PHY2", given_back)
+    count = fill(region, name, 0, size=size)
+    task = region.task()
+    assert task.readq_td("PHY2") == given_back
+    assert count > 10
+    region.close(clean=clean)
+    with make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=1 << 20, start=start) as region:
+        lost = start == "COLD" or (kind == "NO" and not clean)
+        assert len(region.peek(name)) == (0 if lost else count)
+        assert region.peek("PHY2") == ([] if clean or start == "COLD" else [given_back])
+        while region.readq_td(name, nohandle=True):
+            pass
+        assert fill(region, name, 0, size=size) > 5
+
+
+def test_a_salvage_to_a_full_disk_leaves_nothing(disk, tmp_path):
+    with make(store=tmp_path / "store") as region:
+        region.seed("LOGQ", [b"x" * 3000] * 100)
+    for left in (0, 1, 2, 3, 4, 64, 400):
+        with (disk / "other").open("wb") as other:
+            os.posix_fallocate(other.fileno(), 0, 8 * 2**20 - (left + 1) * PAGE)
+        with pytest.raises(StoreError, match=f"{disk / 'saved'}.*(disk is full|No space left|no room)"):
+            storecheck.salvage(tmp_path / "store", disk / "saved")
+        assert [file.name for file in disk.iterdir()] == ["other"]
+    (disk / "other").unlink()
+    assert storecheck.salvage(tmp_path / "store", disk / "saved").saved == 100
 
 
 @pytest.mark.parametrize("short", [False, True], ids=["no space", "written in part"])

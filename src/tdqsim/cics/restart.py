@@ -241,7 +241,7 @@ def begin_numbering(region: Region) -> None:
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
-    region.store.durable.put_meta(_NUMBERING, region.last_uow_id)
+    region.store.durable.put_meta(_NUMBERING, region.last_uow_id, instead=True)  # a full store must start too
 
 
 def begin_log(region: Region) -> None:
@@ -259,7 +259,7 @@ def give_back_reads(region: Region) -> None:
         name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
         queue = region.tdqueues.get(name.decode())
         if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
-            queue.stored.restore(Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:]))
+            durable.give_back(queue.stored, Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:]))
             region.intra.close_queue(queue)
             region.intra.open_queue(queue)
         durable.delete_meta(key)
@@ -344,9 +344,8 @@ def save_latches(region: Region) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
     for queue in region.intra_queues():
         if queue.latch and queue.recovstatus == "NO":
-            region.store.volatile.put_meta(
-                _LATCHES + queue.name.encode(), queue.latched.stored() if queue.latched else b""
-            )
+            kept = queue.latched.stored() if queue.latched else b""
+            region.store.volatile.put_meta(_LATCHES + queue.name.encode(), kept, instead=True)
 
 
 def show_latches(region: Region) -> None:

@@ -69,7 +69,7 @@ class StoredRegion:
             claim(self.store, _KEEPER, readonly=True)
             self.sound = self.store.closed_clean or self.store.volatile.get_meta(_CLEAN) is not None
             if self.sound and not readonly:
-                self.store.volatile.put_meta(_CLEAN, b"")
+                self.store.volatile.put_meta(_CLEAN, b"", instead=True)
                 self.store.volatile.commit()
             self.queues = {queue.name.decode(): queue for half in self._halves() for queue in half.queues()}
             self._tails: dict[str, _Tail] = {}

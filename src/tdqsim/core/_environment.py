@@ -9,10 +9,22 @@ from typing import Any, Final
 
 import lmdb
 
-from tdqsim.core._entry import ENTRY_KEY, MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
+from tdqsim.core._entry import (
+    ENTRY_KEY,
+    MAX_KEY,
+    MAX_NAME,
+    META,
+    QUEUE,
+    RECLAIM,
+    Entry,
+    Order,
+    queue_facts,
+    seal,
+    unseal,
+)
 from tdqsim.core._moves import Moves, commit_moves
 from tdqsim.core._queue import StoredQueue
-from tdqsim.core._room import REMOVAL
+from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreError, StoreFull
@@ -180,6 +192,17 @@ class Environment:
     def _remember(self, name: bytes) -> None:
         self._pen.undo.setdefault(name, self._queues.get(name))
 
+    def give_back(self, queue: StoredQueue, entry: Entry) -> None:
+        """Restore an entry that was taken, in a store that may have become full meanwhile.
+
+        It may have the room kept for removals; what it raises is what :meth:`StoredQueue.restore` does.
+        """
+        pen = self._pen
+        cost = len(entry.data) + len(entry.key) + len(entry.sender)
+        pen.room_for(cost, REMOVAL)
+        pen.left += OPERATION + cost  # found for what comes now
+        queue.restore(entry)
+
     def numbers(self, queue: StoredQueue, *, through: int) -> Iterator[int]:
         """The sequence numbers up to ``through`` of a FIFO queue's entries, in order, whether they are whole or not.
 
@@ -203,8 +226,8 @@ class Environment:
         Args:
             key: the key.
             value: the value.
-            instead: it takes the place of an entry that was just removed: it may have the room kept for removals, so
-                that a full store can be emptied.
+            instead: it takes the place of an entry that was just removed, or a full store could not be opened or
+                closed without it: it may have the room kept for removals, so that a full store can be emptied.
 
         Raises:
             ValueError: the key is too long.

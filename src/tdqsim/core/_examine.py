@@ -89,18 +89,20 @@ def rescue(path: Path, target: Path) -> dict[str, Any]:
     if any((target / kind).exists() for kind in KINDS):
         raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
     there = target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    lock = LockFile(target / "lock")
     try:
-        answer = _rescue(path, target)
-    except BaseException:
+        target.mkdir(parents=True, exist_ok=True)
+        lock = LockFile(target / "lock")
+        try:
+            return _rescue(path, target)
+        finally:
+            shutil.rmtree(target / _UNFINISHED, ignore_errors=True)
+            lock.release()
+    except BaseException as error:
         if not there:
             shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise StoreError(f"{target}: the new store cannot be written: {error.strerror}") from error
         raise
-    finally:
-        shutil.rmtree(target / _UNFINISHED, ignore_errors=True)
-        lock.release()
-    return answer
 
 
 def _rescue(path: Path, target: Path) -> dict[str, Any]:

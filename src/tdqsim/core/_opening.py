@@ -6,6 +6,7 @@ So the two meta pages are read and compared first, and the state record in the t
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,9 @@ _MAP: Final = 64 * 2**30
 """Address space for a map: only that, nothing is taken before it is written, so it need not grow with the file."""
 _SMALL_MAP: Final = 2**30
 """Where address space is limited."""
+_READERS: Final = 126
+_LOCK_FILE: Final = (_READERS + 2) * 64
+"""Bytes of LMDB's lock file: as many readers, and its own head."""
 _LOOKS: Final = 20
 _DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PanicError, lmdb.VersionMismatchError)
 """What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
@@ -41,6 +45,8 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
     """The LMDB environment and the size of its map."""
     file = path / "data.mdb"
     least = 4 * file.stat().st_size if file.exists() else 0
+    if not readonly:
+        _reserve_lock_file(path / "lock.mdb")
     for size in (max(_MAP, least), max(_SMALL_MAP, least)):
         try:
             return _lmdb(path, size, sync=sync, readonly=readonly), size
@@ -58,6 +64,17 @@ def _environment(path: Path, *, sync: bool, readonly: bool) -> tuple[Any, int]:
     raise StoreFull(f"{path}: there is no address space for a map of {max(_SMALL_MAP, least)} bytes")
 
 
+def _reserve_lock_file(path: Path) -> None:
+    """LMDB writes its lock file through a mapping, and a full disk would end the process there: have its room first."""
+    if not hasattr(os, "posix_fallocate") or (path.exists() and not path.is_file()):  # then LMDB says what it is
+        return
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        os.posix_fallocate(fd, 0, _LOCK_FILE)
+    finally:
+        os.close(fd)
+
+
 def _lmdb(path: Path, size: int, *, sync: bool, readonly: bool) -> Any:
     return lmdb.open(
         str(path),
@@ -69,7 +86,7 @@ def _lmdb(path: Path, size: int, *, sync: bool, readonly: bool) -> Any:
         lock=True,
         readahead=False,
         max_dbs=0,
-        max_readers=126,
+        max_readers=_READERS,
         meminit=False,
     )
 

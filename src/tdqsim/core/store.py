@@ -27,7 +27,7 @@ from tdqsim.core._meta import HELP, KINDS
 from tdqsim.core._moves import Moves
 from tdqsim.core._opening import make_half, open_half, read_state
 from tdqsim.core._queue import StoredQueue
-from tdqsim.core._state import State
+from tdqsim.core._state import State, pair_problem
 from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
 
@@ -84,7 +84,7 @@ class Store:
             self._let_go()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull(f"{self.path}: the disk is full") from error
-            raise StoreError(f"{self.path}: the store cannot be opened: {error.strerror}") from error
+            raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
             self._let_go()
             raise
@@ -178,12 +178,8 @@ class Store:
         )
 
     def _check_pair(self, volatile: State, durable: State) -> None:
-        if volatile.store_id != durable.store_id:
-            raise StoreDamaged(f"{self.path}: the volatile and the durable files belong to different stores")
-        if durable.clean and durable.partner != volatile.txnid:
-            raise StoreDamaged(
-                f"{self.path}: the volatile and the durable files were not closed together: one is older than the other"
-            )
+        if problem := pair_problem(volatile, durable):
+            raise StoreDamaged(f"{self.path}: {problem}; {HELP}")
 
     # -- life -----------------------------------------------------------------------------------------------------
 
