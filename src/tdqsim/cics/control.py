@@ -135,7 +135,9 @@ class ControlCommands(CommandGroup):
     def enq(
         self,
         resource: Annotated[str | bytes, Opt("data", 255)],
+        length: Annotated[int | None, Opt("halfword", 2)] = None,
         *,
+        uow: Flag = False,  # noqa: ARG002  (what it is without TASK)
         task: Flag = False,
         nosuspend: Flag = False,
         nohandle: Flag = False,
@@ -144,6 +146,8 @@ class ControlCommands(CommandGroup):
 
         Args:
             resource: 1 to 255 bytes or characters that all users have agreed on.
+            length: how many of them are the name; all when not given.
+            uow: keep it to the end of the unit of work, as without ``task``.
             task: keep it to the end of the task rather than of the unit of work.
             nosuspend: ENQBUSY instead of waiting.
             nohandle: raise nothing; the response is in the EIB.
@@ -153,23 +157,36 @@ class ControlCommands(CommandGroup):
         """
         self.issue(
             "ENQ",
-            lambda: acquire(self, resource, for_task=task, nosuspend=nosuspend),  # type: ignore[arg-type]
+            lambda: acquire(self, resource, for_task=task, nosuspend=nosuspend, length=length),  # type: ignore[arg-type]
             nohandle=nohandle,
             otherwise=None,
         )
 
     @command("DEQ", "INVREQ LENGERR")
     def deq(
-        self, resource: Annotated[str | bytes, Opt("data", 255)], *, task: Flag = False, nohandle: Flag = False
+        self,
+        resource: Annotated[str | bytes, Opt("data", 255)],
+        length: Annotated[int | None, Opt("halfword", 2)] = None,
+        *,
+        uow: Flag = False,  # noqa: ARG002  (what it is without TASK)
+        task: Flag = False,
+        nohandle: Flag = False,
     ) -> None:
         """Give up a resource name that ENQ got; one that this task does not have is no error.
+
+        Args:
+            resource: the name.
+            length: how many bytes or characters of ``resource`` are the name; all when not given.
+            uow: it was got for the unit of work, as without ``task``.
+            task: it was got for the task.
+            nohandle: raise nothing; the response is in the EIB.
 
         Raises:
             Condition: LENGERR: the name is empty or too long.
         """
         self.issue(
             "DEQ",
-            lambda: give_up(self, resource, for_task=task),  # type: ignore[arg-type]
+            lambda: give_up(self, resource, for_task=task, length=length),  # type: ignore[arg-type]
             nohandle=nohandle,
             otherwise=None,
         )

@@ -530,6 +530,8 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     except Condition as condition:
+        if condition.resp is Resp.LOCKED:
+            queue.write_end.refused()  # type: ignore[union-attr]
         if condition.resp is Resp.QBUSY and taken:
             _unlock(task, read_end)  # a request that was refused keeps nothing
         raise
@@ -634,12 +636,13 @@ def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
         return
     if nosuspend and ASKED[lock.standing(uow)] is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
-    task.wait(lambda: _try_lock(task, lock), lock.waiting, "ENQUEUE", lock.queue.name)
+    task.wait(lambda: _try_lock(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
 
 
 def _try_lock(task: Task, lock: Lock) -> Any:
     standing = lock.standing(task.uow)
     if ASKED[standing] is Resp.LOCKED:
+        lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     if standing is not Standing.HELD and lock.waiting.is_first(task.region.dispatcher.current):
         lock.take(task.uow, task.region.clock.time_ns())

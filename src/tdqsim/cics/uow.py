@@ -25,6 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, overload
 
+from tdqsim.cics.enqueue import release_all
 from tdqsim.cics.intra import SLOT_BITS
 from tdqsim.cics.locks import WRITE_END
 from tdqsim.cics.logical import LogicalWork
@@ -433,6 +434,8 @@ class UnitOfWork:
         self.task = None
         region.units.pop(self.id, None)
         region.shunted[self.id] = self
+        if region.enqueues:
+            release_all(region, self)
 
     def retain_locks(self) -> None:
         """Mark the locks of a shunted unit of work; whoever waits for a retained one tries again, and is refused."""

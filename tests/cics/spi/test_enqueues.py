@@ -187,7 +187,6 @@ def test_inquire_enq_is_another_word_for_it(reg):
 
 
 @pytest.mark.rule("UOWENQ-TDQ-POOL")
-@pytest.mark.xfail(strict=True, reason="the wait in td.py is named by the queue")
 def test_a_wait_for_an_end_is_a_wait_for_the_pool_of_queues(reg):
     with reg.task() as owner:
         owner.writeq_td("LOGQ", b"x")
@@ -243,7 +242,6 @@ def test_the_length_of_a_name(reg):
 
 
 @pytest.mark.rule("UOWENQ-ENQFAILS")
-@pytest.mark.xfail(strict=True, reason="td.py does not count the requests that it refuses")
 def test_enqfails_counts_what_a_retained_lock_has_refused(reg):
     reg.seed("LOGQ", [b"one"])
     branch = prepared(reg, (WRITEQ, "LOGQ"), (WRITEQ, "SOFT"))
@@ -290,7 +288,6 @@ def test_a_lock_counts_its_refusals_until_it_is_released(reg):
 
 
 @pytest.mark.rule("ENQ-INDOUBT")
-@pytest.mark.xfail(strict=True, reason="uow.py does not let go of names when a unit of work is shunted")
 def test_an_indoubt_failure_frees_the_names_got_for_the_unit_of_work(reg):
     task = reg.task()
     task.writeq_td("LOGQ", b"x")

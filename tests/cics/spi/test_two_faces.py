@@ -80,7 +80,10 @@ CASES = [
     ("SYNCPOINT", {}, ()),
     ("SYNCPOINT ROLLBACK", {}, ()),
     ("ENQ", {"resource": b"LOCK", "task": True, "nosuspend": True}, ()),
+    ("ENQ", {"resource": b"LOCKED", "length": 4, "uow": True}, ()),
+    ("ENQ", {"resource": b"LOCK", "length": 0}, ()),
     ("DEQ", {"resource": b"LOCK", "task": True}, ()),
+    ("DEQ", {"resource": b"LOCKED", "length": 4, "uow": True}, ()),
     ("SUSPEND", {}, ()),
     ("ASKTIME ABSTIME", {}, ("ABSTIME",)),
     (
