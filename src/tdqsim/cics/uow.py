@@ -239,16 +239,16 @@ class UnitOfWork:
         works = self.work
         idle = False
         for queue, work in works.items():
-            reads = work.reads
-            if not (reads or work.puts):
+            if not work.plain or queue.enablestatus is not _ENABLED:
+                return False
+            count, reads = work.stored.count, work.reads
+            if reads:
+                if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+                    queue.peak = count
+            elif not work.puts:
                 idle = True
-            count = work.stored.count
-            if not work.plain or count - reads + len(work.written) >= queue.fire_at:
+            if work.puts and count - reads + len(work.written) >= queue.fire_at:
                 return False
-            if queue.enablestatus is not _ENABLED:
-                return False
-            if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
-                queue.peak = count
         if idle:
             self._drop_idle()
         if not works or not region.store.durable.commit_moves(works.values()):
