@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import bounds
-from tdqsim.pipeline.stages.events import EVENTS, Slice, rows_at_once
+from tdqsim.pipeline.stages.events import EVENTS, Slice, open_pieces, rows_at_once
 from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
@@ -44,6 +44,37 @@ def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytes
 def test_long_records_are_taken_a_few_at_a_time() -> None:
     rows = [{"region": "A", "seq": n, "command": "WRITEQ TD", "data": bytes(1 << 20)} for n in range(40)]
     assert rows_at_once(pa.Table.from_pylist(rows, schema=EVENTS)) in range(20, 33)
+
+
+def resident(path: Path) -> int:
+    """Bytes of a mapped file that are memory of this process."""
+    sizes, inside = 0, False
+    for line in Path("/proc/self/smaps").read_text("ascii", "replace").splitlines():
+        name, _, rest = line.partition(" ")
+        inside = rest.endswith(str(path)) if "-" in name else inside
+        if inside and name == "Rss:":
+            sizes += int(rest.split()[0]) * 1024
+    return sizes
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="nothing tells which pages are held")
+def test_of_a_file_that_is_read_a_part_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though all of what was read first is there when it is wanted again."""
+    monkeypatch.setitem(bounds.BOUNDS, "mapped_bytes", 1 << 20)
+    rows = [{"region": "A", "seq": n, "command": "WRITEQ TD", "data": b"%08d" % n * 2048} for n in range(2000)]
+    path = tmp_path / "00000.000.arrow"
+    table = pa.Table.from_pylist(rows, schema=EVENTS)
+    with pa.ipc.new_file(path, EVENTS) as writer:
+        writer.write_table(table)
+    (each,) = open_pieces([path])["A"]
+    held, seen = [], []
+    for batch in each.batches(50):
+        assert batch.column("data")[0].as_py()[:8] == b"%08d" % batch.column("seq")[0].as_py()
+        seen += [data.as_py()[-8:] for data in batch.column("data")]
+        held.append(resident(path))
+    assert seen == [b"%08d" % n for n in range(2000)]
+    assert 0 < max(held) < path.stat().st_size // 2
+    assert each.table.column("data")[0].as_py() == b"%08d" % 0 * 2048
 
 
 values = st.lists(
