@@ -208,6 +208,7 @@ class Environment:
 
         Nothing is looked at but that there is an entry: a damaged one is met when it is read.
         """
+        queue.flush()
         start, stop = ENTRY_KEY.pack(queue.incarnation, 0), ENTRY_KEY.pack(queue.incarnation, through + 1)
         while batch := self._pen.scan(start, stop, _BATCH):
             yield from (int.from_bytes(key[-8:], "big") for key, _ in batch)
