@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -449,6 +451,22 @@ def test_what_moves_have_taken_is_gone_from_the_tree_when_the_store_is_opened_ag
             ("key", "state")
         )
     assert check(place).sound
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"\x40\0\0\0\1", b"\0\0\0\7\1", b"\x40\0\0\0" + b"\xff" * 8000])
+def test_a_frame_that_holds_what_no_commit_writes_is_refused(place, body):
+    """Its checksum is right: it was made by somebody, not by a damaged disk."""
+    store, _ = started(place, 1)
+    base = int.from_bytes(journal(place).read_bytes()[HEAD : HEAD + 8], "big")
+    end = len(journal(place).read_bytes().rstrip(b"\0"))
+    store.close(clean=False)
+    front = struct.pack(">Q", base)
+    frame = front + struct.pack(">II", len(body), crc32(body, crc32(front) ^ end)) + body
+    frame += struct.pack(">4sQI", b"TDQ;", base, crc32(front, crc32(b"TDQ;")))
+    raw = journal(place).read_bytes()
+    journal(place).write_bytes(raw[:end] + frame + raw[end + len(frame) :])
+    with pytest.raises(StoreDamaged, match="commit 2 in the journal is damaged"):
+        Store(place)
 
 
 # -- damage -----------------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -90,6 +91,8 @@ _MOVES: Final = 1 << 30
 _MOVE: Final = Struct(">HHQQQQ")
 _MOVED: Final = Struct(">HBHQ")
 _PUT: Final = Struct(">QH")
+_TAKEN_AT_MOST: Final = 1 << 20
+"""Entries that one frame may take: far more than a commit of the short kind ever has."""
 _OVERHEAD: Final = _FRAME.size + _MARK.size
 _SLOT: Final = Struct("<QII")
 _SLOTS: Final = (32, 48)
@@ -326,7 +329,13 @@ def _look_at(raw: bytes, store_id: bytes | None, base: int) -> tuple[list[Frame]
         problem = f"the journal has {len(raw)} bytes instead of {JOURNAL_SIZE}"
     elif not whole_head or not _slots(raw):
         problem = "the head of the journal is damaged"
-    return [list(_changes(body)) for body in frames], problem
+    found: list[Frame] = []
+    for body in frames:
+        changes = _read(body)
+        if changes is None:
+            return found, f"commit {len(found) + 1} in the journal is damaged"
+        found.append(changes)
+    return found, problem
 
 
 def _slots(raw: bytes) -> list[tuple[int, int]]:
@@ -397,6 +406,14 @@ def _mark_behind(raw: bytes, at: int, base: int) -> int:
     return highest
 
 
+def _read(body: bytes) -> Frame | None:
+    """The changes of a frame whose checksum was right; None when they are not what a frame may hold all the same."""
+    try:
+        return list(_changes(body))
+    except (struct.error, IndexError, ValueError):
+        return None
+
+
 def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame whose checksum was right; records of queues that are not sealed become so."""
     (count,) = _COUNT.unpack_from(body)
@@ -419,9 +436,12 @@ def _changes(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
 
 def _moves(body: bytes) -> Iterator[tuple[bytes, bytes | None]]:
     """Keys and values of a frame of moves."""
-    at = len(MOVES)
+    at, gone = len(MOVES), 0
     while at < len(body):
         taken, puts, first, count, total, last = _MOVE.unpack_from(body, at)
+        gone += taken
+        if gone > _TAKEN_AT_MOST:
+            raise ValueError(gone)
         at += _MOVE.size
         length, order, key_length, number = _MOVED.unpack_from(body, at)
         at += _MOVED.size
@@ -479,7 +499,10 @@ class JournalView:
     def _take(self, raw: bytes) -> None:
         at = 0
         while (body := _frame_at(raw, at, self._base, self._at)) is not None:
-            self.changes.update(_changes(body))
+            changes = _read(body)
+            if changes is None:
+                raise damaged(self._path.parent, "a commit in the journal is damaged")
+            self.changes.update(changes)
             self._sorted = None
             at += len(body) + _OVERHEAD
         self._at += at

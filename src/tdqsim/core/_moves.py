@@ -10,6 +10,7 @@ before that never reaches the tree.
 
 from __future__ import annotations
 
+import struct
 from _thread import get_ident
 from collections import deque
 from collections.abc import Collection
@@ -73,40 +74,44 @@ def commit_moves(  # noqa: C901, PLR0912, PLR0915  (a call for each part would c
         return False
     parts = [MOVES]
     after: list[tuple[Moves, dict[int, bytes], StoredQueue, int, int, int, int]] = []
-    operations = reserved = puts = 0
-    for each in moves:
-        queue, taken = each.stored, each.reads
-        nbytes, last = queue.data_bytes, queue.last_seq
-        if taken:
-            first, head = each.first_read, each.last_read + 1
-            nbytes -= each.read_bytes
-        else:
-            first = head = queue._head
-        if each.puts:
-            entries: dict[int, bytes] = {}
-            number = queue._number
-            for last, data in each.written:
-                size = len(data)
-                if size > INLINE:
-                    return False
-                checksum = crc32(data, crc32(_entry_key(number, last)))
-                entries[last] = plain_put(last, size + _PLAIN_SIZE, PLAIN, 0, checksum) + data
-                nbytes += size
-            new = len(entries)
-            reserved += each.reserved
-            puts += each.puts
-        else:
-            entries, new = _NOTHING, 0
-        count = queue.count - taken + new
-        operations += taken + new
-        if each.runs:
-            parts += _earlier(each, count, nbytes, last)
-        parts += move(head - first, new, first, count, nbytes, last), queue._moved
-        if new:
-            parts += entries.values()
-        after.append((each, entries, queue, count, nbytes, head, last))
-    left = pen.left - reserved - operations * OPERATION
-    if left < 0 or not journal.write(b"".join(parts)):
+    left, reserved, puts = pen.left, 0, 0
+    try:
+        for each in moves:
+            queue, taken = each.stored, each.reads
+            nbytes, last = queue.data_bytes, queue.last_seq
+            left -= (taken + each.puts) * OPERATION + each.reserved
+            if left < 0:
+                return False
+            if taken:
+                first, head = each.first_read, each.last_read + 1
+                nbytes -= each.read_bytes
+            else:
+                first = head = queue._head
+            if each.puts:
+                entries: dict[int, bytes] = {}
+                number = queue._number
+                for last, data in each.written:
+                    size = len(data)
+                    if size > INLINE:
+                        return False
+                    checksum = crc32(data, crc32(_entry_key(number, last)))
+                    entries[last] = plain_put(last, size + _PLAIN_SIZE, PLAIN, 0, checksum) + data
+                    nbytes += size
+                new = len(entries)
+                reserved += each.reserved
+                puts += each.puts
+            else:
+                entries, new = _NOTHING, 0
+            count = queue.count - taken + new
+            if each.runs:
+                parts += _earlier(each, count, nbytes, last)
+            parts += move(head - first, new, first, count, nbytes, last), queue._moved
+            if new:
+                parts += entries.values()
+            after.append((each, entries, queue, count, nbytes, head, last))
+    except struct.error:  # more entries than a frame can tell
+        return False
+    if not journal.write(b"".join(parts)):
         return False
     pen.left = left
     pen._outstanding -= reserved
