@@ -17,13 +17,15 @@ from tdqsim.cics.remote import STEPS, RemoteSystem
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.core.dispatch import Strand
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
-from tdqsim.errors import RegionClosed, StoreError
+from tdqsim.errors import RegionClosed, StoreError, StoreFull
 from tdqsim.facts import Resp
 from tests.recovery.helpers import queue
 
 NAMES: Final = "ABCD"
 QUEUES: Final = {"Q": "LOGQ", "X": "LOG2"}
 """What the remote entries of other regions' queues begin with."""
+ROUND: Final = "ROND"
+"""A queue of the region itself, by way of another one."""
 
 
 def applid(letter: str) -> str:
@@ -41,12 +43,14 @@ class World:
         seed: of everything.
         directory: where the stores are.
         unilateral: whether some decide without their coordinators.
+        full: whether stores refuse a commit now and then.
     """
 
-    def __init__(self, seed: int, directory: Path, *, unilateral: bool) -> None:
+    def __init__(self, seed: int, directory: Path, *, unilateral: bool = False, full: bool = False) -> None:
         self.random = rng = random.Random(seed)
         self.directory = directory
         self.unilateral = unilateral
+        self.full = full
         self.sysplex = Sysplex(seed=rng.choice((0, 0, seed + 1)))
         self.letters = NAMES[: rng.randint(2, 4)]
         self.pairs = self._pairs()
@@ -54,7 +58,7 @@ class World:
         self.damage = 0
         self.told: list[str] = []
         self.handles: list[Strand] = []
-        self.quiet = self.ending = False
+        self.quiet, self.ending = True, False
         self.tokens = Counter()
         for letter in self.letters:
             self.start(letter)
@@ -64,6 +68,7 @@ class World:
                 self.tokens.update(records)
         for pair in self.pairs:
             self.link(pair).fault = self._at_message(pair)
+        self.quiet = False
 
     # -- how it is made -------------------------------------------------------------------------------------------
 
@@ -91,6 +96,9 @@ class World:
                     if other not in way:
                         ways.append([*way, other])
 
+    def _neighbour(self, letter: str) -> str:
+        return self.random.choice([pair.replace(letter, "") for pair in self.pairs if letter in pair])
+
     def _definitions(self, letter: str) -> list[Any]:
         rng = self.random
         found: list[Any] = []
@@ -99,6 +107,7 @@ class World:
             action = {} if wait == "NO" else {"waitaction": rng.choice(("REJECT", "QUEUE"))}
             found.append(queue(name, wait=wait, **action))
         found.append(queue("PHYQ", "PHYSICAL"))
+        found.append(define_tdqueue(name=ROUND, remotesystem=sysid(self._neighbour(letter)), remotename=f"Q{letter}"))
         for other in self.letters:
             if other == letter:
                 continue
@@ -124,6 +133,8 @@ class World:
         )  # fmt: skip
         region.register("MOVE", self.move)
         self.sysplex.add(region)
+        if self.full:
+            region.store.durable.fault = self._at_commit
         for pair in self.pairs:
             if letter in pair and all(each in self for each in pair):
                 self.link(pair).fault = self._at_message(pair)
@@ -142,12 +153,17 @@ class World:
     def tell(self, what: str) -> None:
         self.told.append(what)
 
-    def _any_queue(self, task: Task) -> str:
+    def _any_queue(self, task: Task) -> tuple[str, str | None]:
+        """A queue's name, and SYSID or none."""
         rng, here = self.random, task.region.applid[-1]
         target = rng.choice(self.letters)
+        if rng.random() < 0.05:
+            return ROUND, None
         if target == here:
-            return rng.choice([*QUEUES.values()])
-        return rng.choice([*QUEUES]) + target
+            return rng.choice([*QUEUES.values()]), rng.choice((None, sysid(here)))
+        if rng.random() < 0.1:
+            return "LOGQ", sysid(self._neighbour(here))
+        return rng.choice([*QUEUES]) + target, None
 
     def move(self, task: Task) -> str:
         """Read some records and write them elsewhere, in one unit of work; how it ended."""
@@ -176,7 +192,8 @@ class World:
             elif carried and rng.random() < 0.6:
                 self._put(task, carried)
             else:
-                record = task.readq_td(self._any_queue(task), nosuspend=rng.random() < 0.3, nohandle=True)
+                name, system = self._any_queue(task)
+                record = task.readq_td(name, sysid=system, nosuspend=rng.random() < 0.3, nohandle=True)
                 carried += [record] if record else []
         for _ in range(4):
             if carried:
@@ -184,7 +201,8 @@ class World:
         return not carried
 
     def _put(self, task: Task, carried: list[bytes]) -> None:
-        task.writeq_td(self._any_queue(task), carried[-1], nohandle=True)
+        name, system = self._any_queue(task)
+        task.writeq_td(name, carried[-1], sysid=system, nohandle=True)
         if task.eib.eibresp is Resp.NORMAL:
             carried.pop()
 
@@ -198,9 +216,15 @@ class World:
 
         return fault
 
+    def _at_commit(self, point: str) -> None:
+        if point == "before_commit" and not self.quiet and self.random.random() < 0.05:
+            raise StoreFull("no room, for the test")
+
     def end(self, letter: str, *, clean: bool) -> None:
         self.damage += len(self[letter].damage)
         self.ending = True
+        if clean:
+            self[letter].store.durable.fault = None
         self[letter].close(clean=clean)
         self.ending = False
 
@@ -245,7 +269,7 @@ class World:
             uow_id = rng.choice([*self[letter].shunted])
             how = rng.choice(("COMMIT", "BACKOUT", "FORCE"))
             self.tell(f"SET UOW {how} in {letter}")
-            self[letter].set_uow(uow_id, uowstate=how)
+            self[letter].set_uow(uow_id, uowstate=how, nohandle=True)
 
     def run(self) -> None:
         rng = self.random
@@ -279,7 +303,8 @@ class World:
                 self.link(each).restore()
         for pair in self.pairs:
             link = self.link(pair)
-            link.fault = link._cut_at = None
+            link.fault = None
+            link.cut()  # what a store would not take is asked for again
             link.restore()
         self.sysplex.run()
 
@@ -306,13 +331,14 @@ class World:
         for letter in self.letters:
             self._check_region(self[letter])
 
-    @staticmethod
-    def _check_ending(handle: Strand) -> None:
+    def _check_ending(self, handle: Strand) -> None:
         assert handle.done, handle
         error = handle.exception
         cause = error.cause if isinstance(error, Abend) else error
         if isinstance(cause, RegionClosed) or (isinstance(cause, StoreError) and "the store is closed" in str(cause)):
             return  # its region ended
+        if self.full and isinstance(cause, StoreFull):
+            return
         if error is not None:
             assert isinstance(error, Abend), repr(error)
             assert error.code in ("MINE", "AKCS", "AEXY", "AEXJ"), repr(error)
