@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from tdqsim.core import _entry, _examine, storecheck
+from tdqsim.core import store as store_module
 from tdqsim.core._examine import examine, rescue
 from tdqsim.core._lockfile import LockFile
 from tdqsim.core.store import Environment, Order, Store
+from tdqsim.core.storecheck import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tests.core import _child
 
@@ -387,8 +389,9 @@ def test_what_was_damaged_since_the_machine_stopped_is_refused(tmp_path):
     file = path / "durable" / "data.mdb"
     file.write_bytes(file.read_bytes().replace(b"some data", b"SOME data"))
     (path / "lock").write_text("1 another-boot\n")
-    with pytest.raises(StoreDamaged, match="entry 1 of queue b'Q' is damaged"):
-        Store(path)
+    for _ in range(2):  # nor is it taken the second time
+        with pytest.raises(StoreDamaged, match="entry 1 of queue b'Q' is damaged"):
+            Store(path)
 
 
 def swap(path: Path, *names: str) -> None:
@@ -544,3 +547,27 @@ def test_a_store_that_may_not_be_written_can_be_looked_at(tmp_path):
         command = ["setpriv", *without, *command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True 2\nb'durable one'\n", "")
+
+
+@pytest.mark.parametrize("at", ["look", "new", "rename"])
+def test_what_is_done_after_the_machine_stopped_is_done_again_when_it_is_killed(tmp_path, monkeypatch, at):
+    """Until it is done, the store goes on saying that it was left by another start of the machine."""
+    path = two_halves(tmp_path / "store", clean=False)
+    (path / "lock").write_text("1 another-boot\n")
+
+    def killed(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    what = {"look": (store_module, "look_through"), "new": (store_module, "make_half"), "rename": (Path, "rename")}[at]
+    monkeypatch.setattr(*what, killed)
+    with pytest.raises(KeyboardInterrupt):
+        Store(path)
+    monkeypatch.undo()
+    looked = []
+    monkeypatch.setattr(store_module, "look_through", lambda place: looked.append(place) or look_through(place))
+    for _ in range(2):
+        store = Store(path)
+        assert store.volatile.queue(b"Q") is None
+        assert store.durable.queue(b"Q").peek().data == b"durable one"
+        store.close(clean=False)
+    assert looked == [path]

@@ -17,7 +17,11 @@ __all__ = ["LockFile"]
 
 
 class LockFile:
-    """The lock of one store directory, held from construction to :meth:`release`."""
+    """The lock of one store directory, held from construction to :meth:`release`.
+
+    Attributes:
+        boot_id: which start of the machine the file was left by; it stays in it until :meth:`settle`.
+    """
 
     __slots__ = ("_fd", "boot_id")
 
@@ -39,13 +43,16 @@ class LockFile:
             before = os.pread(fd, 200, 0).split()
             self.boot_id = before[1] if len(before) > 1 else b""
             if mine:
-                mark = b"%d %s\n" % (os.getpid(), this_boot())
-                os.pwrite(fd, mark, 0)
-                os.ftruncate(fd, len(mark))
+                _mark(fd, self.boot_id or this_boot())
         except BaseException:
             os.close(fd)
             raise
         self._fd = fd
+
+    def settle(self) -> None:
+        """What the last start of the machine had left in doubt has been seen to."""
+        self.boot_id = this_boot()
+        _mark(self._fd, self.boot_id)
 
     def release(self) -> None:
         """Give the lock up. In a forked child only the child's copy of the descriptor goes."""
@@ -65,6 +72,12 @@ def _opened(path: Path, *, mine: bool) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return -1
+
+
+def _mark(fd: int, boot_id: bytes) -> None:
+    mark = b"%d %s\n" % (os.getpid(), boot_id)
+    os.pwrite(fd, mark, 0)
+    os.ftruncate(fd, len(mark))
 
 
 def _holder(fd: int) -> int:

@@ -107,8 +107,10 @@ class Store:
         self.created = not there
         if self.created:
             self._create()
-        elif self._lock is not None and self._lock.boot_id not in (b"", this_boot()):
-            self._machine_stopped()
+        if self._lock is not None and self._lock.boot_id not in (b"", this_boot()):
+            if not self.created:
+                self._machine_stopped()  # if this is killed, or refuses the store, the next start does the same
+            self._lock.settle()
         self._open_halves()
         self.closed_clean = self.created or self.durable.state.clean
         if not self._readonly:
@@ -150,8 +152,9 @@ class Store:
         if wrong or damaged:
             what = wrong[0] if wrong else f"entry {damaged[0].damaged[0]} of queue {damaged[0].name!r} is damaged"
             raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {HELP}")
+        shutil.rmtree(self.path / "volatile.new", ignore_errors=True)
         make_half(self.path / "volatile.new", "volatile", state.store_id, self._limit)
-        shutil.rmtree(self.path / "volatile")
+        shutil.rmtree(self.path / "volatile", ignore_errors=True)
         (self.path / "volatile.new").rename(self.path / "volatile")
 
     def _open_halves(self) -> None:
