@@ -21,8 +21,9 @@ def remote(name: str, sysid: str, remotename: str = "", **attributes: Any) -> An
 class Complex:
     """Two regions or more, each with a store, that can be failed and started again."""
 
-    def __init__(self, directory: Path, *regions: tuple[str, str, Sequence[Any]]) -> None:
+    def __init__(self, directory: Path, *regions: tuple[str, str, Sequence[Any]], **options: Any) -> None:
         self.directory = directory
+        self.options = options
         self.sysplex = Sysplex()
         self.given = {applid: (sysid, definitions) for applid, sysid, definitions in regions}
         for applid in self.given:
@@ -32,7 +33,7 @@ class Complex:
         sysid, definitions = self.given[applid]
         region = Region(
             definitions, applid=applid, sysid=sysid, store=self.directory / applid, supplied_queues=False,
-            dispatcher=self.sysplex.dispatcher, **options,
+            dispatcher=self.sysplex.dispatcher, **self.options, **options,
         )  # fmt: skip
         return self.sysplex.add(region)
 

@@ -8,9 +8,10 @@ import pytest
 
 from tdqsim.cics import Condition
 from tdqsim.cics.indoubt import Damage, decisions
+from tdqsim.definitions import define_connection, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda
-from tests.recovery.complexes import Complex, fan, pair, ring, row
+from tests.recovery.complexes import Complex, fan, pair, remote, ring, row
 from tests.recovery.helpers import outcome, queue
 from tests.rules import rule
 
@@ -296,8 +297,6 @@ def test_a_decision_by_hand_is_made_at_one_moment(chain):
 @pytest.mark.parametrize("action", ["COMMIT", "BACKOUT"])
 @pytest.mark.parametrize("down", [False, True], ids=["", "the region is down when it is over"])
 def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, action, down):
-    from tdqsim.definitions import define_transaction
-
     two = pair(tmp_path, define_transaction(name="CSMI", waittime="00,00,05", action=action))
     two.link().cut_at("COMMIT")
     assert write(two, "LOCL", "REMQ") is None
@@ -334,23 +333,64 @@ def full_from(region, nth: int) -> None:
     region.store.durable.fault = full
 
 
-def test_a_decision_that_cannot_be_forgotten_is_a_decision_all_the_same(two):
-    """NEAR commits, FAR has heard; NEAR's store does not take note of that: the syncpoint went well."""
-    full_from(two["NEAR"], 2)
+def test_a_decision_is_forgotten_with_the_next_commit_and_told_again_until_then(two):
+    """NEAR fails, or its store takes no more, before it has taken note that FAR has heard: it does no harm."""
     assert write(two, "LOCL", "REMQ") is None
-    assert everywhere(two) == {(b"new",)}
-    assert decisions(two["NEAR"])
+    two["FAR"].close()
+    assert [*decisions(two.again("NEAR")).values()] == [("FAR",)]
+    two.start("FAR")
+    assert not decisions(two["NEAR"])
+    full_from(two["NEAR"], 1)
+    assert outcome(two["NEAR"].writeq_td, "LOCL", b"refused") == "ROLLEDBACK"
     two["NEAR"].store.durable.fault = None
+    assert decisions(two["NEAR"])
     two.link().cut()
     two.link().restore()
+    two["NEAR"].writeq_td("LOCL", b"kept")
+    two["FAR"].close()
+    assert not decisions(two.again("NEAR"))
+    two.start("FAR")
+    assert two["NEAR"].peek("LOCL") == [b"new", b"kept"]
+    assert two["FAR"].peek("FARQ") == [b"new"]
     assert two.left() == []
+
+
+@pytest.mark.rule("UOW-GROUP-COMMIT")
+@pytest.mark.parametrize("durability", ["process", "power"])
+def test_distributed_units_of_work_share_their_commits(tmp_path, durability):
+    """A hundred tasks end together: one commit for the requesters, two for the mirrors, which prepare first."""
+    count = 100
+    names = [f"{at:03}" for at in range(count)]
+    near = [define_connection(name="FAR"), *(remote(f"R{name}", "FAR", f"F{name}") for name in names)]
+    two = Complex(
+        tmp_path,
+        ("NEAR", "NEAR", [*near, *(queue(f"L{name}") for name in names)]),
+        ("FAR", "FAR", [queue(f"F{name}") for name in names]),
+        durability=durability,
+    )
+
+    def work(task, name):
+        task.writeq_td(f"L{name}", b"new")
+        task.writeq_td(f"R{name}", b"new")
+
+    before = [two[applid].hardening.commits for applid in ("NEAR", "FAR")]
+    handles = [two["NEAR"].start(work, name) for name in names]
+    two.run()
+    made = [two[applid].hardening.commits - then for applid, then in zip(("NEAR", "FAR"), before, strict=True)]
+    assert all(handle.result() is None for handle in handles)
+    assert made == [1, 2]
+    for applid in ("NEAR", "FAR"):
+        two[applid].close(clean=False)
+    for applid in ("FAR", "NEAR"):
+        two.start(applid)
+    assert [*two.contents().values()] == [[b"new"]] * (2 * count)
+    assert two.left() == []
+    two.sysplex.close()
 
 
 @pytest.mark.parametrize("action", ["COMMIT", "BACKOUT"])
 def test_a_store_that_takes_no_decision_leaves_it_in_doubt_when_the_link_goes(tmp_path, action):
     """FAR would decide alone, and cannot write that: it waits on; so does it when the link is back too early."""
-    from tdqsim.definitions import define_transaction
-
     two = pair(tmp_path, define_transaction(name="CSMI", wait="NO", action=action))
     two.link().fault = lambda step: full_from(two["FAR"], 1) if step == "COMMIT" else None
     two.link().cut_at("COMMIT")
@@ -447,8 +487,6 @@ def test_those_who_wait_already_when_the_lock_is_retained(tmp_path, waitaction):
     ],
 )  # fmt: skip
 def test_the_abend_of_a_mirror_that_loses_its_requester(tmp_path, transaction, wait, row):
-    from tdqsim.definitions import define_transaction
-
     far = [queue("FARQ", wait=wait), queue("CSMT", "NO"), define_transaction(name="CSMI", **transaction)]
     two = pair(tmp_path, far=far)
     two.link().cut_at("COMMIT")

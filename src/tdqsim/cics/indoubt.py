@@ -459,7 +459,11 @@ def _load_undecided(region: Region) -> None:
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
-    """A region has heard the decision; when all have, it is forgotten."""
+    """A region has heard the decision; when all have, it is forgotten.
+
+    That costs no sync of its own, it goes with the next commit: a region that fails before tells it once more, and
+    whoever has heard a decision knows nothing of it any more.
+    """
     durable = region.store.durable
     key = _DECISIONS + uow_id
     value = durable.get_meta(key)
@@ -471,7 +475,6 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
         durable.put_meta(key, json.dumps(record).encode())
     else:
         durable.delete_meta(key)
-    region.force()
 
 
 def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
