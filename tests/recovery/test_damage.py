@@ -324,10 +324,11 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path, monkeypatch):
     assert (path / "durable" / "data.mdb").read_bytes() == before
 
 
+@pytest.mark.parametrize("records", [5, 2000], ids=["small", "large"])
 @pytest.mark.parametrize("key", [b"cat/TDQUEUE/LOGQ", b"uow/", b"region/"])
-def test_damaged_records_of_the_region_are_refused_by_name(tmp_path, key):
+def test_damaged_records_of_the_region_are_refused_by_name(tmp_path, key, records):
     path = tmp_path / "store"
-    fill(path, 5, clean=False)
+    fill(path, records, clean=False)
     Store(path).close(clean=False)  # what was committed last is in the journal until the store is opened again
     file = path / "durable" / "data.mdb"
     data = file.read_bytes()

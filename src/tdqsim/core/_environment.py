@@ -22,12 +22,13 @@ from tdqsim.core._entry import (
     seal,
     unseal,
 )
+from tdqsim.core._meta import damaged
 from tdqsim.core._moves import Moves, commit_moves
 from tdqsim.core._queue import StoredQueue
 from tdqsim.core._room import OPERATION, REMOVAL
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
-from tdqsim.errors import StoreError, StoreFull
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 
 __all__ = ["Environment"]
 
@@ -159,7 +160,11 @@ class Environment:
         return None if record is None else self._load(bytes(name), record)
 
     def _load(self, name: bytes, record: bytes) -> StoredQueue:
-        queue = StoredQueue(self._pen, name, *queue_facts(name, record))
+        try:
+            facts = queue_facts(name, record)
+        except StoreDamaged as error:
+            raise damaged(self._pen.place, str(error)) from None
+        queue = StoredQueue(self._pen, name, *facts)
         if not self._pen.readonly:
             self._queues[name] = queue
         return queue
@@ -219,7 +224,13 @@ class Environment:
     def get_meta(self, key: bytes) -> bytes | None:
         """The value under a key; None when there is none; StoreDamaged when it is not what was put."""
         value = self._pen.get(META + key)
-        return None if value is None else unseal(META + key, value, f"{self._pen.place}: the meta data {key!r}")
+        return None if value is None else self._unsealed(META + key, value)
+
+    def _unsealed(self, key: bytes, value: bytes) -> bytes:
+        try:
+            return unseal(key, value, f"the meta data {key[1:]!r}")
+        except StoreDamaged as error:
+            raise damaged(self._pen.place, str(error)) from None
 
     def put_meta(self, key: bytes, value: bytes, *, instead: bool = False) -> None:
         """Keep a value under a key of up to 480 bytes.
@@ -259,7 +270,7 @@ class Environment:
             for key, value in batch:
                 if not key.startswith(prefix, 1):
                     return
-                yield key[1:], unseal(key, value, f"{self._pen.place}: the meta data {key[1:]!r}")
+                yield key[1:], self._unsealed(key, value)
             start = batch[-1][0] + b"\0"
 
     # -- transactions ---------------------------------------------------------------------------------------------
