@@ -428,6 +428,23 @@ def test_an_external_coordinator_that_says_things_out_of_order(tmp_path, said):
         assert (region.peek("LOGQ"), region.peek("LOGQ", uncommitted=True), branch.state) == found
 
 
+def test_the_task_has_used_a_queue_before_that_is_discarded_while_it_is_in_doubt(tmp_path):
+    """Only what the unit of work itself has done is kept with it."""
+    region = doubtful(tmp_path / "store")
+    with region.task() as task:
+        task.writeq_td("LOG2", b"committed")
+        task.syncpoint()
+        task.writeq_td("LOGQ", b"new")
+        branch = region.coordinate(task, "TX42")
+    assert branch.prepare()
+    region.set_tdqueue("LOG2", enablestatus="DISABLED")
+    region.discard_tdqueue("LOG2")
+    region = again(region, tmp_path / "store")
+    region.branch("TX42").commit()
+    assert region.peek("LOGQ") == [b"new"]
+    region.close()
+
+
 def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
     """A name of its own is what an outside coordinator finds it by, after a restart too."""
     with doubtful(tmp_path / "store") as region:

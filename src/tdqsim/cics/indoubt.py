@@ -146,6 +146,7 @@ class Subordinate:
         try:
             if uow.decision:
                 _keep_undecided(uow)
+            uow._drop_idle()  # noqa: SLF001  (queues of an earlier unit of work, which may be discarded meanwhile)
             uow.prepare()
         except StoreError as error:
             self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
