@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -84,20 +86,37 @@ def test_an_endless_handler_is_a_row_with_its_cause(
     assert (regions[1]["cause"], regions[1]["events"]) == ("", 1)
 
 
-def test_a_handler_that_takes_its_process_along_is_found_out(tmp_path: Path, region_directory: Path) -> None:
-    run = tmp_path / "run"
+@pytest.mark.parametrize("buckets", [1, 3])
+def test_a_handler_that_takes_its_process_along_is_a_row(tmp_path: Path, region_directory: Path, buckets: int) -> None:
+    """And the command goes on: that region is tried twice, the others are as they would be without it."""
     rows = [write("A", 1, "KEEP", b"a"), write("B", 1, "KILL", b"x"), write("C", 1, "KEEP", b"c")]
+    rows += [write("D", 1, "KILL", b"x")]
     source = write_events(tmp_path / "events.parquet", rows)
-    spread_events(Engine("local"), run, parquet_pieces([source]), "base", 1, "exchange")
-    script = (
-        "import sys; from pathlib import Path; from tdqsim.pipeline.stages.replay import ReplaySpec;"
-        "from tdqsim.pipeline.stages.replaying import run_replay;"
-        "run_replay(Path(sys.argv[1]), ReplaySpec(directory=Path(sys.argv[2])), 'local')"
-    )
-    command = [sys.executable, "-c", script, str(run), str(region_directory)]
-    assert [subprocess.run(command, check=False).returncode for _ in range(3)] == [9, 9, 0]
-    regions = read_table(run, "replay", "regions").to_pylist()
-    assert [row["cause"] for row in regions] == ["", "its worker process died 2 times while it ran", ""]
+    program = "import sys; from tdqsim.cli import main; sys.exit(main())"
+    arguments = ["pipeline", "replay", "--run", tmp_path / "run", "--engine", "local", "--json"]
+    spread_events(Engine("local"), tmp_path / "run", parquet_pieces([source]), "base", buckets, "exchange")
+    command = [sys.executable, "-c", program, *arguments, "--region", region_directory]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 1
+    died = "its worker process died 2 times while it ran"
+    assert json.loads(ended.stdout.splitlines()[-1])["causes"] == {"B": died, "D": died}
+    regions = read_table(tmp_path / "run", "replay", "regions").to_pylist()
+    assert [(row["cause"], row["events"]) for row in regions] == [("", 1), (died, 0), ("", 1), (died, 0)]
+    assert not list((tmp_path / "run" / "manifest").rglob("*.working"))
+
+
+def test_beside_other_threads_the_process_is_not_copied(tmp_path: Path, region_directory: Path) -> None:
+    """What they hold nobody would ever let go of in the copy."""
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    try:
+        run = replayed(tmp_path, region_directory, [write("A", 1, "KEEP", b"a")])
+    finally:
+        ended.set()
+        other.join()
+    (receipt,) = (json.loads(path.read_text()) for path in (run / "manifest" / "replay").glob("*.json"))
+    assert receipt["details"]["pid"] == os.getpid()
 
 
 def test_the_same_bytes_whatever_the_buckets(tmp_path: Path, region_directory: Path) -> None:

@@ -1,17 +1,25 @@
 """Running a stage's function over its tasks: in this process, or as Spark tasks; the results are the same.
 
+Tasks that run programs of the user's, which may end the process that they are in, are done by one of their own.
+
 Below a size, starting Spark and its workers costs more than it saves; ``auto`` then stays in this process and says so.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import signal
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,7 +34,12 @@ __all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
 """How often what is left of a stage is tried again when a worker process died."""
+LOCAL_ROUNDS = 64
+"""The same where one process does it all: each death is of one region, which is a row after two of them."""
 
+_INTERRUPTED = 128 + signal.SIGINT
+_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux."""
 _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
 """More lines are the frames of an error."""
@@ -85,10 +98,16 @@ class Engine:
             self.spark = session(name="tdqsim pipeline")
         return self.spark
 
-    def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt]) -> list[Receipt]:
-        """The function's receipt for each task, in the order of the tasks."""
+    def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:
+        """The function's receipt for each task, in the order of the tasks.
+
+        Args:
+            tasks: the tasks.
+            function: does one.
+            apart: not in this process, which it may end; receipts that have been put where they belong are not given.
+        """
         if self.name == "local":
-            return [function(task) for task in tasks]
+            return _apart(tasks, function) if apart and _may_fork() else [function(task) for task in tasks]
         from tdqsim.pipeline.session import progress, run_tasks  # noqa: PLC0415
 
         spark = self.session()
@@ -111,6 +130,66 @@ class _Told(Exception):
     def __init__(self, text: str, *, ours: bool) -> None:
         super().__init__(text)
         self.ours = ours
+
+
+class _Died(Exception):
+    """The process of the tasks ended before they were done."""
+
+
+def _may_fork() -> bool:
+    """Whether a copy of this process can be made: one with other threads may wait for ever for what they held."""
+    waits = signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN
+    return sys.platform == "linux" and waits and threading.active_count() == 1
+
+
+def _apart(tasks: Sequence[Any], function: Callable[[Any], Receipt]) -> list[Receipt]:
+    """Do tasks one after another in a copy of this process. Their receipts are where they have put them.
+
+    Raises:
+        _Told: a task raised something.
+        _Died: the process ended before they were done.
+    """
+    sign, parent = tasks[0].run / "manifest" / f"{uuid4().hex}.failed", os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's, which provide for it
+        child = os.fork()
+    if not child:
+        _work(tasks, function, sign, parent)
+    status = None
+    try:
+        _, status = os.waitpid(child, 0)
+        if sign.is_file():
+            told = json.loads(sign.read_text("utf-8"))
+            raise _Told(told["error"], ours=told["ours"])
+    finally:
+        sign.unlink(missing_ok=True)
+        if status is None:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt
+    if code:
+        raise _Died(f"its process ended with status {code}")
+    return []
+
+
+def _work(tasks: Sequence[Any], function: Callable[[Any], Receipt], sign: Path, parent: int) -> NoReturn:
+    """Be the process that does the tasks; whatever happens, nothing of the other one's is done at the end."""
+    code = 1
+    try:
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)  # nobody waits for what it would go on to do
+        for task in tasks if os.getppid() == parent else ():
+            _answer(function, sign, task)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        code = 0
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    finally:
+        os._exit(code)
 
 
 def _answer(function: Callable[[Any], Receipt], sign: Path, task: Any) -> Iterable[dict[str, Any]]:
@@ -164,8 +243,9 @@ def choose(
 
 
 def run_stage(
-    engine: Engine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt], folder: str = ""
-) -> list[Receipt]:
+    engine: Engine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt], folder: str = "", *,
+    apart: bool = False,
+) -> list[Receipt]:  # fmt: skip
     """Do what is not done yet of a stage, heaviest first, then publish its manifest.
 
     A worker process that dies takes its Spark job with it: what is left is tried again, a few times.
@@ -178,6 +258,7 @@ def run_stage(
         function: does one of them.
         folder: the folder of the run's directory that is this stage's own: what an earlier run with other arguments
             left there goes, before the manifest is published.
+        apart: the function may end the process that it is in.
 
     Raises:
         StageFailed: it could not be finished.
@@ -185,9 +266,16 @@ def run_stage(
     """
     receipts = Receipts(run, stage)
     done: dict[int, Receipt] = {}
-    for attempt in range(1, ROUNDS + 1):
-        done |= {task.bucket: found for task in tasks if (found := receipts.get(task.bucket, task.inputs)) is not None}
-        left = sorted((task for task in tasks if task.bucket not in done), key=lambda task: (-task.weight, task.bucket))
+
+    def look() -> list[T]:
+        """Take up the receipts there are; what is left, heaviest first."""
+        done.update((t.bucket, found) for t in tasks if (found := receipts.get(t.bucket, t.inputs)) is not None)
+        return sorted((t for t in tasks if t.bucket not in done), key=lambda t: (-t.weight, t.bucket))
+
+    rounds = LOCAL_ROUNDS if engine.name == "local" and apart else ROUNDS
+    work = partial(engine.map, apart=True) if apart else engine.map
+    for attempt in range(1, rounds + 1):
+        left = look()
         if not left:
             break
         outdate(run, stage)
@@ -196,11 +284,13 @@ def run_stage(
         if done and attempt == 1:
             engine.say(f"{stage}: {len(done)} of {len(tasks)} buckets were done before; {len(left)} are left")
         try:
-            done |= {receipt.bucket: receipt for receipt in engine.map(left, function)}
+            done.update((receipt.bucket, receipt) for receipt in work(left, function))
         except Exception as error:
-            if engine.name == "local" or attempt == ROUNDS or not _died(error):
+            if attempt == rounds or not _died(error):
                 raise _told(stage, left, error) from error
             engine.say(f"{stage}: a worker died; what is left is tried again")
+    if len(done) < len(tasks):
+        look()
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]
     if folder:
         keep_only(run, folder, ordered)
@@ -210,6 +300,8 @@ def run_stage(
 
 def _died(error: Exception) -> bool:
     """Whether a worker process went away, which another attempt may survive; not an error of the task's own."""
+    if isinstance(error, (_Died, TdqError, _Told)):
+        return isinstance(error, _Died)
     text = str(error)
     return "Python worker exited unexpectedly" in text or "crashed" in text or "ExecutorLostFailure" in text
 

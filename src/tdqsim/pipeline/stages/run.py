@@ -380,7 +380,7 @@ def replay_exchange(
         )
         for bucket, load in sorted(loads.items())
     ]  # fmt: skip
-    return run_stage(engine, "replay", run, tasks, replay_bucket, "replay")
+    return run_stage(engine, "replay", run, tasks, replay_bucket, "replay", apart=True)
 
 
 # what must come out --------------------------------------------------------------------------------------------------
