@@ -15,7 +15,8 @@ knows nothing of it; then only the latter two are left.
 
 A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
 HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported. A coordinator keeps its own
-decision to commit until everybody has heard it. INQUIRE UOW shows both kinds, over restarts too: they are WAITING.
+decision to commit until everybody has heard it. INQUIRE UOW shows both kinds, over restarts too: they are WAITING. A
+unit of work in doubt that others take part in outlives a start with empty queues, without its records: they will ask.
 
 Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW (IBM Docs); DFHAC2231-2233.
 """
