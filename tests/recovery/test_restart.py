@@ -376,3 +376,22 @@ def test_a_store_that_is_full_says_rolledback_and_goes_on(tmp_path):
             region.store.durable.fault = None
             task.writeq_td("LOGQ", b"y")
         assert region.peek("LOGQ") == [b"y"]
+
+
+def test_a_close_that_the_store_does_not_take_is_a_failure_and_lets_the_store_go(tmp_path):
+    path = tmp_path / "store"
+    region = make(store=path)
+    region.seed("PHYQ", [b"one", b"two"])
+    region.task().readq_td("PHYQ")
+
+    def fail(_point):
+        raise StoreFull("nothing is taken any more")
+
+    region.store.durable.fault = fail
+    with pytest.raises(StoreFull):
+        region.close()
+    assert region.closed
+    assert region.failed
+    with make(store=path) as region:
+        assert region.start_type == "EMERGENCY"
+        assert region.peek("PHYQ") == [b"one", b"two"]

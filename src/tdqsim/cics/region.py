@@ -370,6 +370,10 @@ class Region(RegionTasks):
 
         Returns:
             The tasks that had not ended by themselves.
+
+        Raises:
+            StoreError: the store did not take what the end of the tasks changes: the region is closed as one that
+                failed.
         """
         if self.closed:
             return ()
@@ -382,14 +386,22 @@ class Region(RegionTasks):
             self.failed = True
             self._let_go(clean=False)
             return self.survivors
+        try:
+            self._end_tasks()
+        except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
+            self.failed = True
+            self._let_go(clean=False)
+            raise
+        self._let_go(clean=True)
+        return self.survivors
+
+    def _end_tasks(self) -> None:
         self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} is closed")
         for task in tuple(self.tasks.values()):
             task.end(normal=False)
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
         restart.save_latches(self)
-        self._let_go(clean=True)
-        return self.survivors
 
     def _leave_links(self) -> None:
         for link in self.links.values():
