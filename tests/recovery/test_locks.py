@@ -7,6 +7,7 @@ import pytest
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_transaction
 from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
+from tests.rules import rule
 
 REQUESTS = [READQ, WRITEQ, DELETEQ]
 
@@ -177,6 +178,38 @@ def test_past_the_committed_records_behind_a_shunted_writer(tmp_path, waitaction
             assert not handle.done
             branch.commit()
             assert handle.result() == [b"one", b"new"]
+
+
+@pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")
+@pytest.mark.parametrize("mine", [READQ, DELETEQ])
+def test_who_is_refused_is_in_nobodys_way(tmp_path, mine):
+    with indoubt_region(tmp_path / "store", "REJECT") as region:
+        prepared(region, (WRITEQ, "LOGQ")).lose_coordinator()
+        with region.task() as first, region.task() as second:
+            for task in (first, second):
+                assert outcome(request, task, mine, "LOGQ") == "LOCKED"
+                assert not task.uow.locks
+        assert rule("LOCK-REFUSED-KEEPS-NOTHING").confidence == "choice"
+
+
+@pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")
+def test_who_has_waited_and_is_refused_then_is_in_nobodys_way(tmp_path):
+    with indoubt_region(tmp_path / "store", "REJECT") as region:
+        region.seed("LOGQ", [b"one"])
+        prepared(region, (WRITEQ, "LOGQ")).lose_coordinator()
+        holder, held = region.task(), []
+        holder.readq_td("LOGQ")
+
+        def wait(task):
+            task.readq_td("LOGQ", nohandle=True)
+            held.append((task.eib.eibresp.name, task.uow.locks[:]))
+
+        for _ in range(2):
+            region.start(wait)
+        region.run()
+        holder.syncpoint()
+        region.run()
+        assert held == [("LOCKED", [])] * 2
 
 
 def test_those_who_wait_already_are_refused_when_the_lock_is_retained(tmp_path):

@@ -141,6 +141,23 @@ def soak(seed: int, histories: list[tuple[list[Event], dict[str, list[bytes]]]])
     return scenario
 
 
+@pytest.mark.parametrize("name", ["TERM", "NOQ"])
+def test_a_set_of_the_level_while_the_task_runs_is_no_anomaly(name: str) -> None:
+    def read_one(task) -> None:
+        task.delay(seconds=5)
+        task.readq_td(name, nohandle=True)
+
+    with Region(DEFINITIONS, supplied_queues=False) as region:
+        history = History().attach(region)
+        region.register("PAYP", read_one)
+        for number in range(3):
+            region.writeq_td(name, b"%d" % number)
+        region.set_tdqueue(name, triggerlevel=1)
+        region.writeq_td(name, b"more")
+        region.run()
+        check_history(history.events, final={name: region.peek(name)}).check()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_histories_of_the_simulator_are_sound_in_every_order(seed: int) -> None:
     histories: list[tuple[list[Event], dict[str, list[bytes]]]] = []

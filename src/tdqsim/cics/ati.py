@@ -265,8 +265,8 @@ class Ati:
             region.messages.write(message, transid=queue.transid, program=program)
             return
         gone = queue.stored.last_seq - queue.stored.count  # goes up with every record that leaves for good
-        if gone != queue.starts_reads:
-            queue.starts, queue.starts_reads = 0, gone
+        if gone != queue.starts_gone:
+            queue.starts, queue.starts_gone = 0, gone
         if queue.starts >= _LIMIT:
             region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
             return

@@ -1,10 +1,10 @@
 """HANDLE CONDITION, IGNORE CONDITION, HANDLE ABEND, PUSH HANDLE and POP HANDLE.
 
 On an exceptional condition CICS decides in this order: NOHANDLE or RESP on the command; an active HANDLE for the
-condition; IGNORE; HANDLE for ERROR; else the default action, which is an abend, or to go on for the few conditions
-that have no abend code. A HANDLE without label is a wish for the default action, and so comes before one for ERROR. A
-HANDLE's label is a callable here: it is called with the condition, and what it returns is what the command returns.
-Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
+condition; IGNORE; where the default action is an abend, HANDLE or IGNORE for ERROR; else the default action, which is
+an abend, or to go on for the few conditions that have no abend code. A HANDLE without label is a wish for the default
+action, and so comes before one for ERROR. A HANDLE's label is a callable here: it is called with the condition, and
+what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class HandlingCommands(CommandGroup):
 
         The exit is called with the abend after the program is left; it is out of action while it runs. What it returns
         becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself
-        abends or issues SYNCPOINT ROLLBACK.
+        abends or issues SYNCPOINT ROLLBACK. An exit that abends may have named another, or reset itself, for that.
 
         Args:
             program: the exit.

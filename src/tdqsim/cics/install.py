@@ -74,8 +74,8 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     for resource in (*definitions.connections, *definitions.terminals, *definitions.transactions):
         region.catalogue.save(resource)
     region.force()
-    if definitions.terminals or definitions.connections:
-        region.refresh_facilities()
+    terminals = {("TERMINAL", terminal.name) for terminal in definitions.terminals}
+    region.refresh_facilities(terminals | {("SYSTEM", connection.name) for connection in definitions.connections})
 
 
 def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:

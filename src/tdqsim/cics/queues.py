@@ -182,7 +182,7 @@ class IntraQueue(TdQueue):
         latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
         latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
         cycle: number of the current or last cycle.
-        starts: tasks started in this cycle without any READQ since ``starts_reads`` reads.
+        starts: tasks started in this cycle while no more than ``starts_gone`` records had left the queue for good.
         triggers: trigger tasks started since the last reset of statistics.
         failed_start: whether the failure to start a task has been reported.
         peak: highest item count seen so far; see :attr:`peak_items`.
@@ -208,7 +208,7 @@ class IntraQueue(TdQueue):
         "read_end",
         "recovstatus",
         "starts",
-        "starts_reads",
+        "starts_gone",
         "stored",
         "tail_ci",
         "take",
@@ -242,7 +242,7 @@ class IntraQueue(TdQueue):
         self.latch = False
         self.latched: Latch | None = None
         self.cycle = 0
-        self.starts = self.starts_reads = 0
+        self.starts = self.starts_gone = 0
         self.triggers = 0
         self.failed_start = False
         self.peak = stored.count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -113,11 +113,16 @@ class RegionResources(RegionState):
         if definition is not None:
             facility.userid = definition.userid if facility.kind == "TERMINAL" else definition.securityname
 
-    def refresh_facilities(self) -> None:
-        """Definitions of terminals and connections have changed: serve those that are in service now."""
+    def refresh_facilities(self, installed: Container[tuple[str, str]] | None = None) -> None:
+        """Definitions of terminals and connections have changed: serve those that are in service now.
+
+        Args:
+            installed: kind and name of those that changed; the others stay in or out of service. None for all.
+        """
         for facility in tuple(self.facilities.values()):
-            self._update_facility(facility)
-            self.ati.serve(facility)
+            if installed is None or (facility.kind, facility.name) in installed:
+                self._update_facility(facility)
+                self.ati.serve(facility)
 
     def set_terminal(self, name: str, *, inservice: bool) -> None:
         """Put a terminal in or out of service; tasks that wait for it then start.

@@ -153,6 +153,9 @@ class RegionTasks(RegionResources):
         self._check_open("task")
         task = Task(self.whole, self.next_task_number(), transid, userid or self.default_user)
         task.outside = self.dispatcher.current is self.dispatcher.outside
+        entry = self.transactions.get(transid)
+        if entry is not None:
+            task.dtimout_ns = entry.dtimout_ns
         self.tasks[task.number] = task
         return task
 

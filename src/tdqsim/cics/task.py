@@ -253,13 +253,13 @@ class Task(Commands):
             return value  # type: ignore[no-any-return]
         label = handles.labels.get(condition.resp)
         if label is None:
-            if condition.resp in handles.ignored:
+            if condition.resp in handles.ignored or not abend_code(condition):
                 return value  # type: ignore[no-any-return]
-            label = handles.labels.get(Resp.ERROR)
+            label = handles.labels.get(Resp.ERROR)  # only where the default action is an abend
+            if label is None and Resp.ERROR in handles.ignored:
+                return value  # type: ignore[no-any-return]
         if label is not None:
             return label(condition)  # type: ignore[no-any-return]
-        if not abend_code(condition):
-            return value  # type: ignore[no-any-return]
         raise condition
 
     def handles_condition(self, resp: Resp) -> bool:
@@ -316,35 +316,29 @@ class Task(Commands):
         region = self.region
         strand = region.dispatcher.current
         strand.local, self.strand = self, strand
+        value, error = None, None
         try:
-            value = program(self, *args)
-            self._finish_normally()
-        except TaskReturn as leave:
-            value = leave.value
-            self._finish_after(None)
-        except RegionClosed:
-            self.end(normal=False)
-            raise
-        except Exception as error:  # noqa: BLE001  (whatever leaves a program is its abend)
-            return self._finish_after(error)
+            try:
+                value = program(self, *args)
+            except TaskReturn as leave:
+                value = leave.value
+            except RegionClosed:
+                raise
+            except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
+                error = left
+            return self._finish(value, error)
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
             self.end(normal=False)
             raise
-        return value
 
-    def _finish_normally(self) -> None:
-        self.take_syncpoint()
-        self.end(normal=True)
-
-    def _finish_after(self, error: Exception | None) -> Any:
-        """End after RETURN (None) or an exception: the abend exit first, then backout."""
+    def _finish(self, value: Any, error: Exception | None) -> Any:
+        """End after the program has returned, or after an exception: the abend exit first, then backout."""
         try:
-            value = None
             if error is not None:
                 value = self._exit(error)
-            self._finish_normally()
+            self.take_syncpoint()
+            self.end(normal=True)
         except RegionClosed:
-            self.end(normal=False)
             raise
         except Exception as last:  # noqa: BLE001
             abend = self.to_abend(last)
@@ -353,17 +347,23 @@ class Task(Commands):
         return value
 
     def _exit(self, error: Exception) -> Any:
-        """Call the active abend exit; without one the error goes on."""
-        handles = self.handles
-        if handles.abend is None:
-            raise error
-        abend = self.to_abend(error)
-        self.abcode = abend.code
-        self.handles = handles._replace(abend=None, cancelled=handles.abend)
-        try:
-            return handles.abend(abend)
-        except TaskReturn as leave:
-            return leave.value
+        """Call the active abend exit, and the one that it has named or reset itself when it abends too.
+
+        Without one the error goes on.
+        """
+        while True:
+            handles = self.handles
+            if handles.abend is None or isinstance(error, RegionClosed):
+                raise error
+            abend = self.to_abend(error)
+            self.abcode = abend.code
+            self.handles = handles._replace(abend=None, cancelled=handles.abend)
+            try:
+                return handles.abend(abend)
+            except TaskReturn as leave:
+                return leave.value
+            except Exception as again:  # noqa: BLE001  (whatever leaves the exit is an abend as well)
+                error = again
 
     def to_abend(self, error: BaseException) -> Abend:
         """The abend that an exception leaving the program is."""

@@ -522,9 +522,9 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
 def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     read_end = queue.read_end
     assert read_end is not None, queue
-    taken = read_end.owner is None
-    _lock(task, read_end, nosuspend=nosuspend)
     uow = task.uow
+    taken = read_end.owner is not uow
+    _lock(task, read_end, nosuspend=nosuspend)
     try:
         record = _next_logical(task, uow.on(queue), nosuspend=nosuspend)
     except StoreDamaged as error:
@@ -532,7 +532,7 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     except Condition as condition:
         if condition.resp is Resp.LOCKED:
             queue.write_end.refused()  # type: ignore[union-attr]
-        if condition.resp is Resp.QBUSY and taken:
+        if condition.resp in (Resp.QBUSY, Resp.LOCKED) and taken:
             _unlock(task, read_end)  # a request that was refused keeps nothing
         raise
     if record is None:
@@ -599,8 +599,14 @@ def delete_local(task: Task, queue: TdQueue) -> None:
     check_state(task, "DELETEQ TD", queue)
     assert isinstance(queue, IntraQueue), queue
     if queue.read_end is not None and queue.write_end is not None:
+        taken = queue.read_end.owner is not task.uow
         _lock(task, queue.read_end)
-        _lock(task, queue.write_end)
+        try:
+            _lock(task, queue.write_end)
+        except Condition:
+            if taken:
+                _unlock(task, queue.read_end)  # a request that was refused keeps nothing
+            raise
         task.uow.on(queue).delete()
         task.uow.qzero[queue] = None
     else:
@@ -636,7 +642,11 @@ def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
         return
     if nosuspend and ASKED[lock.standing(uow)] is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
-    task.wait(lambda: _try_lock(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
+    try:
+        task.wait(lambda: _try_lock(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
+    finally:  # one that gives up may have been the last user of a queue that is being disabled
+        if lock.queue.enablestatus is Cvda.DISABLING:
+            task.region.settle_disable(lock.queue)
 
 
 def _try_lock(task: Task, lock: Lock) -> Any:

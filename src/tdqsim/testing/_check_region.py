@@ -180,8 +180,8 @@ class RegionChecker:
         records = info.get("records")
         if queue.restarted and isinstance(records, list):
             self._found_again(queue, records)
-        elif queue.known and int(info.get("triggerlevel", 0)) != queue.level:
-            queue.latch = False  # SET of a trigger attribute gives a cycle up
+        elif queue.known and int(info.get("triggerlevel", 0)) != queue.level and not (queue.starters or queue.expected):
+            queue.latch = False  # SET of a trigger attribute gives up a cycle whose task is gone
         if not queue.known:
             queue.records.replace(records if isinstance(records, list) else [])
             self.complete = self.complete and records is not None

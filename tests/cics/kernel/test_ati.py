@@ -441,9 +441,12 @@ def test_installing_a_queue_leaves_a_terminal_out_of_service(make_region: Make) 
     region.register("PAYP", program)
     region.set_terminal("T001", inservice=False)
     region.writeq_td("TRGQ", b"1")
-    region.install([define_tdqueue(name="OTHR", type="INTRA")])
+    region.install([define_tdqueue(name="OTHR", type="INTRA"), define_terminal(name="T003")])
     region.run()
     assert starts == []
+    region.install([define_terminal(name="T001")])  # as it is defined now: in service
+    region.run()
+    assert starts == [1]
 
 
 @pytest.mark.rule("ATI-DISABLED-QUEUE")

@@ -264,6 +264,21 @@ def test_a_disable_waits_for_its_users(region: Region) -> None:
     assert region.peek("LOGQ") == [b"a", b"c", b"b"]
 
 
+@pytest.mark.rule("DISABLE-COMPLETES-WAITER")
+@pytest.mark.parametrize("kind", ["READQ", "WRITEQ", "DELETEQ"])
+def test_a_purged_waiter_may_be_the_last_user(region: Region, kind: str) -> None:
+    owner = region.task()
+    owner.deleteq_td("LOGQ")
+    waiting = region.start(OPERATIONS[kind])
+    region.dispatcher.run_ready()
+    region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+    assert region.purge(waiting)
+    owner.syncpoint()
+    region.run()
+    assert waiting.done
+    assert region.tdqueues["LOGQ"].enablestatus is Cvda[rule("DISABLE-COMPLETES-WAITER").message]
+
+
 @pytest.mark.rule("DISABLE-DIRECT-AT-ONCE")
 @pytest.mark.parametrize("name", ["NOQ", "PHYQ", "LOGQ"])
 def test_an_idle_queue_is_disabled_at_once(region: Region, name: str) -> None:

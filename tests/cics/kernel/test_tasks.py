@@ -11,7 +11,7 @@ from freezegun import freeze_time
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.uow import UnitOfWork
 from tdqsim.definitions import define_tdqueue
-from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
+from tdqsim.errors import RegionClosed, StoreFull, TdqError, WouldWaitForever
 from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp
 from tests.rules import expect_rule, rule
 
@@ -204,6 +204,81 @@ def test_a_handled_abend_commits(region: Region) -> None:
     assert seen == [("AEIW", "AEIW")]
     assert region.peek("LOGQ") == [b"kept"]
     assert rule("TASK-HANDLE-ABEND").command == "HANDLE ABEND"
+
+
+@pytest.mark.rule("TASK-HANDLE-ERROR-ABENDS")
+def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
+    with region.task() as writer, region.task() as reader:
+        writer.writeq_td("LOGQ", b"x")
+        reader.handle_condition(ERROR=lambda condition: pytest.fail(f"{condition.name} has no abend"))
+        assert reader.readq_td("LOGQ", nosuspend=True) == b""
+        assert reader.eib.eibresp.name == rule("TASK-HANDLE-ERROR-ABENDS").resp
+        reader.handle_condition(ERROR=None)
+        reader.ignore_condition("ERROR")
+        assert reader.readq_td("NOQ") == b""
+        reader.handle_condition(ERROR=lambda condition: condition.name)
+        assert reader.readq_td("NOQ") == "QZERO"
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")
+@pytest.mark.parametrize("how", ["another", "reset"])
+def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str) -> None:
+    seen: list[str] = []
+
+    def last(task: Task, abend: Abend) -> str:
+        seen.append(f"{abend.code} {task.assign('ABCODE')}")
+        return "saved"
+
+    def program(task: Task) -> None:
+        def first(abend: Abend) -> Any:
+            if seen:
+                return last(task, abend)
+            seen.append(abend.code)
+            task.handle_abend(reset=True) if how == "reset" else task.handle_abend(lambda two: last(task, two))
+            return task.readq_td("NOQ")
+
+        task.handle_abend(first)
+        task.writeq_td("LOGQ", b"kept")
+        task.abend("ONE")
+
+    assert outcome(region, program) == "saved"
+    assert seen == ["ONE", "AEIW AEIW"]
+    assert region.peek("LOGQ") == [b"kept"]
+    assert rule("TASK-HANDLE-ABEND-AGAIN").confidence == "confirmed"
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-END")
+@pytest.mark.parametrize("returns", [False, True], ids=["", "RETURN"])
+def test_a_failure_of_the_last_syncpoint_is_not_for_the_exit(region: Region, returns: bool) -> None:
+    def fault(point: str) -> None:
+        if point == "before_commit":
+            region.store.durable.fault = None
+            region.store.durable.abort()
+            raise StoreFull("the disk is full")
+
+    def program(task: Task) -> None:
+        task.handle_abend(lambda abend: pytest.fail(f"{abend.code}: the program was left"))
+        task.writeq_td("LOGQ", b"undone")
+        region.store.durable.fault = fault
+        if returns:
+            task.return_()
+
+    assert outcome(region, program).code == rule("TASK-HANDLE-ABEND-END").message
+    assert region.peek("LOGQ") == []
+
+
+def test_abend_cancel_in_an_exit_ends_the_task(region: Region) -> None:
+    def program(task: Task) -> None:
+        def first(_abend: Abend) -> None:
+            task.handle_abend(reset=True)
+            task.abend("TWO", cancel=True)
+
+        task.handle_abend(first)
+        task.writeq_td("LOGQ", b"undone")
+        task.abend("ONE")
+
+    assert outcome(region, program).code == "TWO"
+    assert region.peek("LOGQ") == []
 
 
 def test_an_abend_exit_may_abend_roll_back_or_be_cancelled(region: Region) -> None:
@@ -468,6 +543,14 @@ def test_dtimout_ends_a_wait(region: Region) -> None:
     assert rule("TASK-AKCS").message == caught.value.code
     assert holding.exception is None
     assert region.clock.time_ns() - begun >= 3600 * 10**9
+    assert region.peek("LOGQ") == [b"x"]
+
+
+def test_dtimout_counts_for_the_program_outside_too(region: Region) -> None:
+    with region.task() as holder:
+        holder.writeq_td("LOGQ", b"x")
+        with pytest.raises(Abend, match=rule("TASK-AKCS").message), region.task(transid="WAIT") as task:
+            task.writeq_td("LOGQ", b"y")
     assert region.peek("LOGQ") == [b"x"]
 
 
