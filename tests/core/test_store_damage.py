@@ -571,3 +571,25 @@ def test_what_is_done_after_the_machine_stopped_is_done_again_when_it_is_killed(
         assert store.durable.queue(b"Q").peek().data == b"durable one"
         store.close(clean=False)
     assert looked == [path]
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["records", "free pages"])
+@pytest.mark.parametrize(("entries", "size"), [(5, 20), (300, 20), (3000, 20), (3000, 1500)])
+def test_a_tree_of_the_wrong_depth_is_seen_at_the_opening(tmp_path, entries, size, free):
+    """LMDB believes the depth in its meta page, and would end the process when it takes a record away."""
+    path = tmp_path / "store"
+    with Store(path) as store:
+        queue = store.durable.create_queue(b"Q")
+        for number in range(entries):
+            queue.put(b"record %d" % number + b" " * size)
+        store.durable.commit()
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    for page in (0, 1):
+        at = page * PAGE + (46 if free else 94)
+        data[at] = data[at] + 1 if data[at] < 2 else 0
+    file.write_bytes(data)
+    with pytest.raises(StoreDamaged, match=r"pages deep.*tdq store salvage"):
+        Store(path)
+    assert not storecheck.check(path).sound
+    assert storecheck.salvage(path, tmp_path / "saved").saved == entries

@@ -92,7 +92,7 @@ def _meta_at(path: Path, raw: bytes, index: int) -> Meta:
         raise damaged(path, f"data.mdb is cut off: {what}")
     number, _, flags, _, _ = _PAGE_HEAD.unpack_from(raw)
     magic, version, _, _, *rest = _META.unpack_from(raw, _PAGE_HEAD.size)
-    page_size, free_flags, _, free_branch, free_leaf, free_overflow, _, free_root = rest[:8]
+    page_size, free_flags, free_depth, free_branch, free_leaf, free_overflow, _, free_root = rest[:8]
     _, flags_main, depth, branch, leaf, overflow, entries, root = rest[8:16]
     last_page, txnid = rest[16:18]
     sane = (
@@ -103,11 +103,12 @@ def _meta_at(path: Path, raw: bytes, index: int) -> Meta:
         and page_size in {1 << bits for bits in range(9, 17)}
         and free_flags & 0xFF == _INTEGER_KEY
         and flags_main == 0
-        and depth < 32
+        and max(depth, free_depth) < 32
         and branch + leaf + overflow <= last_page
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
     )
     if not sane:
         raise damaged(path, what)
     free_pages = free_branch + free_leaf + free_overflow
-    return Meta(page_size, last_page, txnid, free_root, root, free_pages, branch + leaf + overflow, entries, depth)
+    pages = branch + leaf + overflow
+    return Meta(page_size, last_page, txnid, free_root, root, free_pages, pages, entries, depth, free_depth)

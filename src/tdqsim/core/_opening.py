@@ -177,10 +177,13 @@ def _doubt(path: Path, meta: Meta) -> None:
     """Look at as much of the file as its size allows in some ten milliseconds, before LMDB trusts it."""
     if meta.last_page <= _LOOKED_AT:
         _look(path)
-    elif meta.last_page <= _SHAPE_LOOKED_AT:
+    else:
         file = PageFile(path, meta)
         try:
-            file.check_shape()
+            if meta.last_page <= _SHAPE_LOOKED_AT:
+                file.check_shape()
+            else:
+                file.check_depth()
         finally:
             file.close()
         if file.problems:

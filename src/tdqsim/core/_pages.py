@@ -44,6 +44,7 @@ class Meta(NamedTuple):
     pages: int
     entries: int
     depth: int
+    free_depth: int
 
 
 class PageError(Exception):
@@ -59,7 +60,7 @@ class PageFile:
         entries: how many records the walk gave.
     """
 
-    __slots__ = ("_data", "_file", "_limit", "_meta", "_numeric", "_size", "entries", "problems", "reached")
+    __slots__ = ("_data", "_file", "_levels", "_limit", "_meta", "_numeric", "_size", "entries", "problems", "reached")
 
     def __init__(self, path: Path, meta: Meta) -> None:
         self._file = (path / "data.mdb").open("rb")
@@ -68,6 +69,7 @@ class PageFile:
         self._size = meta.page_size
         self._limit = meta.last_page
         self._numeric = False
+        self._levels: set[int] = set()
         self.problems: list[str] = []
         self.reached: set[int] = set()
         self.entries = 0
@@ -137,10 +139,37 @@ class PageFile:
 
     # -- trees ----------------------------------------------------------------------------------------------------
 
-    def walk(self, root: int, depth: int | None = None) -> Iterator[tuple[bytes, bytes | None]]:
+    def walk(self, root: int) -> Iterator[tuple[bytes, bytes | None]]:
         """The records of a tree in key order; the value is None where it could not be read."""
+        self._levels.clear()
         if root != NO_PAGE:
-            yield from self._subtree(root, b"", None, _MAX_DEPTH if depth is None else depth)
+            yield from self._subtree(root, b"", None, _MAX_DEPTH)
+        self._compare_depth(root)
+
+    def _compare_depth(self, root: int) -> None:
+        """See that a tree which was walked through is as deep as the meta page says, since LMDB goes by that."""
+        depth = self._meta.free_depth if root == self._meta.free_root else self._meta.depth
+        levels = self._levels if root != NO_PAGE else {0}
+        if levels != {depth} and not self.problems:
+            self.problems.append(f"a tree is {max(levels)} pages deep, {depth} should be")
+
+    def check_depth(self) -> None:
+        """Go down the first branch of each tree: the least that must be right before LMDB takes a record away."""
+        for root, depth in ((self._meta.root, self._meta.depth), (self._meta.free_root, self._meta.free_depth)):
+            self._numeric = root == self._meta.free_root
+            page, level = root, 0
+            try:
+                while page != NO_PAGE and level < _MAX_DEPTH:
+                    level += 1
+                    if not (1 < page <= self._limit and self.kind(page) & _BRANCH):
+                        break
+                    page = self._children(page, b"", None)[0][0]
+            except PageError as error:
+                self.problems.append(str(error))
+            else:
+                if level != depth:
+                    self.problems.append(f"a tree is {level} pages deep, {depth} should be")
+        self._numeric = False
 
     def _subtree(self, page: int, low: bytes, high: bytes | None, depth: int) -> Iterator[tuple[bytes, bytes | None]]:
         try:
@@ -149,6 +178,7 @@ class PageFile:
             if 1 < page <= self._limit and self.kind(page) & _BRANCH:
                 children = self._children(page, low, high)
             else:
+                self._levels.add(_MAX_DEPTH - depth + 1)
                 yield from self._leaf(page, low, high)
                 return
         except PageError as error:
@@ -217,6 +247,7 @@ class PageFile:
         What is wrong is a problem, as for :meth:`walk`; an eighth of its time.
         """
         meta = self._meta
+        self._levels.clear()
         for page, low, high in self._leaves(meta.root, b"", None, _MAX_DEPTH):
             try:
                 keys = self._keys(page, _LEAF)
@@ -225,6 +256,7 @@ class PageFile:
                 self.entries += len(keys)
             except PageError as error:
                 self.problems.append(str(error))
+        self._compare_depth(meta.root)
         if not self.problems and self.entries != meta.entries:
             self.problems.append(f"{self.entries} records were found, {meta.entries} should be there")
         self.check_free()
@@ -235,6 +267,7 @@ class PageFile:
         if page == NO_PAGE:
             return
         if not (depth > 0 and 1 < page <= self._limit and self.kind(page) & _BRANCH):
+            self._levels.add(_MAX_DEPTH - depth + 1)
             yield page, low, high
             return
         try:
