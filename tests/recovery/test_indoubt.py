@@ -6,7 +6,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.cics import Condition
-from tdqsim.cics.indoubt import Damage, hand_over
+from tdqsim.cics.indoubt import Damage
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
@@ -453,15 +453,15 @@ def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
             task.writeq_td("LOG2", b"mine")
             for name, words in (("", "1 character"), ("TX42", "TX42 is unfinished")):
                 with pytest.raises(TdqError, match=words):
-                    hand_over(task, name)
+                    region.coordinate(task, name)
             branch.lose_coordinator()
             region.set_uow(branch.uow.id, uowstate="COMMIT")
             with pytest.raises(TdqError, match="TX42 is unfinished"):
-                hand_over(task, "TX42")
+                region.coordinate(task, "TX42")
             branch.forget()
-            again = hand_over(task, "TX42")
+            again = region.coordinate(task, "TX42")
         with pytest.raises(TdqError, match="has ended"):
-            hand_over(task, "TX43")
+            region.coordinate(task, "TX43")
         assert again.prepare()
         again.commit()
         assert contents(region) == ([b"new"], [b"mine"])
@@ -576,3 +576,17 @@ def test_a_store_that_does_not_take_a_commit_backs_it_out(tmp_path):
         region.writeq_td("LOGQ", b"kept")  # the trigger that failed with the commit is not thought to be on
         region.run()
         assert started == [b"kept"]
+
+
+def test_a_normal_end_settles_what_a_coordinator_has_not_had_prepared(tmp_path):
+    """The one read of a PHYSICAL queue is given back after a failure in that unit of work, not after a later one."""
+    region = make(store=tmp_path / "store")
+    region.seed("PHYQ", [b"read", b"left"])
+    task = region.task()
+    task.readq_td("PHYQ")
+    region.coordinate(task, "TX1")
+    region.close()
+    make(store=tmp_path / "store").close(clean=False)
+    with make(store=tmp_path / "store") as region:
+        assert region.start_type == "EMERGENCY"
+        assert region.peek("PHYQ") == [b"left"]

@@ -606,3 +606,10 @@ def test_a_handler_for_qbusy_counts_for_a_queue_of_another_region_too(two):
     with two["NEAR"].task() as task:
         task.handle_condition(QBUSY=lambda condition: condition.name)
         assert task.readq_td("REMQ") == b"x"
+
+
+@pytest.mark.parametrize("length", [-1, 0, 32768, 40000])
+def test_a_length_that_no_record_has_is_refused_before_anything_is_shipped(two, length):
+    with two["NEAR"].task() as task:
+        assert outcome(task.writeq_td, "REMN", b"x" * 50_000, length=length) == "LENGERR"
+    assert two["FAR"].peek("FARN") == []

@@ -36,7 +36,7 @@ from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.keeper import claim
 from tdqsim.core.store import Durability, Store, StoredQueue
-from tdqsim.facts import REGION_DEFAULTS, table
+from tdqsim.facts import REGION_DEFAULTS, Cvda, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.explain import Explanation
@@ -399,6 +399,9 @@ class Region(RegionTasks):
         self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} is closed")
         for task in tuple(self.tasks.values()):
             task.end(normal=False)
+        for uow in tuple(self.units.values()):
+            if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
+                indoubt.back_out_together(uow)
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
         restart.save_latches(self)

@@ -75,8 +75,7 @@ class RegionTasks(RegionResources):
 
     def back_out(self, uow: UnitOfWork) -> None:
         """Undo a unit of work, with those who take part in it."""
-        uow.back_out()
-        indoubt.tell_participants(uow, commit=False)
+        indoubt.back_out_together(uow)
 
     def coordinate(self, task: Task, name: str) -> indoubt.Subordinate:
         """Hand a task's unit of work to a coordinator outside CICS, which then drives it; the task begins another.
@@ -87,10 +86,11 @@ class RegionTasks(RegionResources):
 
         Returns:
             The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
+
+        Raises:
+            TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
         """
-        uow = task.uow
-        task.detach_uow()
-        return indoubt.Subordinate(uow, name)
+        return indoubt.hand_over(task, name)
 
     def branch(self, name: str) -> indoubt.Subordinate | None:
         """The unit of work that waits, shunted, for the coordinator that calls it so, or was decided without it.

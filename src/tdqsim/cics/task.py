@@ -387,12 +387,13 @@ class Task(Commands):
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end."""
         if self.ended:
             return
-        self.take_rollback()
-        region = self.region
-        self.ended = True
-        self._queues = _NO_QUEUES
-        self.browses.clear()
-        region.task_ended(self, normal=normal)
+        try:
+            self.take_rollback()
+        finally:
+            self.ended = True
+            self._queues = _NO_QUEUES
+            self.browses.clear()
+            self.region.task_ended(self, normal=normal)
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

@@ -289,6 +289,8 @@ def _writeq(task: Task, queue: object, from_: object, length: int | None, sysid:
     data = _record(from_, length)
     where = _link(task, queue, sysid)
     if isinstance(where, tuple):
+        if length is not None and not 0 < length <= _LONGEST:
+            raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {_LONGEST}")
         link, name, remotelength = where
         size = length if length is not None else min(len(data), remotelength) if remotelength > 1 else len(data)
         link.ship(task, "WRITEQ TD", name, data=data[:size])
