@@ -386,3 +386,39 @@ def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path
         assert region.peek("NOQ") == ([b"one", b"two"] if clean else [])
         assert region.peek("PHYQ") == ([b"two"] if clean else [b"one", b"two"])
         assert region.peek("LOGQ") == [b"one", b"two"]
+
+
+def test_the_commit_of_a_unit_of_work_in_doubt_needs_nothing_of_what_it_has_read(tmp_path):
+    """Not even what kind of entry it was: the first byte of its value is damaged."""
+    path = tmp_path / "store"
+    region = make(store=path)
+    region.seed("LOGQ", [b"record 1", b"record 2"])
+    prepared(region, ("READQ", "LOGQ"))
+    region.close()
+    file = path / "durable" / "data.mdb"
+    raw = bytearray(file.read_bytes())
+    at, head = raw.index(b"record 1"), 13
+    while at >= 0:  # in every copy of the page
+        raw[at - head] ^= 0x10
+        at = raw.find(b"record 1", at + 1)
+    file.write_bytes(raw)
+    with make(store=path) as region:
+        region.branch("XA1").commit()
+        assert region.peek("LOGQ") == [b"record 2"]
+    with make(store=path) as region:
+        assert region.readq_td("LOGQ") == b"record 2"
+        assert last_answer(region, "LOGQ").startswith("QZERO")
+
+
+def test_who_meets_damage_is_in_nobodys_way(tmp_path):
+    path = tmp_path / "store"
+    region = make(store=path)
+    region.seed("LOGQ", [b"record 1"])
+    region.close()
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"record 1", b"RECORD 1"))
+    with make(store=path) as region, region.task() as first, region.task() as second:
+        for task in (first, second):
+            task.readq_td("LOGQ", nohandle=True)
+            assert task.eib.eibresp is Resp.IOERR
+            assert not task.uow.locks

@@ -530,12 +530,14 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     try:
         record = _next_logical(task, uow.on(queue), nosuspend=nosuspend)
     except StoreDamaged as error:
+        if taken:
+            _unlock(task, read_end)  # a request that ends with a condition keeps nothing
         raise Condition(Resp.IOERR, detail=str(error)) from error
     except Condition as condition:
         if condition.resp is Resp.LOCKED:
             queue.write_end.refused()  # type: ignore[union-attr]
         if condition.resp in (Resp.QBUSY, Resp.LOCKED) and taken:
-            _unlock(task, read_end)  # a request that was refused keeps nothing
+            _unlock(task, read_end)
         raise
     if record is None:
         uow.qzero[queue] = None

@@ -16,6 +16,7 @@ import lmdb
 
 from tdqsim.core._entry import (
     ENTRY_KEY,
+    FULL,
     FULL_HEAD,
     MAX_KEY,
     MAX_SEQ,
@@ -202,10 +203,12 @@ class StoredQueue(Memtable):
     def discard(self) -> None:
         """Remove the next entry, as :meth:`take` does, without looking at it: it has been read before."""
         pen = self._pen
-        left = pen.left - OPERATION
-        if left < 0 or not self.count or get_ident() != pen.thread:
+        if not self.count or get_ident() != pen.thread:
             self.take()
             return
+        left = pen.left - OPERATION
+        if left < 0:
+            left = pen.refill(OPERATION, REMOVAL)
         if self._clean:
             self._touch()
         lmdb_key = _entry_key(self._number, self._head)
@@ -216,13 +219,12 @@ class StoredQueue(Memtable):
                 value = pen.pop(lmdb_key)
         except lmdb.Error as error:
             raise pen.broken(error) from error
-        if value is None or value[0] != PLAIN:
-            self._take_slowly(lmdb_key, value)
-            return
+        if value is None:
+            raise self._lost()
         pen.left = left
+        self.data_bytes -= len(value) - _PLAIN_SIZE if value[0] == PLAIN else self._rest_of(value)
         self._head += 1
         self.count -= 1
-        self.data_bytes -= len(value) - _PLAIN_SIZE
 
     # -- the rest of putting and taking ---------------------------------------------------------------------------
 
@@ -322,6 +324,12 @@ class StoredQueue(Memtable):
             self._pen.put(lmdb_key, value)
         entry = self.take_entry()
         return entry.data if entry is not None else None
+
+    def _rest_of(self, value: bytes) -> int:
+        """Remove the pieces of the head, which was popped; the bytes of its data, as far as it can still say."""
+        self._delete_pieces(self._head)
+        whole = value[0] == FULL and len(value) >= FULL_HEAD.size
+        return min(FULL_HEAD.unpack_from(value)[5], self.data_bytes) if whole else 0
 
     def _put_back(self, lmdb_key: bytes, value: bytes) -> StoreDamaged:
         self._pen.put(lmdb_key, value)
