@@ -291,7 +291,7 @@ class Task(Commands):
         self.suspended = (kind, name)
         uow = self._uow
         if uow is not None:
-            uow.waitstate, uow.since_ns, uow.plain = Cvda.WAITING, region.clock.time_ns(), False
+            uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
         try:
             return region.dispatcher.wait(attempt, queue, self.dtimout_ns)
         except TimedOut as error:

@@ -99,7 +99,6 @@ class _Rare(Generic[T]):
         if value is _NONE:
             value = self._value(uow)
             if self._kept:
-                uow.plain = False
                 uow.rare[self._name] = value
         return value  # type: ignore[no-any-return]
 
@@ -138,11 +137,10 @@ class UnitOfWork:
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         ended: whether it is over.
         recorded: whether the region's recorder has been told of its end.
-        plain: whether nobody has asked yet for those of its attributes that make its end more than a commit.
-        rare: the attributes that few have, as far as they are set.
+        rare: the attributes that few have, as far as they are set; with any of them its end is more than a commit.
     """
 
-    __slots__ = ("ended", "id", "locks", "plain", "rare", "region", "state", "task", "waitstate", "work")
+    __slots__ = ("ended", "id", "locks", "rare", "region", "state", "task", "waitstate", "work")
 
     task: Task | None
     physical: _Rare[dict[IntraQueue, None]] = _Rare(lambda _: {}, kept=True)
@@ -175,7 +173,6 @@ class UnitOfWork:
         self.work: dict[IntraQueue, LogicalWork] = {}
         self.rare: dict[str, Any] = {}
         self.ended = False
-        self.plain = True
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -232,7 +229,7 @@ class UnitOfWork:
             False when it is more than that: nothing was done then.
         """
         region = self.region
-        if self.state is not _INFLIGHT or not self.plain:
+        if self.rare or self.state is not _INFLIGHT:
             return False
         if region.enqueues or region.failed or region.dispatcher._live:  # noqa: SLF001  (properties cost calls)
             return False
