@@ -469,6 +469,15 @@ def test_a_frame_that_holds_what_no_commit_writes_is_refused(place, body):
         Store(place)
 
 
+def test_a_reader_is_told_of_a_journal_that_cannot_be_read(place):
+    started(place)[0].close()
+    journal(place).unlink()
+    journal(place).mkdir()
+    with pytest.raises(StoreError, match="journal: it cannot be read: Is a directory") as caught:
+        data(Store(place, readonly=True))
+    assert not isinstance(caught.value, StoreDamaged)
+
+
 # -- damage -----------------------------------------------------------------------------------------------------------
 
 

@@ -193,12 +193,14 @@ def _say_how_old(place: Place, region: Region) -> None:
 def _holder(store: Path) -> int:
     """The process that has the store; 0 for none."""
     from tdqsim.core._lockfile import LockFile  # noqa: PLC0415
-    from tdqsim.errors import StoreInUse  # noqa: PLC0415
+    from tdqsim.errors import StoreError, StoreInUse  # noqa: PLC0415
 
     try:
         LockFile(store / "lock", mine=False).release()
     except StoreInUse as error:
         return error.pid
+    except OSError as error:
+        raise StoreError(f"{store / 'lock'}: it cannot be opened: {error.strerror}") from error
     return 0
 
 

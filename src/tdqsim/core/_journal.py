@@ -494,6 +494,8 @@ class JournalView:
                 raw += file.read()
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise _unreadable(self._path.parent, error) from error
         self._take(raw)
 
     def _take(self, raw: bytes) -> None:
