@@ -158,6 +158,20 @@ def test_a_set_of_the_level_while_the_task_runs_is_no_anomaly(name: str) -> None
         check_history(history.events, final={name: region.peek(name)}).check()
 
 
+def test_what_was_on_a_discarded_queue_is_not_lost() -> None:
+    queue = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
+    with Region([queue], supplied_queues=False) as region:
+        history = History().attach(region)
+        region.writeq_td("LOGQ", b"went with the queue")
+        region.set_tdqueue("LOGQ", enablestatus="DISABLED")
+        region.discard_tdqueue("LOGQ")
+        region.install([queue])
+        region.writeq_td("LOGQ", b"is there")
+        verdict = history.check()
+        assert [event.queue for event in history.events if event.kind.endswith(" TDQUEUE")] == ["LOGQ", "LOGQ"]
+    assert verdict.left == {"LOGQ": 1}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_histories_of_the_simulator_are_sound_in_every_order(seed: int) -> None:
     histories: list[tuple[list[Event], dict[str, list[bytes]]]] = []

@@ -89,7 +89,7 @@ class _Queue:
         self.gone.update(self.records.clear())
 
     def throw_away(self) -> None:
-        """TDINTRA=EMPTY: no record is left, and what unfinished units of work have done is gone, in doubt or not."""
+        """TDINTRA=EMPTY, DISCARD: no record is left; what unfinished units of work have done is gone, in doubt too."""
         self.empty()
         for unit in self.units.values():
             self.gone.update(unit.reads)
@@ -162,6 +162,9 @@ class RegionChecker:
             self._unit_ended(event)
         elif kind == "QUEUE":
             self._stands(self._queue(event.queue), event)
+        elif kind == "DISCARD TDQUEUE" and event.resp == "NORMAL":
+            self._queue(event.queue).throw_away()
+            self._queue(event.queue).forget_cycle()
         elif kind == "SEED":
             self._queue(event.queue).records.put(event.data)
             self.written += 1

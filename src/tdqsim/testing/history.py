@@ -222,7 +222,7 @@ class History:
         region = task.region
         now = region.clock.time_ns()
         uow = task.uow.id if task.has_uow else b""
-        queue = self._queue_of(region, command, arguments) if "queue" in arguments else ""
+        queue = self._queue_of(region, command, arguments)
         if isinstance(outcome, Condition):
             resp, length = outcome.resp.name, outcome.length or 0
             data = _written(arguments) if command == WRITEQ else outcome.data or b""
@@ -239,7 +239,7 @@ class History:
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        if uow.locks or uow.work:
+        if uow.locks:
             kind = "COMMIT" if committed else "BACKOUT"
             self.trace((kind, uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id))
 
@@ -271,7 +271,7 @@ class History:
 
     @staticmethod
     def _queue_of(region: Region, command: str, arguments: Mapping[str, Any]) -> str:
-        name = arguments.get("queue")
+        name = arguments.get("queue", arguments.get("tdqueue"))
         if not isinstance(name, str):
             return ""
         name = name.rstrip(" ")
