@@ -341,7 +341,7 @@ class World:
             return
         if error is not None:
             assert isinstance(error, Abend), repr(error)
-            assert error.code in ("MINE", "AKCS", "AEXY", "AEXJ"), repr(error)
+            assert error.code in ("MINE", "AKCS", "AEXY", "AEXJ", "ASPN"), repr(error)
 
     def _check_region(self, region: Region) -> None:
         self.damage += len(region.damage)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Abend, Condition
 from tdqsim.cics.sysplex import Sysplex
 from tdqsim.definitions import define_connection
 from tdqsim.errors import WouldWaitForever
@@ -15,7 +15,7 @@ from tdqsim.facts import Resp
 from tests.recovery.complexes import pair, remote
 from tests.recovery.helpers import outcome, queue
 from tests.recovery.sysplex_worlds import World
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 SEEDS = range(25)
 SOAK = range(1000, 11000)
@@ -118,4 +118,33 @@ def test_nosuspend_over_the_link(tmp_path):
                 task.readq_td("REMQ")
     assert two["NEAR"].readq_td("REMQ", nosuspend=True) == b"one"
     assert two.left() == []
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-BACKOUT-REQUIRED")
+@pytest.mark.parametrize("back", [False, True], ids=["gone", "back again"])
+@pytest.mark.parametrize("rollback", [False, True], ids=["returns", "backs out"])
+def test_a_task_that_has_lost_a_region_must_back_out(tmp_path, rollback, back):
+    two = pair(tmp_path)
+
+    def work(task):
+        task.writeq_td("LOCL", b"undone")
+        task.writeq_td("REMQ", b"undone")
+        two.link().cut()
+        if back:
+            two.link().restore()
+        assert outcome(task.writeq_td, "REMQ", b"too late") == "SYSIDERR"
+        if rollback:
+            task.syncpoint_rollback()
+            task.writeq_td("LOCL", b"afterwards")
+
+    handle = two["NEAR"].start(work)
+    two["NEAR"].run()
+    if rollback:
+        assert handle.result() is None
+    else:
+        with pytest.raises(Abend, match=rule("REC-BACKOUT-REQUIRED").message):
+            handle.result()
+    assert two["NEAR"].peek("LOCL") == ([b"afterwards"] if rollback else [])
+    assert two["FAR"].peek("FARQ") == []
     two.sysplex.close()

@@ -45,6 +45,7 @@ T = TypeVar("T")
 
 TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
+_BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, Any]] = {}
 _COMPLETIONS: Final[dict[tuple[str, str], Completion]] = {}
 _COMPLETIONS_KEPT: Final = 10_000
@@ -172,6 +173,19 @@ class Task(Commands):
             self._uow = None
         if not committed:
             raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
+
+    def _take_last_syncpoint(self) -> None:
+        """Commit what is left when the program returns.
+
+        Raises:
+            Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
+            Condition: as :meth:`take_syncpoint` does.
+        """
+        uow = self._uow
+        if uow is not None and uow.must_back_out:
+            self.take_rollback()
+            raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
+        self.take_syncpoint()
 
     def take_rollback(self) -> None:
         """Back the unit of work out."""
@@ -336,7 +350,7 @@ class Task(Commands):
         try:
             if error is not None:
                 value = self._exit(error)
-            self.take_syncpoint()
+            self._take_last_syncpoint()
             self.end(normal=True)
         except RegionClosed:
             raise
@@ -427,7 +441,7 @@ class Task(Commands):
 
     def _leave(self) -> None:
         try:
-            self.take_syncpoint()
+            self._take_last_syncpoint()
         except BaseException:
             self.end(normal=False)
             raise

@@ -65,6 +65,10 @@ class Participant(Protocol):
 
     name: str
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has gone away: the unit of work can only be backed out."""
+
     def prepare(self) -> bool:
         """Get ready to do either; False refuses, and everything is backed out."""
 
@@ -182,6 +186,11 @@ class UnitOfWork:
         """``unit of work 00..1A of task 42 PAYP``, for people."""
         task = f" of task {self.taskid} {self.transid}" if self.taskid else ""
         return f"unit of work {self.id.hex().upper()}{task}"
+
+    @property
+    def must_back_out(self) -> bool:
+        """Whether somebody who takes part has gone away: it cannot be committed any more."""
+        return any(participant.is_lost for participant in self.rare.get("participants", ()))
 
     # -- queues ---------------------------------------------------------------------------------------------------
 
