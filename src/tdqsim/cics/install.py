@@ -173,21 +173,27 @@ def _hold_room(region: Region, definition: defs.Tdqueue) -> Callable[[], None]:
     Raises:
         InstallRefused: there is no room, or they cannot be read.
     """
-    half = region.store.durable if getattr(definition, "recovstatus", "NO") != "NO" else region.store.volatile
+    moving = _moves(region, definition)
+    if moving is None:
+        return _nothing_held
+    half = region.store.durable if moving.recovstatus == "NO" else region.store.volatile
     sizes: list[int] = []
 
     def give_back() -> None:
         half.release(sum(sizes), len(sizes))
 
-    moving = _moves(region, definition)
     try:
-        for entry in moving.stored.entries() if moving is not None else ():
+        for entry in moving.stored.entries():
             half.reserve(len(entry.data))
             sizes.append(len(entry.data))
     except StoreError as error:
         give_back()
         raise _not_moved(definition, error) from error
     return give_back
+
+
+def _nothing_held() -> None:
+    """No room was needed: there is nothing to give back."""
 
 
 def _not_moved(definition: defs.Tdqueue, error: StoreError) -> InstallRefused:
