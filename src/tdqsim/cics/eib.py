@@ -18,6 +18,7 @@ __all__ = ["EIB_LENGTH", "NO_COMMAND", "Completion", "Eib", "completion", "failu
 
 EIB_LENGTH = 85
 _TD_GROUP = 0x08
+_NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
 
 
@@ -101,7 +102,7 @@ class Eib:
         self.eibtaskn = taskn
         self.eibtrmid = trmid
         self.eibcalen = calen
-        self.eibaid = bytes(1)
+        self.eibaid = _NO_AID
         self.eibds = ""
         self.eibreqid = ""
         self.moment_ns = moment_ns

@@ -181,8 +181,7 @@ class Task(Commands):
             Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
             Condition: as :meth:`take_syncpoint` does.
         """
-        uow = self._uow
-        if uow is not None and uow.must_back_out:
+        if self._uow is not None and self._uow.must_back_out:  # a local name would keep it from being used again
             self.take_rollback()
             raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
         self.take_syncpoint()

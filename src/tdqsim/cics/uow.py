@@ -190,7 +190,7 @@ class UnitOfWork:
     @property
     def must_back_out(self) -> bool:
         """Whether somebody who takes part has gone away: it cannot be committed any more."""
-        return any(participant.is_lost for participant in self.rare.get("participants", ()))
+        return bool(self.rare) and any(participant.is_lost for participant in self.rare.get("participants", ()))
 
     # -- queues ---------------------------------------------------------------------------------------------------
 
