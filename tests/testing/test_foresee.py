@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim import Condition, Region, Resp, define_tdqueue, define_terminal, define_transaction
+from tdqsim import Abend, Condition, Region, Resp, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Task
 from tdqsim.cics.security import Access, AccessList
 from tdqsim.cics.sysplex import Sysplex
@@ -155,6 +155,8 @@ class World:
             task.__exit__(None, None, None)
         except Condition as condition:
             assert condition.resp is Resp.ROLLEDBACK  # noqa: PT017  (its link was cut, and nothing else)
+        except Abend as abend:
+            assert abend.code == "ASPN"  # noqa: PT017  (the same, before its end)
 
     def close(self) -> None:
         for task in self.held:
