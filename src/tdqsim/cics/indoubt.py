@@ -57,6 +57,7 @@ __all__ = [
     "resolve",
     "resume",
     "tell_participants",
+    "units_of_work",
 ]
 
 SHUNT: Final = "SHUNTED"
@@ -236,7 +237,7 @@ def hand_over(task: Task, name: str) -> Subordinate:
         raise TdqError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:
         raise TdqError("the coordinator's name for a unit of work is 1 character or more")
-    if any(uow.coordinator == name for uow in (*region.units_of_work(), *kept_units(region))):
+    if any(uow.coordinator == name for uow in units_of_work(region)):
         raise TdqError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own")
     uow = task.uow
     task.detach_uow()
@@ -516,6 +517,11 @@ def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
         if kept["coordinator"] == coordinator:
             return _heuristic_unit(region, uow_id, kept)
     return None
+
+
+def units_of_work(region: Region) -> list[UnitOfWork]:
+    """The region's units of work: those that run in order of age, the shunted ones, those that only wait for others."""
+    return [*region.units_of_work(), *kept_units(region)]
 
 
 def kept_units(region: Region) -> list[UnitOfWork]:

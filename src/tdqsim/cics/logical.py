@@ -204,13 +204,12 @@ class LogicalWork(Moves):
         """Become what a prepared unit of work had done, after a restart.
 
         What it read is told by the last record's number, not by a count: in a store that was salvaged some may be gone.
+        Nor by what the records hold: a damaged one is for whoever reads it.
         """
         self.deleted = deleted
         self.plain = False
-        for entry in self.queue.stored.entries() if last_read else ():
-            if entry.seq > last_read:
-                break
-            self.last_read = entry.seq
+        for seq in self.stored.numbers(through=last_read) if last_read else ():
+            self.last_read = seq
             self.reads += 1
         if written:
             self.mark = self._space.mark(self.queue)

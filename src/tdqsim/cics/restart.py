@@ -259,7 +259,8 @@ def give_back_reads(region: Region) -> None:
         name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
         queue = region.tdqueues.get(name.decode())
         if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
-            durable.give_back(queue.stored, Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:]))
+            entry = Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:])
+            queue.stored.restore(entry, instead=True)
             region.intra.close_queue(queue)
             region.intra.open_queue(queue)
         durable.delete_meta(key)
@@ -319,11 +320,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         for seq, length in part["writes"]:
             written.append((seq, blobs[offset : offset + length]))
             offset += length
-        work = uow.on(queue)
-        work.restore(0, deleted=part["deleted"], written=written)
-        for seq in region.store.durable.numbers(queue.stored, through=part["last_read"]) if part["last_read"] else ():
-            work.last_read = seq  # by numbers, not by what they hold: a damaged record is for whoever reads it
-            work.reads += 1
+        uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
         if written:
             region.intra.adopt_from(queue, written[0][0])
     for name, end in head["locks"]:

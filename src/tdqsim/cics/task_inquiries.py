@@ -12,7 +12,7 @@ Support).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.command import Cvda4, Flag, Fullword, Opt, command
 from tdqsim.cics.eib import completion
@@ -20,6 +20,7 @@ from tdqsim.cics.info import Info
 from tdqsim.cics.security import Access
 from tdqsim.cics.spi import may_issue, refusal, to_cvda
 from tdqsim.cics.unit_inquiries import NS, UOW_LENGTH, Reader, UnitInquiries, age, long_id, read, receivers
+from tdqsim.cics.uow import facts_of
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -121,34 +122,13 @@ def _suspendvalue(task: Task, region: Region) -> str:
     return "" if wait is None else wait.name
 
 
-def _definition(task: Task, region: Region) -> Any:
-    """What its TRANSACTION says; None for a task of no transaction."""
-    entry = region.transactions.get(task.transid)
-    return None if entry is None else entry.definition
-
-
-def _indoubt(task: Task, region: Region) -> Cvda:
-    found = _definition(task, region)
-    return Cvda.BACKOUT if found is None else Cvda[found.action]
-
-
-def _indoubtwait(task: Task, region: Region) -> Cvda:
-    found = _definition(task, region)
-    return Cvda.WAIT if found is None or found.wait == "YES" else Cvda.NOWAIT
-
-
-def _indoubtmins(task: Task, region: Region) -> int:
-    found = _definition(task, region)
-    return 0 if found is None else (found.waittime_seconds or 0) // _MINUTE
-
-
 _READERS: Final[Mapping[str, Reader]] = {
     "DTIMEOUT": lambda task, _region: (task.dtimout_ns or 0) // NS,
     "FACILITY": _facility,
     "FACILITYTYPE": _facilitytype,
-    "INDOUBT": _indoubt,
-    "INDOUBTMINS": _indoubtmins,
-    "INDOUBTWAIT": _indoubtwait,
+    "INDOUBT": lambda task, _region: Cvda[facts_of(task).action],
+    "INDOUBTMINS": lambda task, _region: (facts_of(task).waittime or 0) // _MINUTE,
+    "INDOUBTWAIT": lambda task, _region: Cvda.WAIT if facts_of(task).wait else Cvda.NOWAIT,
     "PROGRAM": lambda task, _region: task.program,
     "RUNSTATUS": _runstatus,
     "STARTCODE": lambda task, _region: task.startcode,

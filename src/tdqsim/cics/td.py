@@ -529,15 +529,13 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     _lock(task, read_end, nosuspend=nosuspend)
     try:
         record = _next_logical(task, uow.on(queue), nosuspend=nosuspend)
-    except StoreDamaged as error:
+    except (StoreDamaged, Condition) as error:
         if taken:
             _unlock(task, read_end)  # a request that ends with a condition keeps nothing
-        raise Condition(Resp.IOERR, detail=str(error)) from error
-    except Condition as condition:
-        if condition.resp is Resp.LOCKED:
+        if isinstance(error, StoreDamaged):
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        if error.resp is Resp.LOCKED:
             queue.write_end.refused()  # type: ignore[union-attr]
-        if condition.resp in (Resp.QBUSY, Resp.LOCKED) and taken:
-            _unlock(task, read_end)
         raise
     if record is None:
         uow.qzero[queue] = None

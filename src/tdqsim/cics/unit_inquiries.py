@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from tdqsim.cics import indoubt
 from tdqsim.cics.command import CommandGroup, Opt, OptionKind
+from tdqsim.cics.indoubt import units_of_work
 from tdqsim.cics.info import Info
 from tdqsim.cics.inquire_commands import open_browses
 from tdqsim.cics.security import Access
@@ -35,7 +35,6 @@ __all__ = [
     "net_name",
     "read",
     "receivers",
-    "units_of_work",
 ]
 
 NS: Final = 1_000_000_000
@@ -71,11 +70,6 @@ def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
     """The receivers of INQUIRE of a resource type, after those that only one form of the command has."""
     found = {name: Opt(_KINDS[option.receiver], option.length) for name, option in _OPTIONS[resource].items()}
     return {**more, **found}
-
-
-def units_of_work(region: Region) -> list[UnitOfWork]:
-    """The region's units of work: those that run in order of age, the shunted ones, those that only wait for others."""
-    return [*region.units.values(), *region.shunted.values(), *indoubt.kept_units(region)]
 
 
 def find_uow(region: Region, command_name: str, uow_id: bytes, cause: str = "not found") -> UnitOfWork:

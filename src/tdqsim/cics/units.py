@@ -31,7 +31,6 @@ from tdqsim.cics.unit_inquiries import (
     net_name,
     read,
     receivers,
-    units_of_work,
 )
 from tdqsim.cics.uow_enqueues import EnqueueInquiries
 from tdqsim.cics.uow_links import LINK_READERS, UowLink, links_of, netname, token
@@ -137,7 +136,7 @@ class UnitCommands(EnqueueInquiries, TaskInquiries):
     @command("INQUIRE UOW START", "ILLOGIC NOTAUTH")
     def inquire_uow_start(self, *, nohandle: Flag = False) -> None:
         """Start a browse of units of work."""
-        self._browse_start(_UOW, lambda: iter([uow.id for uow in units_of_work(self.region)]), nohandle)
+        self._browse_start(_UOW, lambda: iter([uow.id for uow in indoubt.units_of_work(self.region)]), nohandle)
 
     @command("INQUIRE UOW NEXT", "END ILLOGIC", receivers(_UOW, UOW=Opt("data", UOW_LENGTH)))
     def inquire_uow_next(self, *options: str, nohandle: bool = False) -> Info:
@@ -193,7 +192,7 @@ class UnitCommands(EnqueueInquiries, TaskInquiries):
 
         def chosen() -> Iterator[UowLink]:
             if uow is None:
-                return iter([*links_of(units_of_work(self.region))])
+                return iter([*links_of(indoubt.units_of_work(self.region))])
             return iter([*links_of([find_uow(self.region, "INQUIRE UOWLINK", uow, "uow not found")])])
 
         self._browse_start(_UOWLINK, chosen, nohandle)
@@ -328,7 +327,7 @@ def _with_id(region: Region, uow_id: bytes) -> UnitOfWork | None:
 
 
 def _find_link(region: Region, command_name: str, wanted: bytes) -> UowLink:
-    for link in links_of(units_of_work(region)):
+    for link in links_of(indoubt.units_of_work(region)):
         if token(link) == wanted:
             return link
     raise refusal(command_name, "not found", f"no unit of work has a link X'{wanted.hex().upper()}'")

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 from tdqsim.cics.enqueue import release_all
 from tdqsim.cics.intra import SLOT_BITS
@@ -38,21 +38,35 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.task import Task
 
-__all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork"]
+__all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork", "facts_of"]
 
 T = TypeVar("T")
 
 UOW_ID_LENGTH: Final = 8
 
-Facts = tuple[str, str, str, int, bool, str, int | None]
-"""Of a task: transid, userid, termid, number, and its TRANSACTION's WAIT, ACTION and WAITTIME."""
+
+class Facts(NamedTuple):
+    """What units of work know of a task.
+
+    Attributes:
+        transid, userid, termid, taskid: of the task.
+        wait, action, waittime: its TRANSACTION's WAIT (whether), ACTION, and WAITTIME in seconds (None for no limit).
+    """
+
+    transid: str = ""
+    userid: str = ""
+    termid: str = ""
+    taskid: int = 0
+    wait: bool = True
+    action: str = "BACKOUT"
+    waittime: int | None = None
+
 
 _INFLIGHT: Final = Cvda.INFLIGHT  # a member costs more when it is looked up in its class
 _COMMIT: Final = Cvda.COMMIT
 _ENABLED: Final = Cvda.ENABLED
 _SPARE: Final = 16
 """Of how many queues the next unit of work of a task may use again what stood for the last one's changes."""
-_NO_TASK: Final[Facts] = ("", "", "", 0, True, "BACKOUT", None)
 _NONE: Final = object()
 
 
@@ -158,14 +172,14 @@ class UnitOfWork:
     coordinator: _Rare[str] = _Rare(lambda _: "")
     decision: _Rare[tuple[str, ...]] = _Rare(lambda _: ())
     recorded: _Rare[bool] = _Rare(lambda _: False)
-    facts: _Rare[Facts] = _Rare(lambda uow: _facts_of(uow.task))
-    transid: _Rare[str] = _Rare(lambda uow: uow.facts[0])
-    userid: _Rare[str] = _Rare(lambda uow: uow.facts[1])
-    termid: _Rare[str] = _Rare(lambda uow: uow.facts[2])
-    taskid: _Rare[int] = _Rare(lambda uow: uow.facts[3])
-    wait: _Rare[bool] = _Rare(lambda uow: uow.facts[4])
-    action: _Rare[str] = _Rare(lambda uow: uow.facts[5])
-    waittime: _Rare[int | None] = _Rare(lambda uow: uow.facts[6])
+    facts: _Rare[Facts] = _Rare(lambda uow: facts_of(uow.task))
+    transid: _Rare[str] = _Rare(lambda uow: uow.facts.transid)
+    userid: _Rare[str] = _Rare(lambda uow: uow.facts.userid)
+    termid: _Rare[str] = _Rare(lambda uow: uow.facts.termid)
+    taskid: _Rare[int] = _Rare(lambda uow: uow.facts.taskid)
+    wait: _Rare[bool] = _Rare(lambda uow: uow.facts.wait)
+    action: _Rare[str] = _Rare(lambda uow: uow.facts.action)
+    waittime: _Rare[int | None] = _Rare(lambda uow: uow.facts.waittime)
 
     def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:
         self.region = region
@@ -465,16 +479,16 @@ class UnitOfWork:
             self.back_out()
 
 
-def _facts_of(task: Task | None) -> Facts:
+def facts_of(task: Task | None) -> Facts:
     """What its units of work say of a task, and what its TRANSACTION says of them."""
     if task is None:
-        return _NO_TASK
-    wait, action, waittime = True, "BACKOUT", None
+        return Facts()
+    facts = Facts(task.transid, task.userid, task.eib.eibtrmid, task.number)
     transaction = task.region.transactions.get(task.transid)
-    if transaction is not None:
-        definition = transaction.definition
-        wait, action, waittime = definition.wait == "YES", definition.action, definition.waittime_seconds
-    return task.transid, task.userid, task.eib.eibtrmid, task.number, wait, action, waittime
+    if transaction is None:
+        return facts
+    definition = transaction.definition
+    return facts._replace(wait=definition.wait == "YES", action=definition.action, waittime=definition.waittime_seconds)
 
 
 def prepared_key(uow_id: bytes) -> bytes:

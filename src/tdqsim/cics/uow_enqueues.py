@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.command import Flag, Opt, command
+from tdqsim.cics.indoubt import units_of_work
 from tdqsim.cics.info import Info
 from tdqsim.cics.locks import Lock
 from tdqsim.cics.unit_inquiries import (
@@ -35,7 +36,6 @@ from tdqsim.cics.unit_inquiries import (
     net_name,
     read,
     receivers,
-    units_of_work,
 )
 from tdqsim.cics.uow import UnitOfWork
 from tdqsim.facts import Cvda

@@ -9,23 +9,11 @@ from typing import Any, Final
 
 import lmdb
 
-from tdqsim.core._entry import (
-    ENTRY_KEY,
-    MAX_KEY,
-    MAX_NAME,
-    META,
-    QUEUE,
-    RECLAIM,
-    Entry,
-    Order,
-    queue_facts,
-    seal,
-    unseal,
-)
+from tdqsim.core._entry import MAX_KEY, MAX_NAME, META, QUEUE, RECLAIM, Order, queue_facts, seal, unseal
 from tdqsim.core._meta import damaged
 from tdqsim.core._moves import Moves, commit_moves
 from tdqsim.core._queue import StoredQueue
-from tdqsim.core._room import OPERATION, REMOVAL
+from tdqsim.core._room import REMOVAL
 from tdqsim.core._state import State
 from tdqsim.core._writer import Writer
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull
@@ -196,28 +184,6 @@ class Environment:
 
     def _remember(self, name: bytes) -> None:
         self._pen.undo.setdefault(name, self._queues.get(name))
-
-    def give_back(self, queue: StoredQueue, entry: Entry) -> None:
-        """Restore an entry that was taken, in a store that may have become full meanwhile.
-
-        It may have the room kept for removals; what it raises is what :meth:`StoredQueue.restore` does.
-        """
-        pen = self._pen
-        cost = len(entry.data) + len(entry.key) + len(entry.sender)
-        pen.room_for(cost, REMOVAL)
-        pen.left += OPERATION + cost  # found for what comes now
-        queue.restore(entry)
-
-    def numbers(self, queue: StoredQueue, *, through: int) -> Iterator[int]:
-        """The sequence numbers up to ``through`` of a FIFO queue's entries, in order, whether they are whole or not.
-
-        Nothing is looked at but that there is an entry: a damaged one is met when it is read.
-        """
-        queue.flush()
-        start, stop = ENTRY_KEY.pack(queue.incarnation, 0), ENTRY_KEY.pack(queue.incarnation, through + 1)
-        while batch := self._pen.scan(start, stop, _BATCH):
-            yield from (int.from_bytes(key[-8:], "big") for key, _ in batch)
-            start = batch[-1][0] + b"\0"
 
     # -- meta data ------------------------------------------------------------------------------------------------
 

@@ -27,25 +27,25 @@ _UNFINISHED: Final = "unfinished"
 """Where in its directory a new store is made."""
 
 
-def _halves(path: Path) -> list[Half]:
-    """The halves of a store in their places, nothing read yet.
+def _halves(path: Path) -> tuple[list[Half], list[State | None]]:
+    """The halves of a store in their places, of which nothing is read yet, and their state records.
 
     Raises:
         StoreVersionError: a newer version wrote it.
     """
     halves = [Half(path / kind) for kind in KINDS]
-    for half in halves:
-        state = _state_of(half)
+    states = [_state_at(half.path) for half in halves]
+    for half, state in zip(halves, states, strict=True):
         if state is not None and state.format > FORMAT:
             raise StoreVersionError(
                 f"{half.path}: the store has format {state.format}; this tdqsim reads up to {FORMAT}"
             )
-    return halves
+    return halves, states
 
 
-def _state_of(half: Half) -> State | None:
+def _state_at(path: Path) -> State | None:
     """The state record, which comes before all entries; None when it is damaged."""
-    probe = Half(half.path)
+    probe = Half(path)
     for _ in probe.entries():
         break
     return probe.state
@@ -73,7 +73,7 @@ def _report(path: Path, halves: list[Half]) -> dict[str, Any]:
 
 def examine(path: Path) -> dict[str, Any]:
     """Look at everything in a store and report what is wrong."""
-    halves = _halves(path)
+    halves, _ = _halves(path)
     for half in halves:
         for _ in half.entries():
             pass
@@ -106,12 +106,12 @@ def rescue(path: Path, target: Path) -> dict[str, Any]:
 
 
 def _rescue(path: Path, target: Path) -> dict[str, Any]:
-    halves = _halves(path)
-    failed = any(state is not None and state.kind == 1 and not state.clean for state in map(_state_of, halves))
+    halves, states = _halves(path)
+    failed = any(state is not None and state.kind == 1 and not state.clean for state in states)
     place = target / _UNFINISHED
     shutil.rmtree(place, ignore_errors=True)
     with Store(place) as store:
-        for half, environment in _places(halves, store):
+        for half, environment in _places(halves, states, store):
             _save(half, environment)
             environment.sync()
         store.close(clean=not failed)
@@ -120,13 +120,13 @@ def _rescue(path: Path, target: Path) -> dict[str, Any]:
     return _report(path, halves)
 
 
-def _places(halves: list[Half], store: Store) -> list[tuple[Half, Environment]]:
+def _places(halves: list[Half], states: list[State | None], store: Store) -> list[tuple[Half, Environment]]:
     """Where each half goes: by what it says it is, else to where it lies, or where room is left.
 
     When both say the same, the one in its own place is the one that is meant; the other is only reported.
     """
     environments = [store.volatile, store.durable]
-    kinds = [None if state is None else state.kind & 1 for state in map(_state_of, halves)]
+    kinds = [None if state is None else state.kind & 1 for state in states]
     first, second = kinds
     if first is not None and first == second:
         for _ in halves[1 - first].entries():

@@ -38,8 +38,8 @@ class Moves:
         stored: the queue.
         reads: how many entries are taken from its head, all of them plain.
         read_bytes: how many bytes of data they have.
-        first_read, last_read: the sequence numbers of the first one behind the last gap, and of the last one; they
-            mean nothing while there is none.
+        first_read: the sequence number of the first one behind the last gap; it means nothing while there is none.
+        last_read: that of the last one; 0 for none.
         runs: the entries in front of that gap: the first one of each run, and how many.
         written: what is put: sequence numbers and data.
         puts, reserved: for how many puts room is reserved, and how many bytes: that of ``written``, or more.
@@ -123,7 +123,7 @@ def commit_moves(  # noqa: C901, PLR0912, PLR0915  (a call for each part would c
                 _forget(queue, each)
             if not queue._left_behind:
                 queue._left_behind = queue._head
-            each.reads = each.read_bytes = 0
+            each.reads = each.read_bytes = each.last_read = 0
             if each.runs:
                 each.runs.clear()
         if each.puts:

@@ -279,13 +279,13 @@ class StoredQueue(Memtable):
         self.data_bytes += size
         return True
 
-    def _insert(self, entry: Entry) -> None:
-        """Write an entry whose sequence number is right, and count it."""
+    def _insert(self, entry: Entry, margin: int = 0) -> None:
+        """Write an entry whose sequence number is right, and count it; ``margin`` as for the writer's ``room_for``."""
         self._check_key(entry.key)
         check_slots(self.name, entry.sender, entry.time_ns)
         size = len(entry.data)
         pen = self._pen
-        pen.room_for(size + len(entry.key) + len(entry.sender))
+        pen.room_for(size + len(entry.key) + len(entry.sender), margin)
         lmdb_key = self._key(entry.seq, entry.key)
         slot = b"" if self.order is Order.KEYED else entry.key
         large = FULL_HEAD.size + len(lmdb_key) + len(slot) + len(entry.sender) + size > _NODE
@@ -441,8 +441,12 @@ class StoredQueue(Memtable):
             self._delete(entry)
         return entry
 
-    def restore(self, entry: Entry) -> None:
+    def restore(self, entry: Entry, *, instead: bool = False) -> None:
         """Put an entry back under its old sequence number, which may lie before ``first_seq``.
+
+        Args:
+            entry: an entry that was taken.
+            instead: it may have the room kept for removals, in a store that may have become full meanwhile.
 
         Raises:
             ValueError: the number is outside of 1 to 2**64 - 2, or there is an entry with it.
@@ -451,7 +455,7 @@ class StoredQueue(Memtable):
         if not 0 < entry.seq <= MAX_SEQ:
             raise ValueError(f"queue {self.name!r}: sequence number {entry.seq}: it must be 1 to {MAX_SEQ}")
         self.flush()
-        self._insert(entry)
+        self._insert(entry, REMOVAL if instead else 0)
         self.last_seq = max(self.last_seq, entry.seq)
         self._head = min(self._head, entry.seq)
 
@@ -476,6 +480,17 @@ class StoredQueue(Memtable):
             here = self._place(after)
             start, stop = (start, min(here, stop)) if backward else (max(start, here + b"\0"), stop)
         return self._walk(start, stop, limit, reverse=backward)
+
+    def numbers(self, *, through: int) -> Iterator[int]:
+        """The sequence numbers up to ``through`` of a FIFO queue's entries, in order, whether they are whole or not.
+
+        Nothing is looked at but that there is an entry: a damaged one is met when it is read.
+        """
+        self.flush()
+        start, stop = self._bounds()[0], _entry_key(self._number, through + 1)
+        while batch := self._pen.scan(start, stop, _BATCH):
+            yield from (_number(key[-8:], "big") for key, _ in batch)
+            start = batch[-1][0] + b"\0"
 
     def _place(self, after: Entry | int) -> bytes:
         if not isinstance(after, int):
