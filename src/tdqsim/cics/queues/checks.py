@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.facts import Cvda, Resp
 
 __all__ = [
@@ -118,8 +118,7 @@ def check_access(task: Any, queue: Any) -> None:
     Raises:
         Condition: NOTAUTH.
     """
-    security = task.region.security
-    if security is not None and not security.may_access(task.userid, queue.name, Access.UPDATE):
+    if not may_access(task, queue.name, Access.UPDATE):
         raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
 
 

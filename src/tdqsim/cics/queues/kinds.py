@@ -96,6 +96,10 @@ class RemoteLink(Protocol):
     def netname(self) -> str:
         """The APPLID of the other region."""
 
+    @property
+    def acquired(self) -> bool:
+        """Whether the other region is there and the way is open."""
+
     def resyncstatus(self, uow: Any) -> Cvda:
         """What can be said of a unit of work over it: OK, UNAVAILABLE, or COLD: its coordinator has forgotten it."""
 
