@@ -21,6 +21,7 @@ from tdqsim.cics.look import inspecting
 from tdqsim.cics.look.inspecting import QueueSnapshot
 from tdqsim.cics.queues.ati import Ati, Facility
 from tdqsim.cics.queues.datasets import DataSets
+from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.intra import IntraSpace
 from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
 from tdqsim.cics.region_tasks import RegionTasks
@@ -33,7 +34,7 @@ from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.core.store import Durability, Store, StoredQueue
+from tdqsim.core.store import Durability, Store, VolatileQueue
 from tdqsim.core.store.keeper import claim
 from tdqsim.facts import REGION_DEFAULTS, Cvda, table
 
@@ -160,14 +161,15 @@ class Region(RegionTasks):
         self._reqids = 0
         self._last_uow = self.clock.time_ns()
         self._make_tables()
-        self.intra = IntraSpace(*inspecting.dfhintra(dfhintra or {}), self.intra_queues)
+        self.directory = Directory(self)
+        self.intra = IntraSpace(*inspecting.dfhintra(dfhintra or {}))
         self.ati = Ati(self)
         self.messages = Messages(self)
         self.statistics = Statistics(self)
         self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
             claim(self.store, _KEEPER, readonly=readonly)
-            self.hardening = Hardening(self.dispatcher, self.store.durable)
+            self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
@@ -239,7 +241,7 @@ class Region(RegionTasks):
         if not store.closed_clean:
             store.discard_volatile()
         if empty:
-            inspecting.empty_intrapartition(store)
+            restart.empty_intrapartition(self)
         self.cold_start_abstime = int.from_bytes(identity, "big")
         self.catalogue.load()
         if not store.closed_clean:
@@ -256,7 +258,7 @@ class Region(RegionTasks):
         """Whether it only looks at a store that is there."""
         return self.readonly and not self.store.created
 
-    def nothing_stored(self, name: bytes) -> StoredQueue:
+    def nothing_stored(self, name: bytes) -> VolatileQueue:
         """An empty queue, in place of one that the store looked at does not show yet."""
         if self._aside is None:
             self._aside = Store()
@@ -274,7 +276,7 @@ class Region(RegionTasks):
             rest = [queue for queue in inspecting.supplied().tdqueues if queue.name not in own]
             install(self, defs.Definitions.of(rest), way="grplist", user=self.region_user)
         install(self, given, way="grplist", user=self.region_user)
-        self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
+        self.hardening.note(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)
         self.force()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
@@ -467,6 +469,7 @@ class Region(RegionTasks):
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
         restart.save_latches(self)
+        self.force()
 
     def _leave_links(self) -> None:
         for link in self.links.values():

@@ -87,8 +87,7 @@ class RegionState:
 
     def force(self) -> None:
         """Make all durable changes permanent now."""
-        if self.store.durable.dirty:
-            self.hardening.force()
+        self.hardening.force()
 
     @property
     def security(self) -> SecurityPolicy | None:
@@ -126,19 +125,12 @@ class RegionState:
             self._recorder.command(task, command, arguments, outcome)
 
     def refresh_all(self) -> None:
-        """Work out anew which queues may take the short way."""
-        self.unguarded = self._security is None and self._hook is None and not self.closed
-        for queue in self.tdqueues.values():
-            self.refresh(queue)
+        """Who looks at requests has changed: see the directory."""
+        self.directory.refresh_all()
 
     def refresh(self, queue: TdQueue) -> None:
-        """Work out whether requests to a queue may take the short way."""
-        enabled = self.unguarded and queue.enablestatus is Cvda.ENABLED
-        ready = enabled and isinstance(queue, IntraQueue)
-        queue.plain = ready and queue.recovstatus == "NO"  # type: ignore[attr-defined]
-        queue.trace = self._recorder.trace if self._recorder is not None else None
-        queue.swift = ready and queue.recovstatus == "LOGICAL"  # type: ignore[attr-defined]
-        queue.quick = enabled and isinstance(queue, ExtraQueue) and queue.trace is None
+        """A queue has changed: see the directory."""
+        self.directory.refresh(queue)
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""

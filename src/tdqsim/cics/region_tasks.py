@@ -24,33 +24,21 @@ from tdqsim.facts import Cvda, table
 __all__ = ["RegionTasks"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("kernel")}
-_INFLIGHT: Final = Cvda.INFLIGHT
 _PURGED: Final = "AEXY"
 _OUTSIDE_TRANSID: Final = "TEST"
 
 
 class RegionTasks(RegionResources):
     """What runs in a region.
-
-    Attributes:
-        spare_uow: a unit of work that has ended and that nobody knows any more, for :meth:`new_uow`; or None.
     """
-
-    spare_uow: UnitOfWork | None = None
 
     # -- units of work --------------------------------------------------------------------------------------------
 
-    def new_uow(self, task: Task) -> UnitOfWork:
+    def new_uow(self, task: TaskBase) -> UnitOfWork:
         """A unit of work for a task."""
         self._last_uow += 1
         uow_id = self._last_uow.to_bytes(UOW_ID_LENGTH, "big")
-        uow = self.spare_uow
-        if uow is None:
-            uow = UnitOfWork(self.whole, uow_id, task)
-        else:  # this is all in which it differs from a new one
-            self.spare_uow = None
-            uow.id, uow.task, uow.state, uow.ended = uow_id, task, _INFLIGHT, False
-        self.units[uow_id] = uow
+        uow = self.units[uow_id] = UnitOfWork(self.whole, uow_id, task)
         return uow
 
     @property
@@ -114,25 +102,16 @@ class RegionTasks(RegionResources):
             if uow.task is not None and not uow.task.ended:
                 uow.task.qzero.update(uow.qzero)
             else:
-                for queue in uow.qzero:
-                    self.ati.emptied(queue)
+                for queue, cycle in uow.qzero.items():
+                    self.ati.emptied(queue, cycle)
         for action in uow.at_end:
             action(committed)
         if self.enqueues:
             release_all(self.whole, uow)
 
-    def harden(self, _uow: UnitOfWork) -> None:
-        """Make the unit of work's changes permanent, together with others'."""
-        self.hardening.wait()
-
     def image_of(self, uow: UnitOfWork) -> bytes:
         """A prepared unit of work as it is kept on the store."""
         return restart.image_of(uow)
-
-    def forget_last_reads(self, queue: IntraQueue) -> None:
-        """A PHYSICAL queue was deleted: nothing is given back to it."""
-        if queue.recovstatus == "PHYSICAL":
-            restart.forget_reads(self.whole, queue)
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
@@ -236,8 +215,8 @@ class RegionTasks(RegionResources):
             return
         if self._recorder is not None:
             self._recorder.task_ended(task, normal=normal)
-        for queue in task.qzero:
-            self.ati.emptied(queue)
+        for queue, cycle in task.qzero.items():
+            self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self.whole, task)
         facility = task.facility
@@ -278,6 +257,7 @@ class RegionTasks(RegionResources):
 
     def run_alone(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do one command as a task of its own."""
+        self.dispatcher.check_thread()
         task, self._spare = self._spare, None
         if task is None:
             if self.closed:
@@ -289,7 +269,7 @@ class RegionTasks(RegionResources):
         task.number = task.eib.eibtaskn = number
         try:
             value = function(task, *args, **kwargs)
-            if task._uow is not None:  # noqa: SLF001  (the region makes and ends its own task)
+            if task.unit is not None:
                 task.take_syncpoint()
         except Condition:
             self._end_alone(task)

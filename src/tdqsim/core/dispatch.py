@@ -223,11 +223,20 @@ class Dispatcher:
         self._rounds: list[tuple[int, Callable[[], None]]] = []
         self._idle_workers: list[greenlet] = []
         self._hub = getcurrent()
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         self._fatal: BaseException | None = None
         self._waiting_outside = False
         self.outside = Strand(self, 0, "the program outside", None)
         self.current = self.outside
+
+    def check_thread(self) -> None:
+        """Refuse another thread than the one it belongs to.
+
+        Raises:
+            WrongThread: it is another one.
+        """
+        if threading.get_ident() != self.thread:
+            raise WrongThread("a region or system is used only in the thread that made it")
 
     # -- starting and running -------------------------------------------------------------------------------------
 
@@ -477,7 +486,7 @@ class Dispatcher:
         return strand
 
     def _dispatch(self, strand: Strand) -> None:
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self.thread:
             raise WrongThread("a dispatcher runs its tasks only in the thread that made it")
         if self.on_dispatch is not None:
             self.on_dispatch(strand)

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import Handler, TransactionEntry, undefined
+from tdqsim.cics.look.records import add, records
+from tdqsim.cics.look.records import records as all_records
+from tdqsim.cics.look.records import uncommitted as unfinished
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.core.codepage import CodePage
 from tdqsim.datasets import DataSetDirectory
-from tdqsim.errors import ConversionError, StoreFull, TdqError
+from tdqsim.errors import ConversionError, TdqError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
-    from tdqsim.core.store import Store
     from tdqsim.definitions.regionfile import RegionFile
 
 __all__ = ["QueueSnapshot", "RegionLog", "as_definitions", "peek", "seed", "snapshot", "supplied"]
@@ -185,16 +187,6 @@ def startable(region: Region, program: str | Handler) -> TransactionEntry:
     return entry
 
 
-def empty_intrapartition(store: Store) -> None:
-    """TDINTRA=EMPTY: no records, no cycles, nothing indoubt."""
-    for half in (store.durable, store.volatile):
-        for queue in half.queues():
-            queue.clear()
-    for prefix in (b"ati/", b"read/", b"uow/"):
-        for key, _ in list(store.durable.meta_items(prefix)):
-            store.durable.delete_meta(key)
-
-
 def encode(page: CodePage, text: str) -> bytes:
     """Text in a code page; what it cannot express becomes a question mark."""
     try:
@@ -210,38 +202,17 @@ def _encode_one(page: CodePage, character: str) -> bytes:
         return page.encode("?")
 
 
-def peek(region: Region, name: str, limit: int | None, *, uncommitted: bool) -> list[bytes]:
+def peek(region: Any, name: str, limit: int | None, *, uncommitted: bool) -> list[bytes]:
     """See :meth:`tdqsim.cics.region.Region.peek`."""
-    return list(islice(_records(final_target(region, name.rstrip(" ")), uncommitted=uncommitted), limit))
+    queue = final_target(region, name.rstrip(" "))
+    found = unfinished(queue) if uncommitted and isinstance(queue, IntraQueue) else records(queue)
+    return list(islice(found, limit))
 
 
-def _records(queue: TdQueue, *, uncommitted: bool = False) -> Iterable[bytes]:
-    if isinstance(queue, ExtraQueue):
-        return queue.file.peek() if queue.file is not None else []
-    if not isinstance(queue, IntraQueue):
-        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
-    if uncommitted:
-        return _uncommitted(queue)
-    return (entry.data for entry in queue.stored.entries())
-
-
-def _uncommitted(queue: IntraQueue) -> Iterable[bytes]:
-    reads, deleted = 0, False
-    written: list[bytes] = []
-    for lock in queue.locks:
-        work = lock.owner.work.get(queue) if lock.owner is not None else None
-        if work is not None:
-            reads, deleted = max(reads, work.reads), deleted or work.deleted
-            written = [data for _, data in work.written] or written
-    if not deleted:
-        yield from (entry.data for entry in islice(queue.stored.entries(), reads, None))
-    yield from written
-
-
-def seed(region: Region, name: str, records: Iterable[bytes | str]) -> int:
+def seed(region: Any, name: str, given: Iterable[bytes | str]) -> int:
     """See :meth:`tdqsim.cics.region.Region.seed`."""
     queue = final_target(region, name.rstrip(" "))
-    data = [region.encode(record) if isinstance(record, str) else bytes(record) for record in records]
+    data = [region.encode(record) if isinstance(record, str) else bytes(record) for record in given]
     if isinstance(queue, ExtraQueue):
         assert queue.file is not None, queue
         queue.file.seed(data)
@@ -252,32 +223,13 @@ def seed(region: Region, name: str, records: Iterable[bytes | str]) -> int:
     for number, record in enumerate(data, 1):
         if not 0 < len(record) <= longest:
             raise Condition(Resp.LENGERR, detail=f"record {number} has {len(record)} bytes; allowed are 1 to {longest}")
-    _seed_intra(region, queue, data)
+    add(region, queue, data)
     return len(data)
-
-
-def _seed_intra(region: Region, queue: IntraQueue, data: list[bytes]) -> None:
-    if queue.uncommitted:
-        raise TdqError(f"queue {queue.name} is being written: {queue.write_end}")
-    space, stored = region.intra, queue.stored
-    before, count = space.mark(queue), stored.count
-    try:
-        for record in data:
-            seq = space.place(queue, len(record), stored.last_seq, empty=not stored.count)
-            stored.put(record, seq=seq)
-    except (Condition, StoreFull) as error:
-        for entry in list(stored.entries(reverse=True, limit=stored.count - count)):
-            stored.remove(entry.seq)
-        space.restore(queue, before)
-        if isinstance(error, StoreFull):
-            raise Condition(Resp.NOSPACE, detail=str(error)) from error
-        raise
-    region.force()
 
 
 def snapshot(queue: TdQueue, *, records: bool) -> QueueSnapshot:
     """One queue as it is now."""
     intra = isinstance(queue, IntraQueue)
     target = getattr(queue, "indirectname", "") or getattr(queue, "remotename", "")
-    found = tuple(_records(queue)) if records and queue.type in ("INTRA", "EXTRA") else ()
+    found = tuple(all_records(queue)) if records and queue.type in ("INTRA", "EXTRA") else ()
     return QueueSnapshot(queue.name, queue.type, queue.enablestatus, queue.numitems if intra else 0, target, found)  # type: ignore[attr-defined]

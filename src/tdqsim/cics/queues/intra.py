@@ -215,6 +215,22 @@ class IntraSpace:
             self.settle(queue)  # an empty queue gives its control intervals up first
         return self.in_use < self.capacity or self.count() < self.capacity
 
+    def check(self, queue: Account, sizes: Iterable[int]) -> None:
+        """Whether records of these lengths fit behind those of a queue that nobody is writing to.
+
+        Raises:
+            Condition: NOSPACE.
+        """
+        self.settle(queue)
+        left, more = queue.ci_left, 0
+        for size in sizes:
+            if size > left:
+                left, more = self.longest, more + 1
+            left -= size
+        if self.in_use + more > self.capacity and self.count() + more > self.capacity:
+            self.nospace += 1
+            raise self.full()
+
     def refused(self, queue: Account, work: Taken | None = None) -> None:
         """The store had no room for a record: a control interval taken for it alone is free again."""
         self.nospace += 1

@@ -8,8 +8,7 @@ Recovery and Restart Guide (the log holds cursors, no images).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import StoreFull
@@ -88,20 +87,19 @@ class LogicalWork:
             found.delete()
         for _ in range(self.reads):
             found.take()
-        with suppress(StoreFull):
-            for data in self.written:
-                found.put(data)
+        found.changes.written.extend(self.written)  # without holding room for them
         return found
 
-    def restore(self, reads: int, written: Iterable[bytes], *, deleted: bool) -> None:
-        """Become what a prepared unit of work had done, after a restart.
-
-        Raises:
-            StoreFull: there is no room any more for what it had written.
-        """
+    def restore(self, reads: int, *, deleted: bool) -> None:
+        """Have read so many records, and deleted the queue, as a prepared unit of work had before a restart."""
         for _ in range(reads):
             self.take()
         if deleted:
             self.delete()
-        for data in written:
+
+    def adopt(self, data: bytes) -> None:
+        """Have written a record, as a prepared unit of work had; where there is no room the commit says so."""
+        try:
             self.put(data)
+        except StoreFull:
+            self.changes.written.append(data)
