@@ -228,7 +228,7 @@ class Queues(RuleBasedStateMachine):
 
 
 Queues.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestQueues = Queues.TestCase
 

@@ -248,7 +248,7 @@ class _Emptied:
 
 
 class _KeyedOnDisk(KeyedQueue):
-    """A KEYED queue on the disk; or, when its move was interrupted, still in memory."""
+    """A KEYED queue on the disk; or, when its move was interrupted or all was taken, in memory, which it then says."""
 
     __slots__ = ()
 
@@ -279,12 +279,12 @@ class _KeyedOnDisk(KeyedQueue):
     def take_entry(self) -> Entry | None:
         """See the base."""
         stored = self._home()
-        return super().take_entry() if stored is None else self._gone(stored.work(), None, b"")
+        return self.take_entry() if stored is None else self._gone(stored.work(), None, b"")
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
         """See the base."""
         stored = self._home()
-        return super().take_key(search, key) if stored is None else self._gone(stored.work(), search, key)
+        return self.take_key(search, key) if stored is None else self._gone(stored.work(), search, key)
 
     def _gone(self, work: Work, search: SearchOrder | None, key: bytes) -> Entry | None:
         entry = work.take_entry() if search is None else work.take_key(search, key)
@@ -296,31 +296,31 @@ class _KeyedOnDisk(KeyedQueue):
     def count(self) -> int:
         """See the base."""
         stored = self._home()
-        return super().count if stored is None else stored.now.count
+        return self.count if stored is None else stored.now.count
 
     @property
     def data_bytes(self) -> int:
         """See the base."""
         stored = self._home()
-        return super().data_bytes if stored is None else stored.now.data_bytes
+        return self.data_bytes if stored is None else stored.now.data_bytes
 
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """See the base."""
         stored = self._home()
         if stored is None:
-            return super().entries(reverse=reverse, skip=skip, limit=limit)
+            return self.entries(reverse=reverse, skip=skip, limit=limit)
         return stored.entries(reverse=reverse, skip=skip, limit=limit)
 
     def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
         """See the base."""
         stored = self._home()
-        return super().search(search, key) if stored is None else stored.search(search, key)
+        return self.search(search, key) if stored is None else stored.search(search, key)
 
     def clear(self) -> int:
         """See the base."""
         stored = self._home()
         if stored is None:
-            return super().clear()
+            return self.clear()
         work = stored.work()
         went = work.clear()
         stored.durable.commit((work,))
@@ -330,7 +330,7 @@ class _KeyedOnDisk(KeyedQueue):
         """See the base."""
         stored = self._home()
         if stored is None:
-            return super().clear_keys(search, key)
+            return self.clear_keys(search, key)
         work = stored.work()
         while work.take_key(search, key) is not None:
             continue
@@ -339,7 +339,7 @@ class _KeyedOnDisk(KeyedQueue):
 
     def memory_bytes(self) -> int:
         """See the base."""
-        return super().memory_bytes() if self._home() is None else 0
+        return self.memory_bytes() if self._home() is None else 0
 
     def overflow(self) -> None:
         """See the base: in one commit, so that a queue is in one place."""

@@ -277,11 +277,10 @@ class _Deque(VolatileQueue):
 
     def overflow(self) -> None:
         """See the base."""
-        count = len(self.tail)
+        count = len(self.head) + len(self.tail)
         if count:
-            mean = self.memory_bytes() // (count + len(self.head))
-            self.batch = max(_LEAST, min(_MOST, _BATCH_BYTES // mean))
-        self._move(self.batch)
+            self.batch = max(_LEAST, min(_MOST, _BATCH_BYTES * count // self.memory_bytes()))
+            self._move(self.batch)
 
     def write_out(self) -> None:
         """See the base."""
