@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.queues.ati import Facility, Request
     from tdqsim.cics.queues.kinds import TdQueue
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
