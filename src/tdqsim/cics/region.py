@@ -181,7 +181,9 @@ class Region:
         self.tdintra = tdintra
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
-        self._security, self._hook, self._recorder = security, None, None
+        self._security = security
+        self._hook: Hook | None = None
+        self._recorder: Recorder | None = None
         self._aside: Store | None = None
         self._make_parts(dfhintra or {})
         self.store = _opened(store, durability, limit_bytes, readonly=readonly)

@@ -54,19 +54,19 @@ class TaskRegion(Protocol):
     def encode(self, text: str) -> bytes:
         """Text in the region's code page."""
 
-    def when_free(self, terminal: str, attach: Any) -> None:
+    def when_free(self, terminal: str, attach: Any, /) -> None:
         """Call ``attach`` with the facility once a terminal is in service and has no task."""
 
-    def new_uow(self, task: Any) -> Any:
+    def new_uow(self, task: Any, /) -> Any:
         """A unit of work for a task."""
 
-    def commit(self, uow: Any) -> bool:
+    def commit(self, uow: Any, /) -> bool:
         """End a unit of work; False when it had to be backed out."""
 
-    def back_out(self, uow: Any) -> None:
+    def back_out(self, uow: Any, /) -> None:
         """Undo a unit of work."""
 
-    def task_ended(self, task: Any, *, normal: bool) -> None:
+    def task_ended(self, task: Any, /, *, normal: bool) -> None:
         """Settle what a task leaves."""
 
     def attach(

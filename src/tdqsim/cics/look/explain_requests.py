@@ -48,6 +48,7 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.spi.parts import SpiTask
     from tdqsim.cics.uow.locks import Lock
     from tdqsim.cics.uow.parts import UowRegion as Region
 
@@ -263,7 +264,7 @@ def _limit(task: TaskBase) -> str:
 # -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------
 
 
-def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+def _operator(task: SpiTask, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """The commands that the queue's type knows, and how to ask."""
     yield OPERATOR[0], lambda: _inquire(task, name)
     queue = task.region.tdqueues.get(name)
@@ -275,11 +276,11 @@ def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str
     yield OPERATOR[5], lambda: _discard(task, name)
 
 
-def _inquire(task: TaskBase, name: str) -> None:
+def _inquire(task: SpiTask, name: str) -> None:
     find_queue(task, "INQUIRE TDQUEUE", name, Access.READ)
 
 
-def _set(task: TaskBase, name: str, option: str, value: Cvda) -> str:
+def _set(task: SpiTask, name: str, option: str, value: Cvda) -> str:
     queue = check_set(task, name, {option: value}).queue
     if isinstance(queue, ExtraQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
@@ -297,7 +298,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
     return ""
 
 
-def _discard(task: TaskBase, name: str) -> str:
+def _discard(task: SpiTask, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
     lost = queue.stored.count if isinstance(queue, IntraQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

@@ -7,11 +7,11 @@ store to the other, for which the room is looked for before anything changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.cics.uow.locks import READ_END, WRITE_END, Lock
 from tdqsim.core.dispatch import WaitQueue
@@ -19,21 +19,6 @@ from tdqsim.core.store import StoredQueue
 from tdqsim.errors import StoreError, TdqError
 
 __all__ = ["InstallRefused", "drop_records", "hold_room", "make_queue", "open_initially"]
-
-
-class MakingRegion(QueueRegion, Protocol):
-    """What making queues needs of a region beside what queues need."""
-
-    open_data_sets: bool
-
-    @property
-    def looks_at_store(self) -> bool: ...  # noqa: D102
-
-    def nothing_stored(self, name: bytes) -> StoredQueue:
-        """An empty queue, in place of one that the store looked at does not show yet."""
-
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
-        """The data set for an extrapartition queue that is being installed."""
 
 
 class InstallRefused(TdqError):
@@ -50,7 +35,7 @@ class InstallRefused(TdqError):
         super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
 
 
-def _moves(region: MakingRegion, definition: defs.Tdqueue) -> IntraQueue | None:
+def _moves(region: QueueRegion, definition: defs.Tdqueue) -> IntraQueue | None:
     """The queue whose records go to the other half of the store when it is replaced; None when none do."""
     present = region.tdqueues.get(definition.name)
     if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
@@ -58,7 +43,7 @@ def _moves(region: MakingRegion, definition: defs.Tdqueue) -> IntraQueue | None:
     return present if (present.recovstatus == "NO") is not (definition.recovstatus == "NO") else None
 
 
-def hold_room(region: MakingRegion, definition: defs.Tdqueue) -> Callable[[], None]:
+def hold_room(region: QueueRegion, definition: defs.Tdqueue) -> Callable[[], None]:
     """Hold the room that records need which move because RECOVSTATUS changes.
 
     Returns:
@@ -95,7 +80,7 @@ def _not_moved(definition: defs.Tdqueue, error: StoreError) -> InstallRefused:
 
 
 def make_queue(
-    region: MakingRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
+    region: QueueRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
 ) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
@@ -112,7 +97,7 @@ def make_queue(
 
 
 def _make_intra(
-    region: MakingRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
+    region: QueueRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
 ) -> IntraQueue:
     stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
@@ -126,7 +111,7 @@ def _make_intra(
     return queue
 
 
-def _stored(region: MakingRegion, definition: defs.IntraQueue) -> StoredQueue:
+def _stored(region: QueueRegion, definition: defs.IntraQueue) -> StoredQueue:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     recoverable = definition.recovstatus != "NO"
@@ -152,7 +137,7 @@ def _move(entries: Iterable[object], stored: StoredQueue) -> None:
         stored.put(entry.data, seq=max(entry.seq, stored.last_seq + 1))  # type: ignore[attr-defined]
 
 
-def open_initially(region: MakingRegion, queue: ExtraQueue) -> None:
+def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
     if not region.open_data_sets or queue.definition.opentime != "INITIAL":
         return
@@ -163,7 +148,7 @@ def open_initially(region: MakingRegion, queue: ExtraQueue) -> None:
         region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
 
 
-def drop_records(region: MakingRegion, queue: IntraQueue) -> None:
+def drop_records(region: QueueRegion, queue: IntraQueue) -> None:
     """A queue goes away: so do its records, and what the store knows of it."""
     region.ati.gone(queue)
     region.intra.close_queue(queue)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Container, Iterator, Mapping, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
-from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
-from tdqsim.core.store import Store
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.core.store import Store, StoredQueue
 
 __all__ = ["QueueRegion"]
 
@@ -20,6 +20,9 @@ class QueueRegion(TaskRegion, Protocol):
     store: Store
     intra: Any
     ati: Any
+    facilities: dict[tuple[str, str], Any]
+    open_data_sets: bool
+    readonly: bool
     data_sets: Any
     catalogue: Any
 
@@ -28,6 +31,21 @@ class QueueRegion(TaskRegion, Protocol):
 
     def intra_queues(self) -> Iterator[IntraQueue]:
         """The intrapartition queues in the order of installation."""
+
+    @property
+    def looks_at_store(self) -> bool: ...  # noqa: D102
+
+    def nothing_stored(self, name: bytes) -> StoredQueue:
+        """An empty queue, in place of one that the store looked at does not show yet."""
+
+    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+        """The data set for an extrapartition queue that is being installed."""
+
+    def facility(self, kind: str, name: str, /) -> Any:
+        """A terminal (``TERMINAL``) or connection (``SYSTEM``), whether it is defined or not."""
+
+    def refresh_facilities(self, installed: Container[tuple[str, str]] | None = None, /) -> None:
+        """Definitions of terminals and connections have changed."""
 
     def link(self, sysid: str) -> RemoteLink:
         """The way to another system; SYSIDERR when there is none."""
@@ -43,3 +61,6 @@ class QueueRegion(TaskRegion, Protocol):
 
     def forget_last_reads(self, queue: IntraQueue) -> None:
         """A PHYSICAL queue was deleted: nothing is given back to it."""
+
+    def record(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Tell the recorder of a command that is a whole function of its own."""
