@@ -25,6 +25,7 @@ from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
+from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.cics.text import execute as text
 
 __all__ = ["Task", "outside"]
@@ -52,6 +53,8 @@ class Task(TaskBase):
     """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
 
     __slots__ = ()
+
+    region: SpiRegion
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td

@@ -229,15 +229,6 @@ class Dispatcher:
         self.outside = Strand(self, 0, "the program outside", None)
         self.current = self.outside
 
-    def check_thread(self) -> None:
-        """Refuse another thread than the one it belongs to.
-
-        Raises:
-            WrongThread: it is another one.
-        """
-        if threading.get_ident() != self.thread:
-            raise WrongThread("a region or system is used only in the thread that made it")
-
     # -- starting and running -------------------------------------------------------------------------------------
 
     def spawn(self, call: Callable[[], Any], *, name: str, owner: object = None) -> Strand:
@@ -485,9 +476,13 @@ class Dispatcher:
         ready.rotate(index)
         return strand
 
-    def _dispatch(self, strand: Strand) -> None:
+    def check_thread(self) -> None:
+        """Raise WrongThread in any thread but the one that made the dispatcher."""
         if threading.get_ident() != self.thread:
             raise WrongThread("a dispatcher runs its tasks only in the thread that made it")
+
+    def _dispatch(self, strand: Strand) -> None:
+        self.check_thread()
         if self.on_dispatch is not None:
             self.on_dispatch(strand)
         strand._in_ready = False  # noqa: SLF001

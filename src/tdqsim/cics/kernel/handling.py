@@ -76,7 +76,7 @@ def _at_most(names: Any, what: str) -> None:
 
 
 @command("HANDLE CONDITION")
-def handle_condition(task: TaskBase, **labels: Label | None) -> None:
+def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
     """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``.
 
     Args:

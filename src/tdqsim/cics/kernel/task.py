@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
-from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -32,8 +32,8 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
+    from tdqsim.cics.kernel.parts import TaskRegion as Region
     from tdqsim.cics.queues.ati import Facility, Request
-    from tdqsim.cics.region import Region
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
@@ -99,9 +99,9 @@ class TaskBase:
         self.outside = True
         self.implicit = False
         self.handles = NO_HANDLES
-        self.handle_stack = []
+        self.handle_stack: list[Handles] = []
         self.browses: dict[str, Any] = {}
-        self.start_data = []
+        self.start_data: list[bytes] = []
         self.qzero: dict[Any, int] = {}
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None

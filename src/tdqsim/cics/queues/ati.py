@@ -237,19 +237,9 @@ class Ati:
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
 
     def schedule(self, queue: IntraQueue) -> None:
-        """Have a task started for the queue's cycle; after a restart it waits until its transaction has a program."""
-        if queue in self._resumed:
-            entry = self._region.transactions.get(queue.transid)
-            if entry is not None and entry.program is None and entry.definition.status == "ENABLED":
-                return
-            self._resumed.discard(queue)
+        """Have a task started for the queue's cycle."""
+        self._resumed.discard(queue)
         self._request(Request(queue))
-
-    def registered(self, transid: str) -> None:
-        """A transaction has got a program: what waited for it since the restart is started."""
-        for queue in tuple(self._resumed):
-            if queue.transid == transid and queue.latch:
-                self.schedule(queue)
 
     def _request(self, request: Request) -> None:
         if request.facility == "FILE":

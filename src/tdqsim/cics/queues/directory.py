@@ -38,12 +38,14 @@ class Directory:
     """The queues of a region as requests find them.
 
     Attributes:
+        installed: the installed queues by name, in the order of installation.
         queues: what tasks look a name up in.
         watched: whether somebody looks on.
     """
 
     def __init__(self, region: Any) -> None:
         self._region = region
+        self.installed: dict[str, TdQueue] = {}
         self.queues: dict[str, Any] = {}
         self.watched = False
 
@@ -51,7 +53,7 @@ class Directory:
         """A queue was installed, replaced, changed or removed."""
         queue.choose()
         self.queues.pop(queue.name, None)
-        if not self.watched and not self._region.closed and self._region.tdqueues.get(queue.name) is queue:
+        if not self.watched and not self._region.closed and self.installed.get(queue.name) is queue:
             self.queues[queue.name] = queue
 
     def refresh_all(self) -> None:
@@ -61,7 +63,7 @@ class Directory:
         self.watched = region.hook is not None or region.security is not None or recorder is not None
         self.queues.clear()
         if not self.watched and not region.closed:
-            self.queues.update(region.tdqueues)
+            self.queues.update(self.installed)
 
     def find(self, task: Any, name: object, sysid: str | None) -> Any:
         """What does a request that the dictionary does not know.
@@ -73,7 +75,7 @@ class Directory:
             raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
         if self.watched:
             found = Watched(self, name, sysid)
-            if sysid is None and name in self._region.tdqueues:
+            if sysid is None and name in self.installed:
                 self.queues[name] = found
             return found
         return self.resolve(name, sysid)
@@ -87,7 +89,7 @@ class Directory:
         region, name = self._region, name.rstrip(" ")
         if sysid is not None and sysid.rstrip(" ") != region.sysid:
             return _There(region.link(sysid.rstrip(" ")), name)
-        queue = region.tdqueues.get(name)
+        queue = self.installed.get(name)
         if queue is None:
             raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
         return queue
@@ -101,7 +103,7 @@ class Directory:
         named = self.resolve(name, sysid)
         if named.__class__ is _There:
             return named, named
-        target = target_of(self._region.tdqueues, named) if named.type == "INDIRECT" else named
+        target = target_of(self.installed, named) if named.type == "INDIRECT" else named
         check_access(task, target)
         return named, target
 

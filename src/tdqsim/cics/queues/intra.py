@@ -15,7 +15,7 @@ interval of a queue begins does not survive a restart; then it is worked out fro
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import repeat
 from typing import Any, Final, Protocol
@@ -114,7 +114,7 @@ class IntraSpace:
         "peak",
     )  # fmt: skip
 
-    def __init__(self, ci_size: int, control_intervals: int, _queues: Callable[[], Iterable[Account]] = tuple) -> None:
+    def __init__(self, ci_size: int, control_intervals: int) -> None:
         self.ci_size = ci_size
         self.control_intervals = control_intervals
         self.longest = ci_size - LIMITS["ci_overhead"]

@@ -6,32 +6,16 @@ durable store, all or none, and room for them is looked for before anything chan
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.cics.uow.unit import READS
-from tdqsim.errors import StoreError, StoreFull, TdqError
+from tdqsim.errors import StoreError, TdqError
 
 __all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_initially"]
-
-
-class MakingRegion(QueueRegion, Protocol):
-    """What making queues needs of a region beside what queues need."""
-
-    open_data_sets: bool
-    hardening: Any
-
-    @property
-    def looks_at_store(self) -> bool: ...  # noqa: D102
-
-    def nothing_stored(self, name: bytes) -> Any:
-        """An empty queue, in place of one that the store looked at does not show yet."""
-
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
-        """The data set for an extrapartition queue that is being installed."""
 
 
 class InstallRefused(TdqError):
@@ -48,7 +32,7 @@ class InstallRefused(TdqError):
         super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
 
 
-def check_room(region: MakingRegion, definition: defs.Tdqueue, held: int = 0) -> int:
+def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> int:
     """Whether there is room for the records that move because RECOVSTATUS changes.
 
     Args:
@@ -84,7 +68,7 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
 
 
 def make_queue(
-    region: MakingRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
+    region: QueueRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
 ) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
@@ -101,7 +85,7 @@ def make_queue(
 
 
 def _make_intra(
-    region: MakingRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
+    region: QueueRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
 ) -> IntraQueue:
     stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
@@ -112,7 +96,7 @@ def _make_intra(
     return queue
 
 
-def _stored(region: MakingRegion, definition: defs.IntraQueue) -> Any:
+def _stored(region: QueueRegion, definition: defs.IntraQueue) -> Any:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     durable, volatile = store.durable.queue(name), store.volatile.queue(name)
@@ -135,7 +119,7 @@ def _stored(region: MakingRegion, definition: defs.IntraQueue) -> Any:
     return half.create_queue(name)
 
 
-def _to_memory(region: MakingRegion, durable: Any) -> Any:
+def _to_memory(region: QueueRegion, durable: Any) -> Any:
     """The records of a recoverable queue go into memory."""
     volatile = region.store.volatile
     found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
@@ -151,7 +135,7 @@ def _to_memory(region: MakingRegion, durable: Any) -> Any:
     return found
 
 
-def _to_store(region: MakingRegion, volatile: Any) -> Any:
+def _to_store(region: QueueRegion, volatile: Any) -> Any:
     """The records of a non-recoverable queue go to the durable store."""
     durable = region.store.durable
     found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
@@ -163,7 +147,7 @@ def _to_store(region: MakingRegion, volatile: Any) -> Any:
     return found
 
 
-def open_initially(region: MakingRegion, queue: ExtraQueue) -> None:
+def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
     if not region.open_data_sets or queue.definition.opentime != "INITIAL":
         return
@@ -174,7 +158,7 @@ def open_initially(region: MakingRegion, queue: ExtraQueue) -> None:
         region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
 
 
-def drop_records(region: MakingRegion, queue: IntraQueue) -> None:
+def drop_records(region: QueueRegion, queue: IntraQueue) -> None:
     """A queue goes away: so do its records, and what the store knows of it, with what was noted of that."""
     region.ati.gone(queue)
     region.intra.close_queue(queue)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Container, Iterator, Mapping, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
-from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
-from tdqsim.core.store import Store
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.core.store import Store, VolatileQueue
 
 __all__ = ["QueueRegion"]
 
@@ -20,14 +20,34 @@ class QueueRegion(TaskRegion, Protocol):
     store: Store
     intra: Any
     ati: Any
+    facilities: dict[tuple[str, str], Any]
+    open_data_sets: bool
+    readonly: bool
     data_sets: Any
     catalogue: Any
+    hardening: Any
+    directory: Any
 
     @property
     def connections(self) -> MutableMapping[str, Any]: ...  # noqa: D102
 
     def intra_queues(self) -> Iterator[IntraQueue]:
         """The intrapartition queues in the order of installation."""
+
+    @property
+    def looks_at_store(self) -> bool: ...  # noqa: D102
+
+    def nothing_stored(self, name: bytes) -> VolatileQueue:
+        """An empty queue, in place of one that the store looked at does not show yet."""
+
+    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+        """The data set for an extrapartition queue that is being installed."""
+
+    def facility(self, kind: str, name: str, /) -> Any:
+        """A terminal (``TERMINAL``) or connection (``SYSTEM``), whether it is defined or not."""
+
+    def refresh_facilities(self, installed: Container[tuple[str, str]] | None = None, /) -> None:
+        """Definitions of terminals and connections have changed."""
 
     def link(self, sysid: str) -> RemoteLink:
         """The way to another system; SYSIDERR when there is none."""
@@ -40,6 +60,3 @@ class QueueRegion(TaskRegion, Protocol):
 
     def settle_disable(self, queue: TdQueue) -> None:
         """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
-
-    def forget_last_reads(self, queue: IntraQueue) -> None:
-        """A PHYSICAL queue was deleted: nothing is given back to it."""

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
@@ -129,7 +130,7 @@ class Link:
             raise LinkDown(f"{self!r}: {step} did not get through")
 
 
-class MirrorTask(TaskBase):
+class MirrorTask(Task):
     """A task that carries out requests of another region.
 
     Attributes:

@@ -16,8 +16,9 @@ from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text
-from tdqsim.cics.spi.install import InstallRefused, install_tdqueue, remove_tdqueue
+from tdqsim.cics.spi.install import install_tdqueue, remove_tdqueue
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import (
     RESERVED,

@@ -70,7 +70,7 @@ def _wait(task: TaskBase, region: SpiRegion) -> _Wait | None:
         is_mirror = not task.outside and not task.implicit
         return _Wait(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
-        other: TaskBase = strand.local
+        other: SpiTask = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
         return None if other.region is region else _Wait(_IRLINK, _link_to(region, other.region), since_ns)
     queue = strand.waiting_for

@@ -81,7 +81,7 @@ def netname(region: SpiRegion, name: str) -> str:
     """The network name (APPLID) of the system that a connection leads to; its own name when that is not known."""
     connection = region.connections.get(name)
     if connection is not None:
-        return connection.applid
+        return str(connection.applid)
     system = region.links.get(name)
     return name if system is None else system.netname
 

@@ -12,24 +12,20 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.cics.spi.signature import Installer, Signature, Way, sign
 from tdqsim.facts import Cvda
 
-if TYPE_CHECKING:
-    from tdqsim.cics.spi.parts import SpiRegion
-    from tdqsim.core.store import StoredQueue
-
-__all__ = ["InstallRefused", "install", "install_tdqueue", "make_queue", "remove_tdqueue", "why_no_replace"]
+__all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
 
 _INVALID_USER: Final = "DFHTD1278"
 
@@ -62,7 +58,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     region.refresh_facilities(terminals | {("SYSTEM", connection.name) for connection in definitions.connections})
 
 
-def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
+def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
     """The queues that can be installed: all of them, or at a cold start those that are not refused.
 
     Raises:

@@ -24,7 +24,6 @@ class SpiRegion(UowRegion, Protocol):
     release: str
     region_user: str
     cold_start_abstime: int
-    open_data_sets: bool
 
     def purge(self, handle: Strand, /) -> bool:
         """End a task that waits; False when it does not wait."""

@@ -29,7 +29,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.queues.ati import Latch
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.spi.install import make_queue, open_initially
+from tdqsim.cics.queues.making import make_queue, open_initially
 from tdqsim.cics.spi.signature import Signature
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
@@ -39,7 +39,7 @@ from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
     "Catalogue",
