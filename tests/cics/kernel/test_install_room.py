@@ -23,14 +23,14 @@ def queue(name: str, recovstatus: str, **attributes: Any) -> Any:
 
 def nearly_full(make_region: Make) -> Region:
     """A region whose recoverable records take all the room but little, and that has some others."""
-    region = make_region(queue("AQ", "NO"), queue("NOQ", "NO"), queue("LOGQ", "LOGICAL"), limit_bytes=1_000_000)
+    region = make_region(queue("AQ", "NO"), queue("NOQ", "NO"), queue("LOGQ", "LOGICAL"), limit_bytes=8_000_000)
     region.writeq_td("AQ", b"one")
-    with region.task() as task:
-        for name in ("NOQ", "LOGQ"):
-            for number in count():
-                task.writeq_td(name, b"%03d" % number + b"." * 500, nohandle=True)
-                if task.eib.eibresp is Resp.NOSPACE:
-                    break
+    region.seed("NOQ", [b"%03d" % number + b"." * 500 for number in range(999)])
+    for number in count():
+        with region.task() as task:
+            task.writeq_td("LOGQ", b"%03d" % number + b"." * 500, nohandle=True)
+            if task.eib.eibresp is Resp.NOSPACE:
+                break
     for name in ("AQ", "NOQ"):
         region.set_tdqueue(name, enablestatus="DISABLED")
     return region

@@ -52,18 +52,21 @@ class Directory:
     def refresh(self, queue: TdQueue) -> None:
         """A queue was installed, replaced, changed or removed."""
         queue.choose()
+        self._look_around()
         self.queues.pop(queue.name, None)
         if not self.watched and not self._region.closed and self.installed.get(queue.name) is queue:
             self.queues[queue.name] = queue
 
     def refresh_all(self) -> None:
         """Who looks on has changed, or the region was closed."""
-        region = self._region
-        recorder = region.recorder
-        self.watched = region.hook is not None or region.security is not None or recorder is not None
+        self._look_around()
         self.queues.clear()
-        if not self.watched and not region.closed:
+        if not self.watched and not self._region.closed:
             self.queues.update(self.installed)
+
+    def _look_around(self) -> None:
+        region = self._region
+        self.watched = region.hook is not None or region.security is not None or region.recorder is not None
 
     def find(self, task: Any, name: object, sysid: str | None) -> Any:
         """What does a request that the dictionary does not know.

@@ -63,8 +63,10 @@ class Owner(Protocol):
         ended: whether it is over, and holds nothing any more.
         waitstate: SHUNTED when it waits for its coordinator without a task.
         title: for people.
+        ends: what it has taken, in order.
     """
 
+    ends: list[Any]
     ended: bool
     waitstate: Cvda
 
@@ -151,6 +153,7 @@ class Lock:
     def take(self, uow: Owner, now_ns: int) -> None:
         """Give it to a unit of work; it is free."""
         assert self.owner is None, self
+        uow.ends.append(self)
         self.since_ns, self.fails, self.taken_by = now_ns, 0, uow
 
     def refused(self) -> None:

@@ -122,6 +122,7 @@ class UnitOfWork:
         link: name of the connection to the coordinator, when that is remote.
         coordinator: the coordinator's own name for the unit of work; empty for none.
         works: what it has done to logically recoverable queues, and whose ends it may have.
+        ends: the ends that it has taken; see :attr:`locks` for those that it has.
         physical: the physically recoverable queues whose last record read is remembered.
         qzero: logically recoverable queues that it has read to QZERO, and the cycle of each at that time.
         participants: others that take part in its end; see :meth:`join`.
@@ -156,6 +157,7 @@ class UnitOfWork:
         self.id = uow_id
         self.task = task
         self.works: dict[Any, LogicalWork] = {}
+        self.ends: list[Any] = []
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -224,8 +226,8 @@ class UnitOfWork:
 
     @property
     def locks(self) -> list[Any]:
-        """The ends that it has, by queue; also those that its end has just freed."""
-        return [lock for queue in self.works for lock in queue.locks if lock.taken_by is self]
+        """The ends that it has, in the order in which it got them; also those that its end has just freed."""
+        return [lock for lock in dict.fromkeys(self.ends) if lock.taken_by is self]
 
     def join(self, participant: Participant) -> None:
         """Have somebody take part in the end."""
@@ -376,13 +378,13 @@ class UnitOfWork:
 
     def _wake_others(self) -> None:
         """Whoever waits for an end that it had tries again, and a pending disable may complete."""
+        for lock in self.ends:
+            if lock.taken_by is self:
+                lock.taken_by = None
+                lock.wake()
+                if lock is lock.queue.write_end:
+                    lock.queue.wake_readers()
         for queue in self.works:
-            for lock in queue.locks:
-                if lock.taken_by is self:
-                    lock.taken_by = None
-                    lock.wake()
-                    if lock is queue.write_end:
-                        queue.wake_readers()
             if queue.enablestatus is Cvda.DISABLING:
                 self.region.settle_disable(queue)
 
