@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import pytest
@@ -26,11 +25,15 @@ def nearly_full(make_region: Make) -> Region:
     region = make_region(queue("AQ", "NO"), queue("NOQ", "NO"), queue("LOGQ", "LOGICAL"), limit_bytes=8_000_000)
     region.writeq_td("AQ", b"one")
     region.seed("NOQ", [b"%03d" % number + b"." * 500 for number in range(999)])
-    for number in count():
+    resp = Resp.NORMAL
+    while resp is Resp.NORMAL:
         with region.task() as task:
-            task.writeq_td("LOGQ", b"%03d" % number + b"." * 500, nohandle=True)
-            if task.eib.eibresp is Resp.NOSPACE:
-                break
+            for number in range(100):
+                task.writeq_td("LOGQ", b"%03d" % number + b"." * 500, nohandle=True)
+                resp = task.eib.eibresp
+                if resp is not Resp.NORMAL:
+                    break
+    assert resp is Resp.NOSPACE
     for name in ("AQ", "NOQ"):
         region.set_tdqueue(name, enablestatus="DISABLED")
     return region
