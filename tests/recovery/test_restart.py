@@ -9,7 +9,6 @@ import pytest
 
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.uow.indoubt import decisions
-from tdqsim.core.store._writer import Writer
 from tdqsim.errors import RegionClosed, StoreFull
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue, triggered
 
@@ -162,7 +161,7 @@ def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_tasks_that_end_together_share_a_commit(tmp_path):
     names = [f"Q{number:03d}" for number in range(100)]
-    with make(*map(queue, names), store=tmp_path / "store") as region:
+    with make(*map(queue, names), store=tmp_path / "store", durability="power") as region:
         before = region.hardening.commits
         handles = [region.start(lambda task, name=name: task.writeq_td(name, b"x")) for name in names]
         region.run()
@@ -175,7 +174,7 @@ def test_tasks_that_end_together_share_a_commit(tmp_path):
 def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
     """The promise of a shared commit: a task goes on only when it is permanent."""
     store = tmp_path / "store"
-    region = make(queue("LOG1"), queue("LOG2"), store=store)
+    region = make(queue("LOG1"), queue("LOG2"), store=store, durability="power")
     told = []
 
     def work(task, name):
@@ -198,7 +197,7 @@ def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
 
 
 def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
-    region = make(queue("LOG1"), queue("LOG2"), queue("LOG3"), store=tmp_path / "store")
+    region = make(queue("LOG1"), queue("LOG2"), queue("LOG3"), store=tmp_path / "store", durability="power")
     failures = [StoreFull("no room, for the test")]
 
     def fault(point):
@@ -225,7 +224,7 @@ def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_nobody_reads_what_a_shared_commit_may_still_undo(tmp_path):
-    region = make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store")
+    region = make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store", durability="power")
     failures = [StoreFull("no room, for the test")]
 
     def fault(point):
@@ -261,7 +260,7 @@ def test_nobody_reads_what_a_shared_commit_may_still_undo(tmp_path):
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_a_task_that_is_always_ready_does_not_keep_others_in_their_syncpoint(tmp_path):
-    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+    with make(queue("LOGQ"), store=tmp_path / "store", durability="power") as region:
         back, turns = [], []
 
         def commit(task):

@@ -148,6 +148,9 @@ class Hardening:
         except StoreError:
             notes.clear()
             raise
+        except OSError as error:
+            notes.clear()
+            raise StoreError(f"the commit was not made: {error!r}") from error
         if notes:
             notes.clear()
 
