@@ -26,6 +26,7 @@ from tdqsim.cics.kernel.interval import Starts
 from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
@@ -50,7 +51,6 @@ from tdqsim.cics.region_arguments import (
     supplied as supplied_definitions,
 )
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.signature import Way
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.uow import indoubt, restart

@@ -16,7 +16,6 @@ from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.parts import TaskRegion
-    from tdqsim.cics.queues.ati import Facility
     from tdqsim.core.dispatch import Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
@@ -67,7 +66,7 @@ class StartRequest:
             return
         self.region.when_free(self.termid, self.attach)
 
-    def attach(self, facility: Facility | None) -> None:
+    def attach(self, facility: Any) -> None:
         """Make the task."""
         entry = self.region.transactions.get(self.transid)
         if entry is None or (why := entry.why_not()):

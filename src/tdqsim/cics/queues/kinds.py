@@ -18,9 +18,9 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim import definitions
     from tdqsim.cics.kernel.conditions import Condition
+    from tdqsim.cics.kernel.signature import Signature
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.ati import Latch
-    from tdqsim.cics.spi.signature import Signature
     from tdqsim.cics.uow.locks import Lock
     from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import WaitQueue

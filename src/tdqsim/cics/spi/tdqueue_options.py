@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
-from tdqsim.cics.spi.signature import Signature
 from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
 __all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]

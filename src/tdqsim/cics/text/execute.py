@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables
-from tdqsim.cics.text.translator import Call, bind, brought, deliver, resolve
+from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, resolve
 
 __all__ = ["execute", "run_text"]
 
@@ -91,7 +91,7 @@ def _positional(function: Callable[..., Any]) -> tuple[str, ...] | None:
     return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
 
 
-def _arguments(call: Call) -> list[Any]:
+def _arguments(call: BoundCommand) -> list[Any]:
     """The positional arguments: those before ``*options``, then the words of the receivers wanted."""
     names = _positional(call.resolved.command.function)
     if names is None or call.arguments:
@@ -102,7 +102,7 @@ def _arguments(call: Call) -> list[Any]:
     return before + wanted
 
 
-def _store_response(task: TaskBase, call: Call, host: HostVariables) -> None:
+def _store_response(task: TaskBase, call: BoundCommand, host: HostVariables) -> None:
     for word, value in (("RESP", int(task.eib.eibresp)), ("RESP2", task.eib.eibresp2)):
         option = call.resolved.common.get(word)
         if option is not None:

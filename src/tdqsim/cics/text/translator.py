@@ -25,7 +25,7 @@ from tdqsim.cics.text.exec_text import (
     ExecText,
     HexLiteral,
     LengthOf,
-    Number,
+    NumberLiteral,
     Option,
     Reference,
     TextLiteral,
@@ -35,7 +35,7 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["Call", "Resolved", "bind", "brought", "deliver", "resolve"]
+__all__ = ["BoundCommand", "Resolved", "bind", "brought", "deliver", "resolve"]
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 _COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
@@ -67,7 +67,7 @@ class Resolved:
 
 
 @dataclass(slots=True)
-class Call:
+class BoundCommand:
     """A resolved text with the values of its host variables.
 
     Attributes:
@@ -275,14 +275,14 @@ def _takes_conditions(command: Command) -> bool:
 # -- the values that go in ---------------------------------------------------------------------------------------------
 
 
-def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage) -> Call:
+def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage) -> BoundCommand:
     """Read the host variables.
 
     Raises:
         TranslationError: a variable is missing or cannot be what the option needs.
     """
     host = HostVariables(variables, page)
-    call = Call(resolved, quiet=bool(resolved.common))
+    call = BoundCommand(resolved, quiet=bool(resolved.common))
     received = {option.word for _declared, option in resolved.receives}
     for declared, option in resolved.sends:
         try:
@@ -303,7 +303,7 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
     return call
 
 
-def _most_received(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _most_received(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
     """What LENGTH allows a record to have.
 
     With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
@@ -332,7 +332,7 @@ def _area_length(option: Option, host: HostVariables, source: ExecText) -> int |
         raise source.error(f"{option.word}: {error}", option.argument_offset) from error
 
 
-def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
     """Refuse what would make CICS read or write beyond an area, before anything is executed."""
     length = call.keywords.get("length")
     for declared, option in resolved.receives:
@@ -351,7 +351,7 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
         )
 
 
-def _bind_names(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _bind_names(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
     if resolved.command.name == "IGNORE CONDITION":
         call.arguments += [option.word for option in resolved.names]
         return
@@ -370,7 +370,7 @@ def _callable(option: Option, host: HostVariables, source: ExecText) -> Callable
 
 
 def _raw(argument: Argument, host: HostVariables) -> Any:
-    if isinstance(argument, (TextLiteral, HexLiteral, Number)):
+    if isinstance(argument, (TextLiteral, HexLiteral, NumberLiteral)):
         return argument.value
     if isinstance(argument, LengthOf):
         return host.length_of(argument.reference)
@@ -387,7 +387,7 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
     assert argument is not None
     if also_received and isinstance(argument, Reference) and (not host.knows(argument) or host.value(argument) is None):
         return _MISSING
-    if isinstance(argument, Number) and argument.bare and declared.kind in ("name", "data"):
+    if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data"):
         return _convert(declared, argument.text, host)
     return _convert(declared, _raw(argument, host), host)
 
@@ -422,7 +422,7 @@ def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
 # -- what comes back --------------------------------------------------------------------------------------------------
 
 
-def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
     """Give the receivers their values.
 
     Args:
@@ -458,7 +458,7 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     return received
 
 
-def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) -> Any:
+def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: CodePage) -> Any:
     if result is None:
         return _MISSING
     if declared.kind == "pointer" and hasattr(result, "image"):
