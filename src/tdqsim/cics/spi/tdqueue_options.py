@@ -30,6 +30,7 @@ class TdqueueInfo(Info):
 # -- where values are read --------------------------------------------------------------------------------------------
 
 _NAME_LENGTH: Final = 4
+_NO_FACILITY: Final = "FILE"
 _CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvda) in ATTRIBUTE_CVDA.items()}
 """(attribute, value) of a definition -> CVDA."""
 
@@ -48,7 +49,7 @@ def _indoubt(queue: IntraQueue, _region: Any) -> Cvda:
 
 _INTRA: Final[Mapping[str, Reader]] = {
     "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
-    "ATITERMID": lambda queue, _region: queue.facilityid,
+    "ATITERMID": lambda queue, _region: "" if queue.atifacility == _NO_FACILITY else queue.facilityid,
     "ATITRANID": lambda queue, _region: queue.transid,
     "ATIUSERID": _atiuserid,
     "INDOUBT": _indoubt,

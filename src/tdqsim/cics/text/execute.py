@@ -7,11 +7,11 @@ meaning.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any
 
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, abend_code
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables
@@ -20,7 +20,13 @@ from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, re
 __all__ = ["execute", "run_text"]
 
 
-def execute(task: TaskBase, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
+def execute(
+    task: TaskBase,
+    text: str,
+    variables: MutableMapping[str, Any] | None = None,
+    *,
+    labels: Mapping[str, Callable[..., Any]] | None = None,
+) -> dict[str, Any]:
     """Issue a command written as EXEC CICS text.
 
     ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed
@@ -30,6 +36,8 @@ def execute(task: TaskBase, text: str, variables: MutableMapping[str, Any] | Non
     Args:
         text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
         variables: the host variables by name; receivers are written into it.
+        labels: the functions that stand for the program's labels, by label name: what HANDLE CONDITION and HANDLE
+            ABEND name is called when it comes to that. A label may also be a host variable that holds a callable.
 
     Returns:
         What was received, by option.
@@ -38,11 +46,17 @@ def execute(task: TaskBase, text: str, variables: MutableMapping[str, Any] | Non
         TranslationError: the text is no command, or a variable is missing or unfit; nothing was executed.
         Condition: as the command does.
     """
-    return run_text(task, text, {} if variables is None else variables)
+    return run_text(task, text, {} if variables is None else variables, labels=labels)
 
 
 def run_text(
-    task: TaskBase, text: str, variables: MutableMapping[str, Any], *, bare: bool = False, quiet: bool = False
+    task: TaskBase,
+    text: str,
+    variables: MutableMapping[str, Any],
+    *,
+    labels: Mapping[str, Callable[..., Any]] | None = None,
+    bare: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Run one command written as text, for a task.
 
@@ -50,6 +64,7 @@ def run_text(
         task: who issues it.
         text: the command.
         variables: the host variables; see :mod:`tdqsim.cics.text.host_variables`.
+        labels: functions by label name.
         bare: values need no quotes and receivers no variables, as CECI has it.
         quiet: as if NOHANDLE were given.
 
@@ -61,7 +76,7 @@ def run_text(
         Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
     """
     page = task.region.codepage
-    call = bind(resolve(text, bare=bare), variables, page)
+    call = bind(resolve(text, bare=bare), variables, page, labels or {})
     if quiet and call.resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True
     method = getattr(task, call.resolved.command.method)
@@ -71,9 +86,11 @@ def run_text(
         result = method(*arguments, **call.keywords)
     except Condition as condition:
         truncated = brought(condition)
-        if truncated is not None:
-            deliver(call, truncated, variables, page)
-        raise
+        if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
+            if truncated is not None:
+                deliver(call, truncated, variables, page)
+            raise
+        result = truncated
     met: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
     if met is not None:
         result = brought(met)

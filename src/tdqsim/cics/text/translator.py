@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from tdqsim.cics.kernel.abstime import unpack_abstime
@@ -275,7 +276,12 @@ def _takes_conditions(command: Command) -> bool:
 # -- the values that go in ---------------------------------------------------------------------------------------------
 
 
-def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage) -> BoundCommand:
+def bind(
+    resolved: Resolved,
+    variables: MutableMapping[str, Any],
+    page: CodePage,
+    labels: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+) -> BoundCommand:
     """Read the host variables.
 
     Raises:
@@ -285,6 +291,9 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
     call = BoundCommand(resolved, quiet=bool(resolved.common))
     received = {option.word for _declared, option in resolved.receives}
     for declared, option in resolved.sends:
+        if declared.kind == "label":
+            call.keywords[declared.parameter] = _callable(option, host, resolved.source, labels)
+            continue
         try:
             value = _value(declared, option, host, also_received=option.word in received)
         except HostVariableError as error:
@@ -297,7 +306,7 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
         call.keywords[declared.parameter] = cvda
     _most_received(resolved, host, call)
     _check_areas(resolved, host, call)
-    _bind_names(resolved, host, call)
+    _bind_names(resolved, host, call, labels)
     if call.quiet and resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True
     return call
@@ -351,21 +360,33 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) ->
         )
 
 
-def _bind_names(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
+def _bind_names(
+    resolved: Resolved, host: HostVariables, call: BoundCommand, labels: Mapping[str, Callable[..., Any]]
+) -> None:
     if resolved.command.name == "IGNORE CONDITION":
         call.arguments += [option.word for option in resolved.names]
         return
     for option in resolved.names:
-        call.keywords[option.word] = None if option.argument is None else _callable(option, host, resolved.source)
+        call.keywords[option.word] = (
+            None if option.argument is None else _callable(option, host, resolved.source, labels)
+        )
 
 
-def _callable(option: Option, host: HostVariables, source: ExecText) -> Callable[..., Any]:
+def _callable(
+    option: Option, host: HostVariables, source: ExecText, labels: Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any]:
+    label = labels.get(str(option.argument))
+    if label is not None:
+        return label
     try:
         target = host.value(option.argument) if isinstance(option.argument, Reference) else None
     except HostVariableError as error:
         raise source.error(f"{option.word}: {error}", option.argument_offset) from error
     if not callable(target):
-        raise source.error(f"{option.word} needs a host variable that holds a callable", option.argument_offset)
+        raise source.error(
+            f"{option.word} needs a label that a function stands for, or a host variable that holds a callable",
+            option.argument_offset,
+        )
     return target  # type: ignore[no-any-return]
 
 
