@@ -183,6 +183,7 @@ class Region:
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self._security = security
+        self.is_watched = False
         self._hook: Hook | None = None
         self._recorder: Recorder | None = None
         self._aside: Store | None = None
@@ -352,7 +353,7 @@ class Region:
     @hook.setter
     def hook(self, hook: Hook | None) -> None:
         self._hook = hook
-        self.refresh_all()
+        self._watch()
 
     @property
     def recorder(self) -> Recorder | None:
@@ -362,6 +363,10 @@ class Region:
     @recorder.setter
     def recorder(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
+        self._watch()
+
+    def _watch(self) -> None:
+        self.is_watched = self._hook is not None or self._recorder is not None
         self.refresh_all()
 
     def record(self, task: TaskBase, command: str, arguments: Mapping[str, Any], outcome: object) -> None:

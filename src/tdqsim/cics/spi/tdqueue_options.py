@@ -8,6 +8,7 @@ Queues that the user may not read are passed over in a browse. Source: INQUIRE T
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from tdqsim.cics.kernel.security import Access
@@ -157,7 +158,7 @@ TDQUEUE: Final = ResourceType(
     keys=lambda region: region.tdqueues,
     find=lambda region, name: region.tdqueues.get(name),
     identity=("TDQUEUE", lambda queue: queue.name.ljust(_NAME_LENGTH)),
-    type_of=lambda queue: queue.type,
+    type_of=attrgetter("type"),
     check=may_see,
     visible=_is_visible,
     info=TdqueueInfo,

@@ -36,7 +36,7 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["BoundCommand", "Resolved", "bind", "brought", "deliver", "resolve"]
+__all__ = ["BoundCommand", "Resolved", "bind", "brought", "convert", "deliver", "fits_from", "resolve"]
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 _COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
@@ -353,7 +353,12 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) ->
                 "CICS would write beyond it",
                 option.argument_offset,
             )
-    sent = call.keywords.get("from_")
+    fits_from(resolved, call.keywords)
+
+
+def fits_from(resolved: Resolved, keywords: Mapping[str, Any]) -> None:
+    """Refuse a LENGTH that goes beyond FROM."""
+    sent, length = keywords.get("from_"), keywords.get("length")
     if isinstance(sent, bytes) and length is not None and length > len(sent):
         raise resolved.source.error(
             f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
@@ -409,11 +414,16 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
     if also_received and isinstance(argument, Reference) and (not host.knows(argument) or host.value(argument) is None):
         return _MISSING
     if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data"):
-        return _convert(declared, argument.text, host)
-    return _convert(declared, _raw(argument, host), host)
+        return convert(declared, argument.text, host)
+    return convert(declared, _raw(argument, host), host)
 
 
-def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+    """The value of an option from what the program gave, by the option's kind.
+
+    Raises:
+        HostVariableError: it cannot be what the option needs.
+    """
     what = declared.word
     if declared.kind == "name":
         text = host.as_text(raw, what)
