@@ -14,7 +14,16 @@ from typing import Any, Final
 from tdqsim.definitions import Transaction, define_transaction
 from tdqsim.errors import DefinitionError, Problem, TdqError
 
-__all__ = ["Handler", "TransactionEntry", "import_handler", "load_handlers", "register", "startable", "undefined"]
+__all__ = [
+    "Handler",
+    "TransactionEntry",
+    "import_handler",
+    "load_handlers",
+    "own_name",
+    "register",
+    "startable",
+    "undefined",
+]
 
 Handler = Callable[..., Any]
 _LONGEST_TRANSID: Final = 4
@@ -92,7 +101,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
         TdqError: there is none of that name, or it cannot be attached.
     """
     if not isinstance(program, str):
-        return TransactionEntry(undefined(transid or _own_name(program)), program, defined=False)
+        return TransactionEntry(undefined(transid or own_name(program)), program, defined=False)
     entry = transactions.get(program)
     if entry is None:
         known = ", ".join(transactions) or "none"
@@ -104,7 +113,8 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
     return entry
 
 
-def _own_name(program: Handler) -> str:
+def own_name(program: Handler) -> str:
+    """The transaction id that a function gets by its Python name; PROG where that makes none."""
     name = getattr(program, "__name__", "").upper()[:_LONGEST_TRANSID]
     return name if name.isalnum() else "PROG"
 

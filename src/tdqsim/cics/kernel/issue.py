@@ -70,6 +70,7 @@ class Watched(Protocol):
     Attributes:
         closed: whether the region has been closed.
         dispatcher: whose ``thread`` is the one that may issue commands.
+        is_watched: whether there is a hook or a recorder.
         hook: what looks at every command, or None.
         recorder: what writes commands down, or None.
     """
@@ -78,6 +79,8 @@ class Watched(Protocol):
     def closed(self) -> bool: ...  # noqa: D102
     @property
     def dispatcher(self) -> Dispatcher: ...  # noqa: D102
+    @property
+    def is_watched(self) -> bool: ...  # noqa: D102
     @property
     def hook(self) -> Hook | None: ...  # noqa: D102
     @property
@@ -116,6 +119,7 @@ def issued(
 ) -> Callable[Concatenate[S, P], T]:
     """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
     signature = inspect.signature(work)
+    done = completion(name)
 
     def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the program gave, by parameter, for those who look on."""
@@ -131,24 +135,21 @@ def issued(
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
-        hook, recorder = region.hook, region.recorder
-        given = None if hook is None and recorder is None else arguments(task, args, kwargs)
-        outcome: Any = None
+        given = arguments(task, args, kwargs) if region.is_watched else None
         try:
-            if hook is not None:
-                hook.before(task, name, given)  # type: ignore[arg-type]
-            value = outcome = work(task, *args, **kwargs)
-            task.eib.last = completion(name, shown(args, kwargs) if resource else "")
+            if given is not None and region.hook is not None:
+                region.hook.before(task, name, given)
+            value = work(task, *args, **kwargs)
+            task.eib.last = completion(name, shown(args, kwargs)) if resource else done
         except Condition as condition:
-            outcome = condition
             if given is not None:
-                _tell(hook, recorder, task, name, given, outcome)
+                _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
             where = shown(args, kwargs) if resource else ""
             return task.respond(condition, name, where, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
         if given is not None:
-            _tell(hook, recorder, task, name, given, outcome)
+            _tell(region, task, name, given, value)
         if task.outside:
             task.let_others_run()
         return value
@@ -156,10 +157,8 @@ def issued(
     return issue
 
 
-def _tell(
-    hook: Hook | None, recorder: Recorder | None, task: Any, name: str, given: Mapping[str, Any], outcome: object
-) -> None:
-    if hook is not None:
-        hook.after(task, name, given, outcome)
-    if recorder is not None:
-        recorder.command(task, name, given, outcome)
+def _tell(region: Watched, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+    if region.hook is not None:
+        region.hook.after(task, name, given, outcome)
+    if region.recorder is not None:
+        region.recorder.command(task, name, given, outcome)

@@ -42,7 +42,7 @@ from tdqsim.facts import LIMITS, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim import definitions
     from tdqsim.cics.queues.ati import Latch
-    from tdqsim.cics.spi.signature import Signature
+    from tdqsim.cics.kernel.signature import Signature
 
 __all__ = [
     "NEVER",

@@ -19,10 +19,10 @@ from typing import Final
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
-from tdqsim.cics.spi.signature import Installer, Signature, Way, sign
 from tdqsim.facts import Cvda
 
 __all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.ati import Latch
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.queues.making import make_queue, open_initially
-from tdqsim.cics.spi.signature import Signature
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
 from tdqsim.cics.uow.logical import LogicalWork
