@@ -491,6 +491,8 @@ class Dispatcher:
             if strand.waiting_for is queue:  # an interrupt came before the wait was quite over
                 self._end_wait(strand, queue)
                 queue.wake_one()
+            if strand is self.outside:
+                self._waiting_outside = strand._in_ready = False  # noqa: SLF001
             raise
 
     def _try_until(self, attempt: Callable[[], T | _Wait], strand: Strand, queue: WaitQueue) -> T:
