@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region
-from tdqsim.cics.ship.remote import Link, RemoteSystem
+from tdqsim.cics.ship.link import Link
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue

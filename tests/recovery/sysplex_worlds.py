@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
-from tdqsim.cics.ship.remote import STEPS, RemoteSystem
+from tdqsim.cics.ship.messages import STEPS
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.dispatch import Strand

@@ -453,7 +453,7 @@ class Dispatcher:
     def _end_rounds(self) -> None:
         turns = self._turns
         for due in [each for each in self._rounds if each[0] <= turns]:
-            self._fire(due[1])
+            self._call_back(due[1])
         self._rounds = [each for each in self._rounds if each[1].callback is not None]
 
     # -- waiting --------------------------------------------------------------------------------------------------
@@ -649,14 +649,14 @@ class Dispatcher:
         while self._deadlines and self._deadlines[0][0] <= now:
             who = self._deadlines[0][2]
             if isinstance(who, Timer):
-                self._fire(who)
+                self._call_back(who)
             else:
                 if not _is_stale(self._deadlines[0]):
                     self._make_ready(who)
                 heappop(self._deadlines)
             self._drop_stale_deadlines()
 
-    def _fire(self, timer: Timer) -> None:
+    def _call_back(self, timer: Timer) -> None:
         callback = timer.callback
         if callback is not None:
             self._firing = timer, callback  # until it is done: an interrupt before that has it called again

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tdqsim.cics.region import Region
-from tdqsim.cics.ship.remote import Link
+from tdqsim.cics.ship.link import Link
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Connection
@@ -115,8 +115,7 @@ class Sysplex:
                     end.succeed(old)
             end.region.links[end.name] = end
         self._links[frozenset((one.applid, other.applid))] = link
-        for end in link.ends:
-            end.resynchronise()
+        link.resynchronise()
         return link
 
     def link(self, one: Region | str, other: Region | str) -> Link:
