@@ -32,6 +32,7 @@ _WORDS: Final = {
     "PREPARE": ("PREPARE", "VOTE"),
     "COMMIT": _DECISION,
     "BACKOUT": _DECISION,
+    "REMIND": _DECISION,
 }
 """Messages that arrive, and the answers that leave, as points are named."""
 

@@ -9,6 +9,7 @@ out what the other has decided (:data:`RESYNC_STEPS`)::
     COMMIT     the decision                             COMMITTED     whether it could be carried out
     BACKOUT    the decision                             BACKED_OUT    likewise
     ASK        what was decided?                        DECISION      COMMIT, BACKOUT, INDOUBT or COLD
+    REMIND     a decision to commit, told again         REMINDED      whether it could be carried out
     HELLO      who is there; has no answer
     ABANDON    the requester no longer waits; has no answer
 """
@@ -28,8 +29,8 @@ __all__ = ["ANSWERS", "KINDS", "RESYNC_STEPS", "STEPS", "failure_fields", "raise
 
 STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
 """The messages that go over a link, in the order of a distributed unit of work."""
-RESYNC_STEPS: Final = ("ASK", "DECISION")
-"""The messages of resynchronisation; a decision that was not heard is told again by COMMIT."""
+RESYNC_STEPS: Final = ("ASK", "DECISION", "REMIND", "REMINDED")
+"""The messages of resynchronisation."""
 
 _FAILURE: Final = {"failure": str, "resp": int, "resp2": int, "length": int, "detail": str}
 _DECIDED: Final = {"key": str, "urgent": bool}
@@ -48,12 +49,15 @@ KINDS: Final[Kinds] = {
     "COMMITTED": {"done": bool},
     "BACKOUT": _DECIDED,
     "BACKED_OUT": {"done": bool},
+    "REMIND": {"key": str},
+    "REMINDED": {"done": bool},
     "ASK": {"key": str},
     "DECISION": {"decision": str},
 }  # fmt: skip
 """Each kind's fields."""
 ANSWERS: Final[Mapping[str, str]] = {
     "REQUEST": "REPLY", "PREPARE": "VOTE", "COMMIT": "COMMITTED", "BACKOUT": "BACKED_OUT", "ASK": "DECISION",
+    "REMIND": "REMINDED",
 }  # fmt: skip
 """What each question is answered by."""
 _DETAIL_LIMIT: Final = 2000

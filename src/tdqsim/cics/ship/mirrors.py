@@ -113,11 +113,13 @@ class Mirrors:
         kind, key = message.kind, str(message.fields["key"])
         if kind == "ASK":
             return self.asked(key)
-        self._wait_turn(key, ends=kind in ("COMMIT", "BACKOUT"))
+        self._wait_turn(key, ends=kind in ("COMMIT", "BACKOUT", "REMIND"))
         if kind == "REQUEST":
             return self.perform(message)
         if kind == "PREPARE":
             return self.prepare(key)
+        if kind == "REMIND":
+            return self.decided(key, commit=True, urgent=True)
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
 
     def _wait_turn(self, key: str, *, ends: bool) -> None:

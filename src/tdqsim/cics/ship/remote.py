@@ -2,9 +2,9 @@
 
 A :class:`RemoteSystem` is one region's view of the way to another one: remote queues and SYSID send their requests
 through it. What goes there and back are messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other
-region a *mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. It ends with its reply, unless it has touched
-a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the requester's
-syncpoint, which drives it in two phases (the requester decides)::
+region a *mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. It ends with its reply, unless it has
+touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
+requester's syncpoint, which drives it in two phases (the requester decides)::
 
     requester (coordinator)                    mirror (subordinate)
     PREPARE  ------------------------------->  INFLIGHT -> INDOUBT, everything on the store
@@ -296,6 +296,8 @@ class RemoteSystem:
         try:
             channel.send(kind, fields, data)
         except LinkDown:
+            if went is not None and not channel.is_lost:
+                went()
             raise
         except Exception as error:
             if late is None:
@@ -332,6 +334,8 @@ class RemoteSystem:
             outcome = self.served.serve(message)
             channel.send(ANSWERS[message.kind], outcome.fields, outcome.data, answers=message.number)
         except LinkDown:
+            if self.at_once and not channel.is_lost:
+                raise  # another link, by which the request had come: the requester's strand is on its way there
             return
         if outcome.late is not None:
             raise outcome.late
@@ -471,7 +475,7 @@ class RemoteSystem:
         """Tell the other region of a decision to commit that it has not heard."""
         key = f"{self.region.applid}.{uow_id.hex().upper()}"
         try:
-            answer = self.ask("COMMIT", {"key": key, "urgent": True})
+            answer = self.ask("REMIND", {"key": key})
         except LinkDown:
             return  # the link has gone again
         if answer.fields["done"]:
