@@ -120,9 +120,11 @@ class Link:
         self.resynchronise()
 
     def resynchronise(self) -> None:
-        """Let both regions find out what the other has decided meanwhile."""
+        """Let both regions find out what the other has decided meanwhile; inside a task that takes its own time."""
         for end in self.ends:
             end.resynchronise()
+        if not self._at_once:
+            self.ends[0].region.dispatcher.run_ready()
 
     # -- what goes over it ----------------------------------------------------------------------------------------
 

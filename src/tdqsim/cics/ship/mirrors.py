@@ -18,7 +18,7 @@ from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Message
+from tdqsim.core.messages import Message, MessageError
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
@@ -95,6 +95,7 @@ class Mirrors:
     Attributes:
         mirrors: mirror tasks by the other region's name for their unit of work.
         waits_turn: whether messages for one mirror may come while it is at work.
+        orphans: mirrors whose link is gone, and whose units of work have not been dealt with yet.
     """
 
     def __init__(self, region: Region, name: str, is_open: Callable[[bytes], bool]) -> None:
@@ -102,6 +103,9 @@ class Mirrors:
         self.name = name
         self.mirrors: dict[str, Mirror] = {}
         self.waits_turn = False
+        self.orphans: list[tuple[str, Mirror]] = []
+        self._losing = 0
+        self._settled = WaitQueue(f"what connection {name} has left behind")
         self._is_open = is_open
 
     def serve(self, message: Message) -> Outcome:
@@ -113,7 +117,6 @@ class Mirrors:
         kind, key = message.kind, str(message.fields["key"])
         if kind == "ASK":
             return self.asked(key)
-        self._wait_turn(key, ends=kind in ("COMMIT", "BACKOUT", "REMIND"))
         if kind == "REQUEST":
             return self.perform(message)
         if kind == "PREPARE":
@@ -122,13 +125,13 @@ class Mirrors:
             return self.decided(key, commit=True, urgent=True)
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
 
-    def _wait_turn(self, key: str, *, ends: bool) -> None:
+    def wait_turn(self, message: Message) -> None:
         """Over a network the next message may come before the last one is answered: the requester has given it up."""
-        mirror = self.mirrors.get(key)
+        mirror = self.mirrors.get(message.fields["key"])
         if not self.waits_turn or mirror is None or mirror.strand is None:
             return
-        if ends:
-            self.abandoned(key)
+        if message.kind in ("COMMIT", "BACKOUT", "REMIND"):
+            self.abandoned(message.fields["key"])
         self.region.dispatcher.wait(lambda: None if mirror.strand is None else WAIT, mirror.free)
 
     def abandoned(self, key: str) -> None:
@@ -236,7 +239,8 @@ class Mirrors:
         self._end(key, mirror, normal=True)
 
     def _end(self, key: str, mirror: Mirror, *, normal: bool) -> None:
-        self.mirrors.pop(key, None)
+        if self.mirrors.get(key) is mirror:
+            del self.mirrors[key]
         mirror.task.end(normal=normal)
 
     # -- the end of the unit of work ------------------------------------------------------------------------------
@@ -297,22 +301,39 @@ class Mirrors:
         """What this region has decided about a unit of work of its own.
 
         Raises:
-            LinkDown: that is no name of one.
+            MessageError: that is no name of one.
         """
         try:
             ours = bytes.fromhex(key.rpartition(".")[2])
         except ValueError as error:
-            raise LinkDown(f"{key!r:.80} is no unit of work of this region") from error
+            raise MessageError(f"{key!r:.80} is no unit of work of this region") from error
         return Outcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
 
     # -- the link goes --------------------------------------------------------------------------------------------
 
-    def lost(self) -> None:
-        """The link is gone: what was in flight over it is backed out, what was in doubt waits or is decided alone."""
-        for key, mirror in tuple(self.mirrors.items()):
-            if mirror.strand is not None and self.waits_turn:
+    def orphan(self) -> None:
+        """The link is gone: its mirrors are nobody's any more, whatever comes over another link."""
+        if self.waits_turn:
+            for key in self.mirrors:
                 self.abandoned(key)
-            self._lose(key, mirror)
+        self.orphans += self.mirrors.items()
+        self.mirrors.clear()
+
+    def lose_orphans(self) -> None:
+        """Back out what was in flight over a link that is gone; what was in doubt waits or is decided alone."""
+        try:
+            while self.orphans:
+                self._losing += 1
+                try:
+                    self._lose(*self.orphans.pop(0))
+                finally:
+                    self._losing -= 1
+        finally:
+            self._settled.wake_all()
+
+    def wait_for_orphans(self) -> None:
+        """Wait until it is known what is in doubt."""
+        self.region.dispatcher.wait(lambda: WAIT if self.orphans or self._losing else None, self._settled)
 
     def _lose(self, key: str, mirror: Mirror) -> None:
         abend = None

@@ -32,13 +32,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Message
+from tdqsim.core.messages import Message, MessageError
 from tdqsim.core.transport import Channel, LinkDown, Transport
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda, Resp
@@ -166,18 +166,20 @@ class RemoteSystem:
         at_once: whether messages are carried out inside the other end's ``send``.
     """
 
-    def __init__(self, link: Any, region: Region, name: str) -> None:
+    def __init__(self, link: Any, region: Region, name: str, *, at_once: bool = True) -> None:
         self.link = link
         self.region = region
         self.name = name
         self.netname = ""
         self.branches: dict[bytes, Branch] = {}
         self.served = Mirrors(region, name, self.branches.__contains__)
-        self.at_once = True
+        self.at_once = at_once
+        self.served.waits_turn = not at_once
         self._channel: Channel | None = None
         self._answers: dict[int, Message] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
+        self._leaves = False
 
     def __repr__(self) -> str:
         return f"<RemoteSystem {self.name} of {self.region.applid}>"
@@ -264,18 +266,32 @@ class RemoteSystem:
             return WAIT
 
         try:
-            answer = attempt()
-            if answer is not WAIT:
-                found: Message = answer
-            elif task is not None:
-                found = task.wait(attempt, self._awaited, _IRLINK, self.name)
-            else:
-                found = self.region.dispatcher.wait(attempt, self._awaited)
+            found = self._wait(attempt, task, late)
         finally:
             self._answers.pop(number, None)
         if found.kind != ANSWERS[kind]:
             channel.close()
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
+        return found
+
+    def _wait(self, attempt: Callable[[], Any], task: Task | None, late: list[Exception] | None) -> Message:
+        """Wait for an answer, through one purge where that comes too late to change anything."""
+        answer = attempt()
+        while answer is WAIT:
+            try:
+                if task is not None:
+                    answer = task.wait(attempt, self._awaited, _IRLINK, self.name)
+                else:
+                    answer = self.region.dispatcher.wait(attempt, self._awaited)
+            except LinkDown:
+                raise
+            except Exception as error:
+                if late is None:
+                    raise
+                late.append(error)
+                if len(late) > 1 or not isinstance(error, Abend):
+                    raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
+        found: Message = answer
         return found
 
     def _open_channel(self) -> Channel:
@@ -331,11 +347,18 @@ class RemoteSystem:
     def _serve(self, channel: Channel, message: Message) -> None:
         """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
         try:
+            self.served.wait_turn(message)
+            if channel.is_lost:
+                return  # what was in flight has been lost, and nothing is begun any more
             outcome = self.served.serve(message)
             channel.send(ANSWERS[message.kind], outcome.fields, outcome.data, answers=message.number)
         except LinkDown:
             if self.at_once and not channel.is_lost:
                 raise  # another link, by which the request had come: the requester's strand is on its way there
+            return
+        except MessageError as error:
+            self.region.log.warning("message_not_understood", connection=self.name, reason=str(error))
+            channel.close()
             return
         if outcome.late is not None:
             raise outcome.late
@@ -421,6 +444,7 @@ class RemoteSystem:
 
     def leave(self) -> None:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
 
     # -- the link goes and comes ----------------------------------------------------------------------------------
@@ -432,8 +456,16 @@ class RemoteSystem:
             return
         for branch in tuple(self.branches.values()):
             branch.link_lost()
+        self.served.orphan()
+        if self.at_once or self._leaves:
+            self._lose_mirrors()
+        elif self.served.orphans:
+            name = f"loss of {self.netname or self.name}"
+            self.region.dispatcher.spawn(self._lose_mirrors, name=name, owner=self.region)
+
+    def _lose_mirrors(self) -> None:
         with self.region.hardening.at_once():
-            self.served.lost()
+            self.served.lose_orphans()
 
     def succeed(self, before: RemoteSystem) -> None:
         """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
@@ -452,6 +484,7 @@ class RemoteSystem:
             self.region.dispatcher.spawn(self._resynchronise, name=name, owner=self.region)
 
     def _resynchronise(self) -> None:
+        self.served.wait_for_orphans()
         region, coordinator = self.region, f"{self.netname}."
         for uow in tuple(region.shunted.values()):
             if uow.link == self.name and uow.coordinator.startswith(coordinator):
