@@ -37,6 +37,7 @@ def unhex(text: str) -> bytes:
 def frozen():
     with freeze_time(MOMENT), System("SYS1") as system:
         system.crtlib("APPLIB")
+        system.crtusrprf("ANNA")
         with system.job("WORKER", user="ANNA", number="123456") as job:
             yield job
 

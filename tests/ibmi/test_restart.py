@@ -18,7 +18,10 @@ from tests.ibmi.conftest import drain, e
 
 
 def reopen(path: Path) -> System:
-    return System("SYS1", path)
+    system = System("SYS1", path)
+    if "ANNA" not in system.profiles:
+        system.crtusrprf("ANNA")
+    return system
 
 
 def test_everything_is_there_after_a_restart(tmp_path):
@@ -93,7 +96,7 @@ def test_a_system_for_reading_only(tmp_path):
     with reopen(tmp_path / "store") as system, system.job() as job:
         job.crtdtaq(dtaq="QGPL/WORK", maxlen=10)
         job.qsnddtaq("WORK", "QGPL", b"x")
-    with System("SYS1", tmp_path / "store", readonly=True) as system, system.job(user="NEW") as job:
+    with System("SYS1", tmp_path / "store", readonly=True) as system, system.job(user="QPGMR") as job:
         assert job.qrcvdtaq("WORK", "QGPL", remove=False).data == b"x"
         for change in (
             lambda: job.qsnddtaq("WORK", "QGPL", b"y"),

@@ -20,13 +20,13 @@ from tdqsim.ibmi._error_code import ALWAYS_SIGNALLED, read_provided, report_fail
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._layout import layout, pack_decimal
-from tdqsim.ibmi._messages import EscapeMessage, Message
 from tdqsim.ibmi._receive import wait_nanoseconds
-from tdqsim.ibmi._records import RDQS0100, RDQS0200
+from tdqsim.ibmi.layouts import layout, pack_decimal
+from tdqsim.ibmi.messages import EscapeMessage, Message
+from tdqsim.ibmi.records import RDQS0100, RDQS0200
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi._job import Job
+    from tdqsim.ibmi.job import Job
 
 __all__ = ["ByteForms"]
 

@@ -14,9 +14,10 @@ from typing import Any
 from tdqsim.core.store import Environment, Store
 from tdqsim.core.store.keeper import KEPT_BY, claim
 from tdqsim.errors import StoreError
-from tdqsim.ibmi._journal import Journal
-from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject
+from tdqsim.ibmi._authority import AuthorizationList, Profile
+from tdqsim.ibmi._objects import Library, SystemObject
 from tdqsim.ibmi._queue import Attributes, DataQueue
+from tdqsim.ibmi.journals import Journal
 
 __all__ = ["Catalogue"]
 
@@ -81,7 +82,7 @@ class Catalogue:
     def profiles(self) -> Iterator[Profile]:
         """The user profiles."""
         for name, record in self._records("profile"):
-            yield Profile(name, **record)
+            yield Profile(name, record["allobj"], tuple(record.get("groups", ())))
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Who may use whose profile."""

@@ -6,20 +6,26 @@ Storage
     number of entries up to the maximum; only automatic reclaim makes it smaller. How large the maximum of *MAX16MB
     and *MAX2GB is was worked out from what real systems report; the figures are in ``facts/ibmi_limits.tsv``.
 
+Promised entries
+    An entry that a send hands to a waiting job stays in the store until that job runs and has it: meanwhile it is
+    promised, and nobody else sees it. So an entry whose send was acknowledged is in the store or with its receiver at
+    every moment, and a job that ends before it could run needs nothing put back.
+
 Hot path
     ``direct`` says that a job which remembers the queue needs no look at locks: standard, not deleted, no locks to
-    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting. Everything
-    that changes one of these calls :meth:`DataQueue.settle`.
+    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting, nothing
+    promised. Everything that changes one of these calls :meth:`DataQueue.settle`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tdqsim.core.store import Environment, Order, StoredQueue
+from tdqsim.core.store import Entry, Environment, Order, SearchOrder, StoredQueue
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 
@@ -67,13 +73,19 @@ class Attributes(NamedTuple):
 
 
 def maximum_entries(attributes: Attributes) -> int:
-    """How many entries fit when the queue is full."""
+    """How many entries fit when the queue is full; 0 when not even the initial ones fit into an object.
+
+    A number of entries in SIZE is limited by the largest object there is, that of *MAX2GB.
+    """
     initial = attributes.initial
+    largest = _ROOM.get(attributes.size, LIMITS["max2gb_bytes"]) - LIMITS["queue_overhead"]
+    room = largest - initial * attributes.entry_bytes
+    if room < 0:
+        return 0
     if attributes.size not in _ROOM:
-        return max(attributes.size, initial)
-    room = _ROOM[attributes.size] - LIMITS["queue_overhead"] - initial * attributes.entry_bytes
+        return min(max(attributes.size, initial), largest // attributes.entry_bytes)
     extension = LIMITS["extension_entries"]
-    return initial + extension * max(0, room // (extension * attributes.entry_bytes))
+    return initial + extension * (room // (extension * attributes.entry_bytes))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -92,6 +104,7 @@ class DataQueue(SystemObject):
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
         waiters: receives that wait, highest run priority first.
+        promised: numbers of the entries that were handed to jobs which have not run since.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
         trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
     """
@@ -108,6 +121,7 @@ class DataQueue(SystemObject):
     stamp: int = 0
     temporary: bool = False
     waiters: list[Waiter] = field(default_factory=list)
+    promised: set[int] = field(default_factory=set)
     plain: bool = False
     direct: bool = False
     plain_receive: bool = False
@@ -160,7 +174,7 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.direct = not (self.gone or self.ddm or self.enforce)
-        self.plain = self.direct and not (self.journal or attributes.force or self.waiters)
+        self.plain = self.direct and not (self.journal or attributes.force or self.waiters or self.promised)
         self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
 
     def facts(self) -> dict[str, Any]:
@@ -172,6 +186,74 @@ class DataQueue(SystemObject):
             "type": "*STD", "maxlen": attributes.maxlen, "seq": attributes.seq, "keylen": attributes.keylen,
             "senderid": "*YES" if attributes.senderid else "*NO", "force": "*YES" if attributes.force else "*NO",
         }  # fmt: skip
+
+    # -- entries ----------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many entries a receive could get."""
+        return self.stored.count - len(self.promised)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all message texts, sender IDs included."""
+        sender = LIMITS["sender_id_length"] if self.sender_id else 0
+        return self.stored.data_bytes + self.stored.count * sender
+
+    def entries_seen(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
+        """The entries in the order of receiving, or from its other end."""
+        if not self.promised:
+            return self.stored.entries(reverse=reverse, limit=limit)
+        free = (entry for entry in self.stored.entries(reverse=reverse) if entry.seq not in self.promised)
+        return islice(free, limit)
+
+    def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+        """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
+        found = self.stored.search(search, key)
+        return (entry for entry in found if entry.seq not in self.promised) if self.promised else found
+
+    def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
+        """The entry that a receive would get."""
+        if self.promised:
+            return next(self.entries_seen(limit=1) if search is None else self.matching(search, key), None)
+        return self.stored.peek() if search is None else self.stored.find(search, key)
+
+    def take(self, search: SearchOrder | None, key: bytes) -> Entry | None:
+        """The entry that a receive gets, taken off."""
+        if self.promised:
+            entry = self.next(search, key)
+            if entry is not None:
+                self.stored.remove(entry.seq, entry.key)
+            return entry
+        if search is not None:
+            return self.stored.take_key(search, key)
+        if self.sender_id:
+            return self.stored.take_entry()
+        data = self.stored.take()  # cheaper; its number and time are of no use to a receiver
+        return None if data is None else Entry(0, 0, b"", b"", data)
+
+    def clear(self, search: SearchOrder | None, key: bytes) -> int:
+        """Remove every entry, or those whose keys are in the relation; returns how many."""
+        if self.promised:
+            doomed = list(self.entries_seen() if search is None else self.matching(search, key))
+            for entry in doomed:
+                self.stored.remove(entry.seq, entry.key)
+            return len(doomed)
+        return self.stored.clear() if search is None else self.stored.clear_keys(search, key)
+
+    def promise(self, entry: Entry) -> None:
+        """Keep an entry for the job that it was handed to."""
+        self.promised.add(entry.seq)
+        self.settle()
+
+    def unpromise(self, entry: Entry, *, taken: bool) -> None:
+        """The job has the entry now (``taken``), or could not use it: it stands in its place again."""
+        self.promised.discard(entry.seq)
+        if taken and not self.gone:
+            self.stored.remove(entry.seq, entry.key)
+        self.settle()
+
+    # -- storage ----------------------------------------------------------------------------------------------------
 
     def next_stamp(self, now_ns: int) -> int:
         """The enqueue moment of the next entry: now, or just after the entry before."""
@@ -191,14 +273,14 @@ class DataQueue(SystemObject):
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
-        if self.autorcl and self.stored.count == 0 and self.allocated > self.attributes.initial:
+        if self.autorcl and not self.gone and self.stored.count == 0 and self.allocated > self.attributes.initial:
             self.allocated = self.attributes.initial
             self.last_reclaim_ns = now_ns
             self._save_allocation()
 
     def commit_forced(self) -> None:
         """What FORCE(*YES) asks for after each send and receive."""
-        if self.attributes.force and self.environment is not None:
+        if self.attributes.force and self.environment is not None and not self.gone:
             self.environment.commit()
 
     def undo_forced(self) -> None:
@@ -208,6 +290,7 @@ class DataQueue(SystemObject):
 
     def detach(self) -> None:
         """Drop the stored entries: the object is deleted."""
+        self.promised.clear()
         if self.environment is not None and self.entries is not None:
             self.environment.drop_queue(self.entries.name)
             self.environment.delete_meta(self._allocation_key())

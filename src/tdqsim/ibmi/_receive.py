@@ -10,11 +10,11 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._locks import HeldLock, Request
+from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._records import DataQueueEntry, sender_of
 from tdqsim.ibmi._send import checked_bytes
 from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive
+from tdqsim.ibmi.records import DataQueueEntry, sender_of
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
 
@@ -32,7 +32,7 @@ class ReceiveApi(JobCore):
     def qrcvdtaq(
         self,
         name: str,
-        library: str,
+        library: str = "",
         wait: int = 0,
         key_order: str = "EQ",
         key: bytes | None = None,
@@ -46,8 +46,8 @@ class ReceiveApi(JobCore):
         Of a keyed queue: the entry with the lowest key that satisfies the relation, the oldest of those with that key.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             wait: how long to wait for an entry: negative for ever, 0 not at all, at most 99999.
             key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
             key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
@@ -64,6 +64,7 @@ class ReceiveApi(JobCore):
             ParameterError: an argument is of the wrong type.
         """
         if self.system.faults is not None:
+            name, library = self.place(name, library)
             self.meet_fault("QRCVDTAQ", name, library)
         queue = self._receiving.get((name, library))
         if (
@@ -78,7 +79,7 @@ class ReceiveApi(JobCore):
             if dispatcher.current is dispatcher.outside and dispatcher.pending:
                 dispatcher.run_ready()
             return None if data is None else DataQueueEntry(data, len(data), b"", None)
-        self.doing = ("QRCVDTAQ", name, library)
+        self.doing = ("QRCVDTAQ", *self.place(name, library))
         entry = self.receive_entry(
             name, library, wait_nanoseconds(self, wait, wait_units), key_order, key, remove=remove
         )
@@ -104,17 +105,17 @@ class ReceiveApi(JobCore):
             room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
         """
         key = key if key is None else checked_bytes(key, "key")
+        asked = (name, library)
+        name, library = self.place(name, library)
         self.doing = ("QRCVDTAQ", name, library)
-        queue = self._receiving.get((name, library))
+        queue = self._receiving.get(asked)
         if queue is None or not queue.direct:
             self.check_usable()
-            name, library = self.object_name(name), self.object_name(library, "library")
             queue = self.open_queue("QRCVDTAQ", name, library)
             if queue.ddm:
                 return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)
             self.await_lock("QRCVDTAQ", queue)
-            if not library.startswith("*"):
-                self._receiving[(name, library)] = queue
+            self._receiving[asked] = queue
         search = self.check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None or wait_ns == 0:
@@ -149,29 +150,33 @@ class ReceiveApi(JobCore):
     def _next_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
     ) -> Entry | None:
-        stored = queue.stored
         if not remove or room is not None:
-            entry = stored.peek() if search is None else stored.find(search, key)
+            entry = queue.next(search, key)
             if entry is not None and room is not None and len(entry.data) > room:
                 self.fail("CPF24B4")
             if not remove or entry is None:
                 return entry
-        entry = _take(queue, search, key)
+        entry = queue.take(search, key)
         if entry is not None:
-            self.system.journals.received(self, queue, entry.key)
-            queue.reclaim_if_empty(self._clock.time_ns())
-            queue.commit_forced()
+            self._received(queue, entry)
         return entry
+
+    def _received(self, queue: DataQueue, entry: Entry) -> None:
+        """What follows when an entry has left the queue."""
+        self.system.journals.received(self, queue, entry.key)
+        queue.reclaim_if_empty(self._clock.time_ns())
+        queue.commit_forced()
 
     def _wait_for_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, wait_ns: int | None, room: int | None, *,
         remove: bool,
     ) -> Entry | None:  # fmt: skip
         waiter = Waiter(self, queue, search, key, remove=remove)
-        held = HeldLock(self, "*SHRUPD", "*JOB") if queue.enforce else None
+        locks, lock = self.system.locks, Request(queue, "*SHRUPD")
+        enforced = queue.enforce
         enter(waiter)
-        if held is not None:
-            queue.locks.append(held)
+        if enforced:
+            locks.hold(self, lock)
         if queue.trace is not None:
             self.note("WAIT", queue, **asked(search, key, remove=remove))
         try:
@@ -185,22 +190,25 @@ class ReceiveApi(JobCore):
             raise
         finally:
             leave(waiter)
-            if held is not None:
-                self.system.locks.release(self, Request(queue, held.state))
+            if enforced:
+                locks.release(self, lock)
         if entry is None:
             self.fail_for("CPF9805", queue)
         if room is not None and len(entry.data) > room:
             give_back(waiter)
             self.fail("CPF24B4")
+        if remove:
+            queue.unpromise(entry, taken=True)
+            self._received(queue, entry)
         return entry
 
     @declare("QCLRDTAQ")
-    def qclrdtaq(self, name: str, library: str, key_order: str = "EQ", key: bytes | None = None) -> int:
+    def qclrdtaq(self, name: str, library: str = "", key_order: str = "EQ", key: bytes | None = None) -> int:
         """Clear a data queue: every entry, or every entry whose key satisfies a relation.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             key_order: GT LT NE EQ GE LE; looked at only when there is a key.
             key: exactly KEYLEN bytes; None or empty clears everything.
 
@@ -211,9 +219,10 @@ class ReceiveApi(JobCore):
             EscapeMessage: CPF9502 not keyed, CPF9504 order, CPF9506 key length, CPF9511 clear by key of a DDM queue,
                 CPF9503 locked, and those of finding it.
         """
+        name, library = self.place(name, library)
         self.begin("QCLRDTAQ", name, library)
         key = b"" if key is None else checked_bytes(key, "key")
-        queue = self.open_queue("QCLRDTAQ", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QCLRDTAQ", name, library)
         if queue.ddm:
             if key:
                 self.fail("CPF9511", queue.name)
@@ -221,7 +230,7 @@ class ReceiveApi(JobCore):
             return 0
         self.await_lock("QCLRDTAQ", queue)
         search = self.check_key(queue, key_order, key) if key else None
-        gone = queue.stored.clear_keys(search, key) if search is not None else queue.stored.clear()
+        gone = queue.clear(search, key)
         self.system.journals.cleared(self, queue, key)
         if gone:
             queue.reclaim_if_empty(self._clock.time_ns())
@@ -230,16 +239,6 @@ class ReceiveApi(JobCore):
             self.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
         self.give_turn()
         return gone
-
-
-def _take(queue: DataQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
-    stored = queue.stored
-    if search is not None:
-        return stored.take_key(search, key)
-    if queue.sender_id:
-        return stored.take_entry()
-    data = stored.take()  # cheaper; its number and time are of no use to a receiver
-    return None if data is None else Entry(0, 0, b"", b"", data)
 
 
 def wait_nanoseconds(job: JobCore, wait: int, units: str = "*SEC") -> int | None:

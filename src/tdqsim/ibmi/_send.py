@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._journal import replayed
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._waits import serve
+from tdqsim.ibmi.layouts import layout
 
 __all__ = ["SendApi", "checked_bytes"]
+
+_JOURNAL_PAGE = codepage(37)
 
 
 class SendApi(JobCore):
@@ -21,8 +24,8 @@ class SendApi(JobCore):
     def qsnddtaq(
         self,
         name: str,
-        library: str,
-        data: bytes,
+        library: str = "",
+        data: bytes = b"",
         key: bytes | None = None,
         *,
         asynchronous: bool = False,
@@ -31,8 +34,8 @@ class SendApi(JobCore):
         """Send one entry to a data queue.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             data: the entry, 1 to MAXLEN bytes.
             key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
             asynchronous: do not wait for the other system; DDM queues only, a failure shows at the next access.
@@ -46,6 +49,7 @@ class SendApi(JobCore):
         """
         system = self.system
         if system.faults is not None:
+            name, library = self.place(name, library)
             self.meet_fault("QSNDDTAQ", name, library)
         queue = self._sending.get((name, library))
         if (
@@ -62,7 +66,7 @@ class SendApi(JobCore):
         try:
             queue.entries.put(data, key or b"", self.sender_id if queue.sender_id else b"", time_ns=now)  # type: ignore[union-attr]
         except StoreFull:
-            self.doing = ("QSNDDTAQ", name, library)
+            self.doing = ("QSNDDTAQ", *self.place(name, library))
             self.fail("CPF6565")
         if queue.trace is not None:
             event = ("QSNDDTAQ", self.qualified_name, queue.qualified, data, now)
@@ -75,12 +79,13 @@ class SendApi(JobCore):
         self, name: str, library: str, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
     ) -> None:
         self.check_usable()
+        asked = (name, library)
+        name, library = self.place(name, library)
         self.doing = ("QSNDDTAQ", name, library)
         data = checked_bytes(data, "data")
         key = key if key is None else checked_bytes(key, "key")
-        queue = self._sending.get((name, library))
+        queue = self._sending.get(asked)
         if queue is None or not queue.direct:
-            name, library = self.object_name(name), self.object_name(library, "library")
             queue = self.open_queue("QSNDDTAQ", name, library)
             if queue.ddm:
                 if replay:
@@ -88,13 +93,12 @@ class SendApi(JobCore):
                 self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
                 return
             self.await_lock("QSNDDTAQ", queue)
-            if not library.startswith("*"):
-                self._sending[(name, library)] = queue
+            self._sending[asked] = queue
         if asynchronous:
             self.fail("CPF9510", queue.name, queue.library)
         sender = self.sender_id if queue.sender_id else b""
         if replay:
-            data, sender = replayed(self, queue, data)
+            data, sender = _replayed(self, queue, data)
         self.check_send(queue, data, key)
         self.enqueue(queue, data, key or b"", sender)
 
@@ -117,7 +121,7 @@ class SendApi(JobCore):
 
     def check_send_length(self, name: str, library: str, length: int, key: bytes | None) -> None:
         """Refuse a length that a standard queue would not take, whatever the data is."""
-        queue = self.open_queue("QSNDDTAQ", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QSNDDTAQ", *self.place(name, library))
         if not queue.ddm:
             self.await_lock("QSNDDTAQ", queue)
             self.check_entry(queue, bytes(max(length, 0)), key)
@@ -136,11 +140,7 @@ class SendApi(JobCore):
         if queue.trace is not None:
             queue.trace(("QSNDDTAQ", self.qualified_name, queue.qualified, data, now, key))
         if queue.waiters:
-            taker = serve(queue, entry)
-            if taker is not None:
-                self.system.journals.received(taker.job, queue, key)
-                queue.reclaim_if_empty(now)
-                queue.commit_forced()
+            serve(queue, entry)
 
 
 def checked_bytes(value: bytes, what: str) -> bytes:
@@ -152,3 +152,31 @@ def checked_bytes(value: bytes, what: str) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     raise ParameterError(f"{what}: bytes are needed, not {type(value).__name__}; text is encoded by a named code page")
+
+
+def _replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes]:
+    """Data and sender ID of the entry-specific data of a QS or QK journal entry.
+
+    The key of a QK entry is passed beside it and stands in front of the data here.
+
+    Raises:
+        EscapeMessage: CPF2498 when the block is shorter than its fixed part; CPF2207 when it has a sender ID and the
+            caller may not use the profile named in it.
+    """
+    if len(block) <= layout("JOQS").length:
+        job.fail("CPF2498", queue.name, queue.library, queue.maxlen)
+    values = layout("JOQS").parse(block, _JOURNAL_PAGE)
+    data = values["entry_data"][queue.key_length :]
+    if values["sender_id_included"] != "Y":
+        return data, job.sender_id if queue.sender_id else b""
+    length = layout("SENDERID").length
+    sender, data = data[:length], data[length:]
+    if queue.sender_id:
+        _check_profile(job, sender)
+    return data, sender if queue.sender_id else b""
+
+
+def _check_profile(job: JobCore, sender: bytes) -> None:
+    named = layout("SENDERID").parse(sender, _JOURNAL_PAGE).get("current_user", "")
+    if not job.may_use_profile(named):
+        job.fail("CPF2207", named, "USRPRF", "QSYS")

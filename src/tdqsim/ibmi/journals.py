@@ -13,21 +13,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
+from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry, Environment, StoredQueue
+from tdqsim.core.store import Entry, Environment, Store, StoredQueue
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
-from tdqsim.ibmi._layout import layout
 from tdqsim.ibmi._objects import SystemObject
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._who import Who
+from tdqsim.ibmi.layouts import layout
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobCore
-    from tdqsim.ibmi._queue import DataQueue
-    from tdqsim.ibmi._system import System
-
-__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "replayed", "sent_key"]
+__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """Entry types and what they tell."""
@@ -52,6 +50,11 @@ class Journal(SystemObject):
         """Connect with the stored entries."""
         name = b"J%d" % self.number
         self.entries = environment.queue(name) or environment.create_queue(name)
+
+    def detach(self, environment: Environment) -> None:
+        """Drop the stored entries: the object is deleted."""
+        environment.drop_queue(b"J%d" % self.number)
+        self.entries = None
 
     def read(self) -> Iterator[JournalEntry]:
         """The entries, oldest first."""
@@ -112,13 +115,26 @@ class JournalEntry(NamedTuple):
         return data
 
 
+class Journaled(Protocol):
+    """What a writer needs of its machine."""
+
+    clock: Clock
+    store: Store
+
+    def journal_of(self, queue: DataQueue) -> Journal | None:
+        """The journal a queue is journaled to."""
+
+    def offset_at(self, moment_ns: int) -> int:
+        """Seconds that local time is ahead of UTC at a moment."""
+
+
 class JournalWriter:
     """Writes the entries of one system."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: Journaled) -> None:
         self._system = system
 
-    def sent(self, job: JobCore, queue: DataQueue, entry: Entry) -> None:
+    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> None:
         """An entry was sent."""
         if queue.journal:
             values = {
@@ -128,17 +144,17 @@ class JournalWriter:
             }
             self.write(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
 
-    def received(self, job: JobCore, queue: DataQueue, key: bytes) -> None:
+    def received(self, job: Who, queue: DataQueue, key: bytes) -> None:
         """An entry was removed by a receive."""
         if queue.journal:
             self.write(job, queue, "QL" if queue.key_length else "QR", key)
 
-    def cleared(self, job: JobCore, queue: DataQueue, key: bytes) -> None:
+    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> None:
         """The queue was cleared, all of it or by key."""
         if queue.journal:
             self.write(job, queue, "QJ" if key else "QC", key)
 
-    def write(self, job: JobCore, queue: DataQueue, entry_type: str, specific: bytes = b"") -> None:
+    def write(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> None:
         """One entry, committed with what else is pending in the durable environment."""
         journal = self._system.journal_of(queue)
         if journal is None or journal.entries is None:
@@ -153,37 +169,9 @@ class JournalWriter:
         self._system.store.durable.commit()
 
 
-def replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes]:
-    """Data and sender ID of the entry-specific data of a QS or QK journal entry.
-
-    The key of a QK entry is passed beside it and stands in front of the data here.
-
-    Raises:
-        EscapeMessage: CPF2498 when the block is shorter than its fixed part; CPF2207 when it has a sender ID and the
-            caller may not use the profile named in it.
-    """
-    if len(block) <= _SENT.length:
-        job.fail("CPF2498", queue.name, queue.library, queue.maxlen)
-    values = _SENT.parse(block, _PAGE)
-    data = values["entry_data"][queue.key_length :]
-    if values["sender_id_included"] != "Y":
-        return data, job.sender_id if queue.sender_id else b""
-    length = layout("SENDERID").length
-    sender, data = data[:length], data[length:]
-    if queue.sender_id:
-        _check_profile(job, sender)
-    return data, sender if queue.sender_id else b""
-
-
 def sent_key(block: bytes, key_length: int) -> bytes:
     """The key in the entry-specific data of a QK journal entry, which is to be passed beside it."""
     return bytes(block[_SENT.length : _SENT.length + key_length])
-
-
-def _check_profile(job: JobCore, sender: bytes) -> None:
-    named = layout("SENDERID").parse(sender, _PAGE).get("current_user", "")
-    if not job.may_use_profile(named):
-        job.fail("CPF2207", named, "USRPRF", "QSYS")
 
 
 def export_journal(entries: Iterable[JournalEntry], path: Path | str) -> int:
