@@ -3,17 +3,58 @@
 Nothing else in the package reads the machine's clock. A :class:`Clock` is that reading plus the jumps made so far:
 freezegun drives it (the functions of :mod:`time` are looked up at each call, since freezegun does not patch a kept
 reference), and a simulated wait moves it forward instead of sleeping. Several regions and systems share one clock.
+
+Three kinds of waiting
+    A *simulated* clock jumps to the next deadline when every task waits. A *real* one lets the time pass, and another
+    thread may end that with :meth:`Clock.wake`. A real clock may be *frozen*: then it stands still, a wait lasts until
+    somebody moves it, and it goes on from there when it is thawed.
+
+A clock belongs to the thread of the dispatcher it was given to, like everything that is simulated. Only
+:meth:`Clock.wake` and reading it are for all threads.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+from weakref import WeakSet
 
-__all__ = ["NS_PER_SECOND", "Clock"]
+from tdqsim.errors import WrongThread
 
-NS_PER_SECOND = 1_000_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["NS_PER_SECOND", "Clock", "belongs_here"]
+
+NS_PER_SECOND: Final = 1_000_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_NAP: Final = 5.0
+"""Seconds after which a sleeper looks at the machine's clock again: that one may have been set."""
+_NO_THREAD: Final = -1
+
+
+class _Owned(Protocol):
+    """What belongs to a thread: ``thread`` is its identifier, or one that no thread has."""
+
+    thread: int
+
+
+_owned: WeakSet[_Owned] = WeakSet()
+
+
+def belongs_here(owned: _Owned) -> None:
+    """Let something belong to the calling thread; in a child that is forked it will belong to nobody."""
+    owned.thread = threading.get_ident()
+    _owned.add(owned)
+
+
+def _disown_all() -> None:
+    for owned in tuple(_owned):
+        owned.thread = _NO_THREAD
+
+
+os.register_at_fork(after_in_child=_disown_all)
 
 
 class Clock:
@@ -22,21 +63,40 @@ class Clock:
     Args:
         simulated: True (the default) lets the dispatcher jump to the next deadline when every task waits. False makes
             such a wait last as long as it says, for a process that serves people or other programs.
+
+    Attributes:
+        thread: identifier of the thread that may move it; 0 as long as it has not been given to a dispatcher.
     """
 
-    __slots__ = ("_jumped_ns", "simulated")
+    __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "simulated", "thread")
 
     def __init__(self, *, simulated: bool = True) -> None:
         self.simulated = simulated
+        self.thread = 0
         self._jumped_ns = 0
+        self._stood_ns: int | None = None
+        self._alarm = threading.Lock()  # locked unless somebody has called wake(): one bit, and no lock of ours to leak
+        self._alarm.acquire()
 
     def time_ns(self) -> int:
         """Nanoseconds since 1970-01-01 00:00 UTC, the jumps included."""
-        return time.time_ns() + self._jumped_ns
+        stood = self._stood_ns
+        return (time.time_ns() if stood is None else stood) + self._jumped_ns
 
     def now(self) -> datetime:
         """The same moment as an aware datetime in UTC, to the microsecond."""
         return _EPOCH + timedelta(microseconds=self.time_ns() // 1000)
+
+    # -- moving it ------------------------------------------------------------------------------------------------
+
+    def check_thread(self) -> None:
+        """Refuse another thread than the one it belongs to.
+
+        Raises:
+            WrongThread: it is another one, or a forked child.
+        """
+        if self.thread and self.thread != threading.get_ident():
+            raise WrongThread("a clock is moved only in the thread of its dispatcher; use Engine.submit from others")
 
     def advance(self, seconds: float) -> None:
         """Move time forward by a number of seconds.
@@ -45,21 +105,88 @@ class Clock:
 
         Raises:
             ValueError: the number is negative; simulated time does not run backward.
+            WrongThread: see :meth:`check_thread`.
         """
+        self.check_thread()
         if seconds < 0:
             raise ValueError(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
         self._jumped_ns += round(seconds * NS_PER_SECOND)
 
     def advance_to(self, moment_ns: int) -> None:
-        """Move time forward to a moment (nanoseconds since 1970 UTC); a moment in the past changes nothing."""
+        """Move time forward to a moment (nanoseconds since 1970 UTC); a moment in the past changes nothing.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         behind = moment_ns - self.time_ns()
         if behind > 0:
             self._jumped_ns += behind
 
-    def reach(self, moment_ns: int) -> None:
-        """Let a moment come: by a jump when simulated, by sleeping when not."""
+    @property
+    def frozen(self) -> bool:
+        """Whether it stands still."""
+        return self._stood_ns is not None
+
+    def freeze(self) -> None:
+        """Stand still; only :meth:`advance`, :meth:`advance_to` and jumps move it then.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
+        if self._stood_ns is None:
+            self._stood_ns = time.time_ns()
+
+    def thaw(self) -> None:
+        """Go on from where it stands; it stays behind the machine's clock by as long as it stood still.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
+        stood = self._stood_ns
+        if stood is not None:
+            self._jumped_ns, self._stood_ns = self._jumped_ns + stood - time.time_ns(), None
+
+    # -- letting it pass ------------------------------------------------------------------------------------------
+
+    def reach(self, moment_ns: int) -> bool:
+        """Let a moment come: by a jump when simulated, by waiting when not.
+
+        Returns:
+            False when :meth:`wake` has ended the wait before.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
         if self.simulated:
             self.advance_to(moment_ns)
-            return
-        while (behind := moment_ns - self.time_ns()) > 0:
-            time.sleep(behind / NS_PER_SECOND)
+            return True
+        return not self.rest(moment_ns)
+
+    def rest(self, until_ns: int | None = None) -> bool:
+        """Sleep until a moment on this clock, or until :meth:`wake`; without a moment, or frozen, until the latter.
+
+        Returns:
+            Whether it was woken, perhaps before it began to sleep.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
+        while True:
+            nap = _LONGEST_NAP
+            if until_ns is not None and not self.frozen:
+                behind = until_ns - self.time_ns()
+                if behind <= 0:
+                    return False
+                nap = min(nap, behind / NS_PER_SECOND)
+            if self._alarm.acquire(timeout=nap):
+                return True
+
+    def wake(self) -> None:
+        """End the sleep of the thread that rests, or the next one; for any thread, as often as one likes."""
+        if self._alarm.locked():
+            with suppress(RuntimeError):  # another thread was faster
+                self._alarm.release()

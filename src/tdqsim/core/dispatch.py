@@ -23,27 +23,46 @@ The program outside
     The code that is not a strand (a test, the command line) may issue commands too. When such a command has to wait,
     strands are run until its attempt succeeds; if nothing can make it succeed, :class:`WouldWaitForever` names what it
     waits for and who could end it, instead of hanging.
+
+Wake-ups that were lost
+    Who changes what others wait for wakes them; between the two an interrupt may come. So before time moves or a wait
+    is given up, everybody who waits is asked once more, silently: an attempt that still says WAIT leaves no trace. To
+    keep that from growing with the square of the waiters, it is done at a jump of the clock only when as many turns
+    were given since as there are waiters, and always where something was interrupted or nothing else is left to do.
+
+Interrupts
+    Whatever is raised at whatever line (KeyboardInterrupt, a signal handler's exception) leaves no strand lost or half
+    ended. Not every line is safe by itself; instead the order of assignments leaves a truth from which the rest is made
+    anew by ``_recover``: a strand is over when ``done`` says so or its greenlet is dead, it has begun when its call was
+    taken away, and everybody else may be made ready, since whoever has to wait parks again.
+
+Threads
+    A dispatcher belongs to the thread that made it. What other threads, and forked children, call is
+    :class:`WrongThread` and has no effect; :meth:`Dispatcher.wake` alone is for them. See :mod:`tdqsim.core.engine`.
 """
 
 from __future__ import annotations
 
 import random
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
+from threading import get_ident
 from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tdqsim.core.clock import Clock
+from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
 
 T = TypeVar("T")
 _IDLE_WORKERS_KEPT: Final = 64
+_ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
+"""How long a rest may be, in real time, before those who wait are asked once more."""
 
 
 class _Wait:
@@ -162,8 +181,10 @@ class Strand:
 
         Raises:
             WouldWaitForever: it waits for something that nothing can bring about.
+            WrongThread: another thread than the dispatcher's.
             BaseException: whatever left the strand's function.
         """
+        self.dispatcher.check_thread()
         if not self.done:
             self.dispatcher.wait(lambda: None if self.done else WAIT, self.ended)
         if self.exception is not None:
@@ -171,7 +192,12 @@ class Strand:
         return self._value
 
     def cancel(self, exception: BaseException) -> bool:
-        """End its wait by raising ``exception`` in it at the next dispatch; False when it was not waiting."""
+        """End its wait by raising ``exception`` in it at the next dispatch; False when it was not waiting.
+
+        Raises:
+            WrongThread: another thread than the dispatcher's.
+        """
+        self.dispatcher.check_thread()
         if self.done or self.waiting_for is None:
             return False
         self._thrown = exception
@@ -182,15 +208,23 @@ class Strand:
 class Timer:
     """Something to be called at a moment on the clock; ``passive`` ones never make the clock jump by themselves."""
 
-    __slots__ = ("callback", "deadline_ns", "passive")
+    __slots__ = ("callback", "deadline_ns", "dispatcher", "passive")
 
-    def __init__(self, deadline_ns: int, callback: Callable[[], None], *, passive: bool) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, deadline_ns: int, callback: Callable[[], None], *, passive: bool
+    ) -> None:
+        self.dispatcher = dispatcher
         self.deadline_ns = deadline_ns
         self.callback: Callable[[], None] | None = callback
         self.passive = passive
 
     def cancel(self) -> None:
-        """Never call it."""
+        """Never call it.
+
+        Raises:
+            WrongThread: another thread than the dispatcher's.
+        """
+        self.dispatcher.check_thread()
         self.callback = None
 
 
@@ -201,15 +235,24 @@ class Dispatcher:
         clock: the clock for deadlines; a simulated one of its own by default.
         seed: 0 for first ready, first run; any other number for one fixed permutation of ready strands.
 
+    Raises:
+        WrongThread: the clock belongs to another thread.
+
     Attributes:
         current: the strand that runs, or the outside strand.
+        thread: identifier of the thread it belongs to; in a forked child one that no thread has.
         on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
         on_dispatch: called with each strand about to run, or None; for traces.
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
     """
 
+    thread: int
+
     def __init__(self, clock: Clock | None = None, seed: int = 0) -> None:
         self.clock = clock if clock is not None else Clock()
+        self.clock.check_thread()
+        belongs_here(self.clock)
+        belongs_here(self)
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
         self.on_dispatch: Callable[[Strand], None] | None = None
@@ -220,30 +263,71 @@ class Dispatcher:
         self._ready: deque[Strand] = deque()
         self._live: dict[int, Strand] = {}
         self._deadlines: list[tuple[int, int, Strand | Timer]] = []
-        self._rounds: list[tuple[int, Callable[[], None]]] = []
+        self._rounds: list[tuple[int, Timer]] = []
         self._idle_workers: list[greenlet] = []
-        self._hub = getcurrent()
-        self._thread = threading.get_ident()
-        self._fatal: BaseException | None = None
+        self._firing: tuple[Timer, Callable[[], None]] | None = None
         self._waiting_outside = False
+        self._turns = 0  # how often somebody went on, or ended
+        self._asked = 0  # what it was when all were asked once more
+        self._asked_outside = 0
+        self._asking = False
+        self._doubtful = False
         self.outside = Strand(self, 0, "the program outside", None)
         self.current = self.outside
+
+    def check_thread(self) -> None:
+        """Refuse a call from elsewhere, before it has any effect: for the entries of all that is on this dispatcher.
+
+        Raises:
+            WrongThread: another thread than the one that made it, or a forked child.
+        """
+        if self.thread != get_ident():
+            raise WrongThread(
+                "a dispatcher, with its regions and systems, is used in the thread and process that made it only; "
+                "from another thread use Engine.submit"
+            )
+
+    def wake(self) -> None:
+        """End the rest of the dispatcher's thread, or its next one; the one method that is for all threads."""
+        self.clock.wake()
 
     # -- starting and running -------------------------------------------------------------------------------------
 
     def spawn(self, call: Callable[[], Any], *, name: str, owner: object = None) -> Strand:
-        """Make a strand that will run ``call``; it is ready at once and runs when it is dispatched."""
+        """Make a strand that will run ``call``; it is ready at once and runs when it is dispatched.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         strand = Strand(self, next(self._numbers), name, owner)
         strand._call = call  # noqa: SLF001
-        self._live[strand.number] = strand
-        strand._in_ready = True  # noqa: SLF001
-        self._ready.append(strand)
+        try:
+            self._live[strand.number] = strand
+            self._make_ready(strand)
+        except BaseException as error:
+            self._recover(error, self.current)
+            raise
         return strand
 
     @property
     def pending(self) -> bool:
         """Whether a dispatch could do something now: cheap, for the end of every command outside a strand."""
         return bool(self._ready or self._deadlines)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether somebody is ready, or will be at some moment: not only when the program outside does something."""
+        if self._ready or any(strand.deadline_ns is not None for strand in self._live.values()):
+            return True
+        return any(
+            isinstance(who, Timer) and not who.passive and who.callback is not None for _, _, who in self._deadlines
+        )
+
+    @property
+    def turns(self) -> int:
+        """How many turns were given so far."""
+        return self._turns
 
     @property
     def strands_live(self) -> bool:
@@ -256,45 +340,121 @@ class Dispatcher:
         return tuple(self._live.values())
 
     def run_ready(self) -> None:
-        """Give every ready strand its turn, until none is ready; time does not move. Inside a strand: nothing."""
+        """Give every ready strand its turn, until none is ready; time does not move. Inside a strand: nothing.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         if self.current is self.outside:
-            self._settle()
+            self._guarded(self._settle)
 
     def run(self) -> None:
         """Run until no strand can go on: ready ones, then those whose deadlines come, the clock jumping to each.
 
-        Strands that wait without a deadline stay suspended; see :attr:`strands`.
+        Strands that wait without a deadline stay suspended; see :attr:`strands`. When somebody calls :meth:`wake`
+        meanwhile, nothing else happens than that a real clock's rest is interrupted.
 
         Raises:
             TdqError: called inside a strand.
+            WrongThread: see :meth:`check_thread`.
         """
+        self._check_outside("run()")
+        self._guarded(self._run)
+
+    def step(self) -> bool:
+        """Give one ready strand its turn, or do the idle work; for a loop that has more to do than :meth:`run`.
+
+        Returns:
+            False when there was nothing to do: the loop may :meth:`rest`.
+
+        Raises:
+            TdqError: called inside a strand.
+            WrongThread: see :meth:`check_thread`.
+        """
+        self._check_outside("step()")
+        return self._guarded(self._settle_one)
+
+    def rest(self) -> None:
+        """Let time pass until something is due or :meth:`wake` is called; a simulated clock jumps there.
+
+        Those who wait are asked once more first, and if that can wait itself, within a second. After it, go on with
+        :meth:`step`; nothing may be due then, as another thread may wake at any time.
+
+        Raises:
+            TdqError: called inside a strand.
+            WrongThread: see :meth:`check_thread`.
+        """
+        self._check_outside("rest()")
+        self._guarded(self._rest)
+
+    def _check_outside(self, what: str) -> None:
+        self.check_thread()
         if self.current is not self.outside:
-            raise TdqError("run() is for the program outside the tasks; a task gives way only by a command that waits")
+            raise TdqError(
+                f"{what} is for the program outside the tasks; a task gives way only by a command that waits"
+            )
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
+        try:
+            return call()
+        except BaseException as error:
+            self._recover(error, self.outside)
+            raise
+
+    def _run(self) -> None:
         while True:
             self._settle()
-            if not self._reach_next_deadline(outside_waits=False):
+            if self._ask_again():
+                continue
+            if not self._reach_next_deadline(outside_waits=False) and not self._ask_again(finally_=True):
                 return
 
+    def _rest(self) -> None:
+        if self._ask_again():
+            return
+        if self.clock.simulated:
+            if not self._reach_next_deadline(outside_waits=False) and not self._ask_again(finally_=True):
+                self.clock.rest()
+            return
+        until = self.next_deadline_ns()
+        if self._asked != self._turns and not self.clock.frozen:
+            soon = self.clock.time_ns() + _ASKED_AGAIN_WITHIN
+            if until is None or until > soon:
+                if not self.clock.rest(soon):
+                    self._ask_again(finally_=True)
+                return
+        self.clock.rest(until)
+
     def yield_now(self) -> None:
-        """Let others that are ready go first; outside a strand the same as :meth:`run_ready`."""
+        """Let others that are ready go first; outside a strand the same as :meth:`run_ready`.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         strand = self.current
         if strand is self.outside:
-            self._settle()
+            self._guarded(self._settle)
         elif self._ready or self._rounds:
             self._make_ready(strand)
             self._switch_out(strand)
 
     def call_after_round(self, callback: Callable[[], None]) -> None:
-        """Call something, outside any strand, when as many turns have been given as strands are ready now."""
-        self._rounds.append((len(self._ready), callback))
+        """Call something, outside any strand, when as many turns have been given as strands are ready now.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
+        self._rounds.append((self._turns + len(self._ready), Timer(self, 0, callback, passive=True)))
 
     def _end_rounds(self) -> None:
-        rounds, self._rounds = self._rounds, []
-        for turns, callback in rounds:
-            if turns:
-                self._rounds.append((turns - 1, callback))
-            else:
-                callback()
+        turns = self._turns
+        for due in [each for each in self._rounds if each[0] <= turns]:
+            self._fire(due[1])
+        self._rounds = [each for each in self._rounds if each[1].callback is not None]
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -312,68 +472,130 @@ class Dispatcher:
         Raises:
             TimedOut: the deadline came first.
             WouldWaitForever: nothing can end the wait (only outside a strand; a strand stays suspended).
+            WrongThread: see :meth:`check_thread`.
         """
+        self.check_thread()
         value = attempt()
         if not isinstance(value, _Wait):
             return value
         strand = self.current
-        self._begin_wait(strand, queue, timeout_ns)
+        if strand is self.outside and self._waiting_outside:
+            raise TdqError("two commands outside the tasks wait at once; start one of them as a task")
         try:
-            while True:
-                self._park(strand, queue)
-                value = attempt()
-                if not isinstance(value, _Wait):
-                    return value
-                if strand.deadline_ns is not None and self.clock.time_ns() >= strand.deadline_ns:
-                    raise TimedOut(f"{strand.name}: waited for {queue.name} until its deadline")
-        finally:
-            self._end_wait(strand, queue)
+            try:
+                self._begin_wait(strand, queue, timeout_ns)
+                return self._try_until(attempt, strand, queue)
+            finally:
+                self._end_wait(strand, queue)
+        except BaseException:
+            if strand.waiting_for is queue:  # an interrupt came before the wait was quite over
+                self._end_wait(strand, queue)
+                queue.wake_one()
+            raise
+
+    def _try_until(self, attempt: Callable[[], T | _Wait], strand: Strand, queue: WaitQueue) -> T:
+        while True:
+            asked = self._park(strand, queue)
+            value = attempt()
+            if not isinstance(value, _Wait):
+                if asked:
+                    self._goes_on(strand)
+                return value
+            if strand.deadline_ns is not None and self.clock.time_ns() >= strand.deadline_ns:
+                raise TimedOut(f"{strand.name}: waited for {queue.name} until its deadline")
 
     def _begin_wait(self, strand: Strand, queue: WaitQueue, timeout_ns: int | None) -> None:
-        queue._waiters[strand] = None  # noqa: SLF001
         strand.waiting_for = queue
+        queue._waiters[strand] = None  # noqa: SLF001
         strand.since_ns = now = self.clock.time_ns()
         if timeout_ns is not None:
             strand.deadline_ns = now + timeout_ns
             heappush(self._deadlines, (strand.deadline_ns, next(self._entries), strand))
+        if strand is self.outside:
+            self._asked = -1  # it may have changed anything since
+            self._asked_outside = self._turns
 
     @staticmethod
     def _end_wait(strand: Strand, queue: WaitQueue) -> None:
+        """End a wait; ``waiting_for`` goes last, so that an end that was interrupted can be told."""
         was_first = queue.first is strand
         queue._waiters.pop(strand, None)  # noqa: SLF001
-        strand.waiting_for = None
         strand.deadline_ns = None
         if was_first:
             queue.wake_one()  # whoever is first now may have been held up by the place in the queue alone
+        strand.waiting_for = None
 
-    def _park(self, strand: Strand, queue: WaitQueue) -> None:
+    def _park(self, strand: Strand, queue: WaitQueue) -> bool:
+        """Give way until there is a reason to try again; True when the reason is only that all are asked once more."""
         if strand is self.outside:
             self._park_outside(queue)
         else:
             self._switch_out(strand)
+        asked, self._asking = self._asking, False
         thrown, strand._thrown = strand._thrown, None  # noqa: SLF001
         if thrown is not None:
             raise thrown
+        return asked
 
-    def _switch_out(self, strand: Strand) -> None:
-        self._hub.switch()
-        self.current = strand
+    @staticmethod
+    def _switch_out(strand: Strand) -> None:
+        worker = strand._worker  # noqa: SLF001
+        assert worker is not None, strand
+        assert worker.parent is not None, strand
+        worker.parent.switch()
 
     def _park_outside(self, queue: WaitQueue) -> None:
         outside = self.outside
-        if self._waiting_outside:
-            raise TdqError("two commands outside the tasks wait at once; start one of them as a task")
         self._waiting_outside = True
         try:
-            while True:
-                progress = self._settle_one()
-                if outside._in_ready:  # noqa: SLF001
-                    return
-                if not progress and not self._reach_next_deadline(outside_waits=True):
-                    raise WouldWaitForever(self._why_for_ever(queue))
+            found = self._guarded(self._until_outside_is_ready)
         finally:
             self._waiting_outside = False
             outside._in_ready = False  # noqa: SLF001
+        if not found:
+            raise WouldWaitForever(self._why_for_ever(queue))
+
+    def _until_outside_is_ready(self) -> bool:
+        """Run strands until the program outside has a reason to try again; False when there will be none."""
+        while True:
+            progress = self._settle_one()
+            if self.outside._in_ready:  # noqa: SLF001
+                return True
+            if progress or self._ask_again():
+                continue
+            if self._asked_outside != self._turns:
+                self._asked_outside = self._turns
+                return True
+            if not self._reach_next_deadline(outside_waits=True) and not self._ask_again(finally_=True):
+                return False
+
+    def _ask_again(self, *, finally_: bool = False) -> bool:
+        """Ask those who wait once more; False when nobody could go on, or it was too soon to ask.
+
+        Args:
+            finally_: there is nothing else left to do.
+        """
+        turns = self._turns - self._asked
+        if not self._doubtful and (not turns or (turns < len(self._live) and not finally_)):
+            return False
+        self._asked, self._doubtful = self._turns, False
+        before = self._turns
+        for strand in tuple(self._live.values()):
+            queue = strand.waiting_for
+            if queue is None or strand.done or strand._in_ready:  # noqa: SLF001  (it may have ended meanwhile)
+                continue
+            self._asking = True
+            self._dispatch(strand)
+            if strand.done or strand.waiting_for is not queue:
+                self._turns += 1
+        self._asking = False
+        return bool(self._ready) or self._turns != before
+
+    def _goes_on(self, strand: Strand) -> None:
+        """A strand that was only asked goes on: a turn like any other."""
+        self._turns += 1
+        if self.on_dispatch is not None:
+            self.on_dispatch(strand)
 
     def _why_for_ever(self, queue: WaitQueue) -> str:
         lines = [f"nothing can end the wait for {queue.name}"]
@@ -393,15 +615,24 @@ class Dispatcher:
 
         Args:
             deadline_ns: the moment, nanoseconds since 1970 UTC.
-            callback: what to call.
+            callback: what to call; once more when an interrupt ended the first call.
             passive: True keeps ``run()`` from jumping there when nobody waits.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
         """
-        timer = Timer(deadline_ns, callback, passive=passive)
+        self.check_thread()
+        timer = Timer(self, deadline_ns, callback, passive=passive)
         heappush(self._deadlines, (deadline_ns, next(self._entries), timer))
         return timer
 
     def next_deadline_ns(self) -> int | None:
-        """The next moment at which something is due, or None."""
+        """The next moment at which something is due, or None.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         self._drop_stale_deadlines()
         return self._deadlines[0][0] if self._deadlines else None
 
@@ -414,15 +645,22 @@ class Dispatcher:
         if not self._deadlines or self._deadlines[0][0] > (now := self.clock.time_ns()):
             return
         while self._deadlines and self._deadlines[0][0] <= now:
-            entry = heappop(self._deadlines)
-            if _is_stale(entry):
-                continue
-            if isinstance(entry[2], Timer):
-                callback, entry[2].callback = entry[2].callback, None
-                assert callback is not None
-                callback()
+            who = self._deadlines[0][2]
+            if isinstance(who, Timer):
+                self._fire(who)
             else:
-                self._make_ready(entry[2])
+                if not _is_stale(self._deadlines[0]):
+                    self._make_ready(who)
+                heappop(self._deadlines)
+            self._drop_stale_deadlines()
+
+    def _fire(self, timer: Timer) -> None:
+        callback = timer.callback
+        if callback is not None:
+            self._firing = timer, callback  # until it is done: an interrupt before that has it called again
+            timer.callback = None
+            callback()
+            self._firing = None
 
     def _reach_next_deadline(self, *, outside_waits: bool) -> bool:
         self._drop_stale_deadlines()
@@ -433,6 +671,8 @@ class Dispatcher:
         )
         if not somebody and not any(strand.waiting_for for strand in self._live.values()):
             return False
+        if self.clock.frozen and not self.clock.simulated and self._deadlines[0][0] > self.clock.time_ns():
+            return False
         self.clock.reach(self._deadlines[0][0])
         self._fire_due()
         return True
@@ -440,10 +680,11 @@ class Dispatcher:
     # -- the loop -------------------------------------------------------------------------------------------------
 
     def _make_ready(self, strand: Strand) -> None:
+        self.check_thread()
         if not strand._in_ready:  # noqa: SLF001
-            strand._in_ready = True  # noqa: SLF001
             if strand is not self.outside:
                 self._ready.append(strand)
+            strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
 
     def _settle(self) -> None:
         """Run strands until none is ready, idle hooks included."""
@@ -477,32 +718,26 @@ class Dispatcher:
         return strand
 
     def _dispatch(self, strand: Strand) -> None:
-        if threading.get_ident() != self._thread:
-            raise WrongThread("a dispatcher runs its tasks only in the thread that made it")
-        if self.on_dispatch is not None:
-            self.on_dispatch(strand)
+        if strand.done:
+            strand._in_ready = False  # noqa: SLF001
+            return
+        if not self._asking:
+            self._turns += 1
+            if self.on_dispatch is not None:
+                self.on_dispatch(strand)
         strand._in_ready = False  # noqa: SLF001
-        hub = getcurrent()
-        around, self._hub = self._hub, hub  # a task that closes another region dispatches that one's tasks
         before, self.current = self.current, strand
+        hub = getcurrent()  # a task that closes another region dispatches that one's tasks
+        worker = strand._worker  # noqa: SLF001
+        if worker is None:
+            worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
+            strand._worker = worker  # noqa: SLF001
+        if worker.parent is not hub:
+            worker.parent = hub
         try:
-            worker = strand._worker  # noqa: SLF001
-            if worker is None:
-                worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
-                strand._worker = worker  # noqa: SLF001
-                if worker.parent is not hub:
-                    worker.parent = hub
-                worker.switch(strand)
-            else:
-                if worker.parent is not hub:
-                    worker.parent = hub
-                worker.switch()
+            worker.switch(strand)
         finally:
             self.current = before
-            self._hub = around
-        if self._fatal is not None:
-            fatal, self._fatal = self._fatal, None
-            raise fatal
 
     def _work(self, strand: Strand) -> None:
         """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
@@ -512,58 +747,125 @@ class Dispatcher:
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
-            strand = self._hub.switch()
+            assert worker.parent is not None
+            strand = worker.parent.switch()
 
     def _execute(self, strand: Strand) -> None:
         call = strand._call  # noqa: SLF001
         assert call is not None
+        strand._call = None  # noqa: SLF001  (it has begun)
         try:
             strand._value = call()  # noqa: SLF001
         except GreenletExit:
             raise
         except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
             strand.exception = error
-        except BaseException as error:  # noqa: BLE001  (an interrupt belongs to the program outside)
-            strand.exception = self._fatal = error
-        strand._worker = None  # noqa: SLF001
+        except BaseException as error:  # an interrupt belongs to the program outside
+            strand.exception = error
+            self._finish(strand)
+            raise
         self._finish(strand)
 
     def _finish(self, strand: Strand) -> None:
+        """End a strand; after the first line it is over, and the rest can be done again."""
         strand.done = True
-        strand._call = None  # noqa: SLF001
-        del self._live[strand.number]
+        strand._call = strand._worker = None  # noqa: SLF001
         if strand._ended is not None:  # noqa: SLF001
             strand._ended.wake_all()  # noqa: SLF001
+        self._live.pop(strand.number, None)
+
+    def _recover(self, error: BaseException, current: Strand) -> None:
+        """After whatever was raised at whatever line: nobody is lost, and whoever can go on will.
+
+        Args:
+            error: what was raised.
+            current: who runs now.
+        """
+        self.current = current
+        self._asking = False
+        self._doubtful = True
+        firing, self._firing = self._firing, None
+        if firing is not None and not isinstance(error, Exception):
+            timer, callback = firing
+            timer.callback = callback
+            heappush(self._deadlines, (timer.deadline_ns, next(self._entries), timer))
+        for strand in tuple(self._live.values()):
+            worker = strand._worker  # noqa: SLF001
+            if worker is not None and worker.dead:
+                if strand._call is None:  # noqa: SLF001
+                    strand.exception = strand.exception or error
+                    strand.done = True
+                else:
+                    strand._worker = None  # noqa: SLF001  (it had not begun)
+            if strand.done:
+                self._finish(strand)
+        self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
+        self._ready = deque(dict.fromkeys(strand for strand in self._ready if not strand.done))
+        running = _running()
+        known = set(self._ready)
+        for strand in self._live.values():
+            if strand not in known and strand._worker not in running:  # noqa: SLF001
+                self._ready.append(strand)
+            strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
-    def end_strands(self, owner: object, message: str) -> tuple[Strand, ...]:
-        """End every strand of an owner, in order: each wait raises :class:`RegionClosed` with ``message``.
+    def end_strands(
+        self, owner: object, message: str, kind: Callable[[str], BaseException] = RegionClosed
+    ) -> tuple[Strand, ...]:
+        """End every strand of an owner, in order: each wait raises ``kind(message)``.
+
+        Args:
+            owner: as given to :meth:`spawn`.
+            message: why, for people.
+            kind: makes the exception.
 
         Returns:
             The strands that were suspended or had not started.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
         """
+        self.check_thread()
         doomed = tuple(strand for strand in self._live.values() if strand.owner is owner and strand is not self.current)
-        for strand in doomed:
-            if strand._worker is None:  # noqa: SLF001
-                self._forget(strand, RegionClosed(message))
-                continue
-            while not strand.done:
-                strand._thrown = RegionClosed(message)  # noqa: SLF001
-                if strand in self._ready:
-                    self._ready.remove(strand)
-                self._dispatch(strand)
+        current = self.current
+        try:
+            for strand in doomed:
+                self._end_strand(strand, partial(kind, message))
+        except BaseException as error:
+            self._recover(error, current)
+            raise
+        self._ready = deque(strand for strand in self._ready if not strand.done)
         return doomed
 
-    def _forget(self, strand: Strand, error: BaseException) -> None:
-        self._ready.remove(strand)
-        strand.exception = error
-        self._finish(strand)
+    def _end_strand(self, strand: Strand, why: Callable[[], BaseException]) -> None:
+        while not strand.done:
+            if strand._worker is None:  # noqa: SLF001  (it has not started)
+                strand.exception = why()
+                self._finish(strand)
+            else:
+                strand._thrown = why()  # noqa: SLF001
+                self._dispatch(strand)
 
     def release_workers(self) -> None:
-        """Let the idle worker greenlets go; called when the last region or system on the dispatcher closes."""
+        """Let the idle worker greenlets go; called when the last region or system on the dispatcher closes.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
+        self.check_thread()
         while self._idle_workers:
             self._idle_workers.pop().throw()
+
+
+def _running() -> set[greenlet]:
+    """The greenlets that have called each other down to the one that runs."""
+    found: set[greenlet] = set()
+    each: greenlet | None = getcurrent()
+    while each is not None:
+        found.add(each)
+        each = each.parent
+    return found
 
 
 def _is_stale(entry: tuple[int, int, Strand | Timer]) -> bool:

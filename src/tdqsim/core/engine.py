@@ -1,0 +1,455 @@
+"""A thread that owns a dispatcher, and the way in for all other threads.
+
+What is simulated belongs to one thread, which is what makes it cheap and repeatable. A program with threads of its own,
+or with an asyncio loop, gives that thread to an :class:`Engine`: regions and systems are made there, live there and are
+closed there, and everybody else *submits* calls. ``submit`` never blocks: it gives a :class:`concurrent.futures.Future`
+(``asyncio.wrap_future`` makes it awaitable). Each call is carried out as a strand, so that it may wait as a task does:
+parked, with no thread held up by it. A call that starts a task, ``lambda: region.start(fn)``, has that task's result.
+
+    program's threads                    the engine's thread
+    submit(call) ----> inbox ---wake--->  take in -> strand -> dispatch ... -> rest until wake or the next deadline
+    future       <----------------------  result of the strand
+    Subscription <----------------------  publish(event)
+
+Giving up a call: ``future.cancel()`` works until the call has ended, and raises :class:`CallCancelled` in what it waits
+for. The end: :meth:`Engine.stop` takes no new calls, lets tasks end that can end in time, reports the others, and
+closes what :meth:`Engine.make` has made, the last one first.
+
+A real clock is the usual one here. A frozen one (:meth:`~tdqsim.core.clock.Clock.freeze`) moves when a call says so. A
+simulated one jumps whenever no task is ready, and does not wait for what other threads may be about to submit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Thread, get_ident
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, TypeVar, cast
+
+from tdqsim.core.clock import NS_PER_SECOND, Clock
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
+from tdqsim.errors import TdqError, WrongThread
+
+__all__ = ["CallCancelled", "Engine", "EngineStopped", "Fault", "Stopped", "Subscription"]
+
+T = TypeVar("T")
+M = TypeVar("M", bound="_Closable")
+_GRACE: Final = 5.0
+"""Seconds that closing may take beyond the time given for tasks to end, before the engine's thread is given up."""
+_EVENTS_KEPT: Final = 10_000
+
+
+class EngineStopped(TdqError):
+    """The engine takes no calls any more, or ended before this one did."""
+
+
+class CallCancelled(TdqError):
+    """Who submitted a call has given it up: raised in what the call waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An event: something was raised in the engine's thread that no future can carry.
+
+    Attributes:
+        error: what was raised.
+    """
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """How an engine ended; the last event it publishes, too.
+
+    Attributes:
+        in_time: whether its thread has ended; False when a task did not give way.
+        unfinished: the tasks and calls that had not ended by themselves, in the order in which they began.
+        errors: what was raised while regions and systems were closed.
+    """
+
+    in_time: bool
+    unfinished: tuple[str, ...]
+    errors: tuple[BaseException, ...]
+
+
+class _Closable(Protocol):
+    """A region or a system."""
+
+    def close(self) -> object:
+        """End it."""
+
+
+class _Answer(Future[T]):
+    """A future that is not waited for where that could only hang."""
+
+    def __init__(self, thread: Callable[[], int | None]) -> None:
+        super().__init__()
+        self._thread = thread
+
+    def _check(self) -> None:
+        if not self.done() and self._thread() == get_ident():
+            raise WrongThread("the engine's own thread cannot wait for a future of the engine: use a strand's result()")
+
+    def result(self, timeout: float | None = None) -> T:
+        self._check()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self._check()
+        return super().exception(timeout)
+
+
+class Subscription:
+    """One listener's events, for one other thread or loop.
+
+    Args:
+        limit: how many are kept for it; then the oldest is lost.
+        wake: called in the engine's thread when there is something after there was nothing, and must be quick:
+            ``partial(loop.call_soon_threadsafe, event.set)`` or ``event.set``.
+
+    Attributes:
+        lost: how many events were lost because the listener did not take them.
+    """
+
+    def __init__(self, limit: int, wake: Callable[[], object] | None) -> None:
+        self.lost = 0
+        self._events: deque[object] = deque()
+        self._limit = limit
+        self._wake = wake
+        self._told = False
+
+    def take(self) -> list[object]:
+        """The events since the last time, oldest first."""
+        found: list[object] = []
+        self._told = False  # before it looks: what comes from now on is told of again
+        with suppress(IndexError):
+            while True:
+                found.append(self._events.popleft())
+        return found
+
+    def offer(self, event: object) -> None:
+        """Add an event; the engine's part."""
+        self._events.append(event)
+        if len(self._events) > self._limit:
+            with suppress(IndexError):  # taken meanwhile
+                self._events.popleft()
+                self.lost += 1
+        if not self._told and self._wake is not None:
+            self._told = True
+            self._wake()
+
+
+class Engine:
+    """Owns a thread, a dispatcher in it, and the regions and systems on that.
+
+    Args:
+        clock: a clock that no dispatcher has yet; a real one by default.
+        seed: the dispatcher's.
+        name: the thread's.
+
+    Attributes:
+        dispatcher: for calls that are carried out in the engine's thread.
+    """
+
+    dispatcher: Dispatcher
+
+    def __init__(self, clock: Clock | None = None, seed: int = 0, *, name: str = "tdqsim engine") -> None:
+        self._clock = clock if clock is not None else Clock(simulated=False)
+        self._seed = seed
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._calls: dict[Future[Any], Strand] = {}
+        self._given_up: set[Strand] = set()
+        self._members: list[_Closable] = []
+        self._listeners: tuple[Subscription, ...] = ()
+        self._watched = WaitQueue("a change")
+        self._seen_turns = 0
+        self._stop_at: float | None = None
+        self._over = False
+        self._ended: Stopped | None = None
+        self._made = Event()
+        self._failed: BaseException | None = None
+        self._thread = Thread(target=self._live, name=name, daemon=True)
+        self._thread.start()
+        self._made.wait()
+        if self._failed is not None:
+            raise self._failed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # -- for all threads ------------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether calls are taken."""
+        return self._stop_at is None
+
+    def submit(self, call: Callable[[], T | Strand], *, name: str = "a call") -> Future[T]:
+        """Have a call carried out in the engine's thread, as a strand: it may wait.
+
+        Args:
+            call: called with nothing; when it gives a strand (a started task), that one's result is the call's.
+            name: of its strand, for people and traces.
+
+        Returns:
+            The result, or what was raised. To cancel it ends what the call waits for; a task that it has started goes
+            on. Do not wait for it in the engine's own thread.
+
+        Raises:
+            EngineStopped: the engine is being stopped, or has been.
+        """
+        answer: _Answer[T] = _Answer(lambda: self._thread.ident)
+        self._post(partial(self._begin, answer, call, name), answer)
+        answer.add_done_callback(self._noticed)
+        return answer
+
+    def make(self, factory: Callable[..., M], *args: Any, **options: Any) -> M:
+        """Make a region or system in the engine's thread, which closes it when it stops.
+
+        Args:
+            factory: such as ``Region``; it is given ``dispatcher`` beside the other arguments.
+            args: its arguments.
+            options: its options.
+
+        Raises:
+            EngineStopped: the engine is being stopped, or has been.
+            BaseException: whatever the factory raised.
+            WrongThread: called in the engine's own thread.
+        """
+        self._check_other_thread("make")
+
+        def make() -> M:
+            member = factory(*args, dispatcher=self.dispatcher, **options)
+            self._members.append(member)
+            return member
+
+        return self.outside(make).result()
+
+    def outside(self, call: Callable[[], T]) -> Future[T]:
+        """Have something done in the engine's thread between the turns of its strands; it must not wait.
+
+        Raises:
+            EngineStopped: the engine is being stopped, or has been.
+        """
+        answer: _Answer[T] = _Answer(lambda: self._thread.ident)
+        self._post(lambda: _answer_by(answer, call), answer)
+        return answer
+
+    def wait_until(self, found: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
+        """Wait for something that is to be seen in the engine's thread, without polling.
+
+        Args:
+            found: asked there at once, and again after others have had their turns, until it gives something that is
+                true; it must not wait, nor change anything.
+            timeout: seconds on the engine's clock after which :class:`~tdqsim.core.dispatch.TimedOut` is raised.
+
+        Raises:
+            EngineStopped: the engine is being stopped, or has been.
+        """
+
+        def attempt() -> Any:
+            return found() or WAIT
+
+        limit = None if timeout is None else round(timeout * NS_PER_SECOND)
+        return self.submit(lambda: self.dispatcher.wait(attempt, self._watched, limit), name="a wait for a change")
+
+    def subscribe(self, *, limit: int = _EVENTS_KEPT, wake: Callable[[], object] | None = None) -> Subscription:
+        """Listen to the events that are published; see :class:`Subscription`."""
+        found = Subscription(limit, wake)
+        self._listeners = (*self._listeners, found)
+        return found
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Listen no more."""
+        self._listeners = tuple(each for each in self._listeners if each is not subscription)
+
+    def stop(self, timeout: float = 10.0) -> Stopped:
+        """End in order: no new calls, tasks end or are reported, regions and systems are closed.
+
+        It ends before the time is over when nothing is left, or only what nothing can end. To stop again changes
+        nothing.
+
+        Args:
+            timeout: seconds in which tasks may end by themselves.
+
+        Raises:
+            WrongThread: called in the engine's own thread.
+        """
+        self._check_other_thread("stop")
+        if self._stop_at is None:
+            self._stop_at = time.monotonic() + timeout
+            self._clock.wake()
+        self._thread.join(timeout + _GRACE)
+        if self._ended is None:
+            return Stopped(in_time=False, unfinished=(self.dispatcher.current.name,), errors=())
+        return self._ended
+
+    # -- for the engine's thread ----------------------------------------------------------------------------------
+
+    def publish(self, event: object) -> None:
+        """Tell all listeners; events are values that another thread may read.
+
+        Raises:
+            WrongThread: called in another thread than the engine's.
+        """
+        self.dispatcher.check_thread()
+        for each in self._listeners:
+            try:
+                each.offer(event)
+            except Exception as error:  # noqa: BLE001  (a listener's loop may have gone; it is not the others' fault)
+                self.unsubscribe(each)
+                self.publish(Fault(error))
+
+    # -- the engine's thread --------------------------------------------------------------------------------------
+
+    def _check_other_thread(self, what: str) -> None:
+        if self._thread.ident == get_ident():
+            raise WrongThread(f"{what}: the engine's own thread cannot wait for the engine")
+
+    def _post(self, act: Callable[[], None], answer: Future[Any]) -> None:
+        if self.dispatcher.thread != self._thread.ident:
+            raise WrongThread("the engine's thread is not in this process, which was forked")
+        if self._stop_at is not None:
+            raise EngineStopped("the engine takes no calls any more")
+        entry = partial(_unless_cancelled, answer, act)
+        self._inbox.append(entry)
+        self._clock.wake()
+        if self._over:  # it ended between the two: nobody will look into the inbox again
+            with suppress(ValueError):
+                self._inbox.remove(entry)
+                raise EngineStopped("the engine takes no calls any more")
+
+    def _live(self) -> None:
+        try:
+            self.dispatcher = Dispatcher(self._clock, self._seed)
+        except BaseException as error:  # noqa: BLE001  (raised where the engine is made)
+            self._failed = error
+            return
+        finally:
+            self._made.set()
+        while not self._is_over():
+            try:
+                self._turn()
+            except BaseException as error:  # noqa: BLE001  (the engine outlives what its tasks raise)
+                self.publish(Fault(error))
+        self._end()
+
+    def _turn(self) -> None:
+        while self._inbox:
+            self._inbox.popleft()()
+        dispatcher = self.dispatcher
+        if dispatcher.step() or self._inbox:
+            return
+        if self._tell_watchers():
+            return
+        for strand in tuple(self._given_up):
+            if strand.cancel(CallCancelled("who submitted the call has given it up")):
+                return
+        if not self._is_over():
+            dispatcher.rest()
+
+    def _tell_watchers(self) -> bool:
+        """After a round in which others had turns, ask those who wait for a change."""
+        dispatcher = self.dispatcher
+        if not self._watched or dispatcher.turns == self._seen_turns:
+            return False
+        self._seen_turns = dispatcher.turns + len(self._watched)
+        self._watched.wake_all()
+        return True
+
+    def _begin(self, answer: Future[Any], call: Callable[[], Any], name: str) -> None:
+        strand = self.dispatcher.spawn(partial(self._carry_out, answer, call), name=name, owner=self)
+        self._calls[answer] = strand
+
+    def _carry_out(self, answer: Future[Any], call: Callable[[], Any]) -> None:
+        try:
+            if not answer.cancelled():
+                _answer_by(answer, partial(_result_of, call))
+        finally:
+            strand = self._calls.pop(answer, None)
+            if strand is not None:
+                self._given_up.discard(strand)
+
+    def _noticed(self, answer: Future[Any]) -> None:
+        """A future is done, in whatever thread; one that was cancelled has to be noticed by its strand."""
+        if answer.cancelled():
+            answer.set_running_or_notify_cancel()  # those who wait for several futures hear of it by this alone
+            self._inbox.append(partial(self._give_up, answer))
+            self._clock.wake()
+
+    def _give_up(self, answer: Future[Any]) -> None:
+        strand = self._calls.get(answer)
+        if strand is not None:
+            self._given_up.add(strand)
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        """Whether it is to stop, and nobody is left who can still end by himself in time."""
+        if self._stop_at is None:
+            return False
+        if time.monotonic() >= self._stop_at:
+            return True
+        return not self._inbox and not self.dispatcher.can_go_on
+
+    def _end(self) -> None:
+        dispatcher = self.dispatcher
+        unfinished = tuple(strand.name for strand in dispatcher.strands)
+        errors: list[BaseException] = []
+        acts: list[Callable[[], object]] = [
+            partial(dispatcher.end_strands, self, "the engine has stopped", EngineStopped),
+            *[member.close for member in reversed(self._members)],
+            dispatcher.release_workers,
+        ]
+        for act in acts:
+            try:
+                act()
+            except BaseException as error:  # noqa: BLE001  (the others are to be closed all the same)
+                errors.append(error)
+        self._over = True
+        for answer in tuple(self._calls):
+            _fail(answer)
+        while self._inbox:
+            entry = cast("partial[None]", self._inbox.popleft())
+            _fail(entry.args[0])
+        self._ended = Stopped(in_time=True, unfinished=unfinished, errors=tuple(errors))
+        self.publish(self._ended)
+
+
+def _unless_cancelled(answer: Future[Any], act: Callable[[], None]) -> None:
+    if not answer.cancelled():
+        act()
+
+
+def _result_of(call: Callable[[], Any]) -> Any:
+    value = call()
+    return value.result() if isinstance(value, Strand) else value
+
+
+def _answer_by(answer: Future[Any], call: Callable[[], Any]) -> None:
+    """Let a future have a call's result, or what it raises; it may be cancelled until then."""
+    try:
+        value = call()
+    except BaseException as error:  # noqa: BLE001  (it belongs to who has submitted the call)
+        with suppress(InvalidStateError):
+            answer.set_exception(error)
+    else:
+        with suppress(InvalidStateError):
+            answer.set_result(value)
+
+
+def _fail(answer: Future[Any]) -> None:
+    with suppress(InvalidStateError):
+        answer.set_exception(EngineStopped("the engine has stopped"))

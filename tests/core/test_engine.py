@@ -1,0 +1,399 @@
+"""An engine: a thread that owns a dispatcher, and the ways in and out for others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.core.clock import Clock
+from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.core.engine import CallCancelled, Engine, EngineStopped, Fault, Stopped
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import RegionClosed, WrongThread
+
+LONG = 60.0
+"""Seconds after which a test that should have gone on fails instead of hanging."""
+
+
+@pytest.fixture
+def engine():
+    with Engine() as made:
+        yield made
+
+
+class Gate:
+    """Something to wait for in an engine's thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.open = False
+        self.queue = WaitQueue("GATE")
+
+    def wait(self, timeout_ns: int | None = None) -> str:
+        return self.engine.dispatcher.wait(lambda: "through" if self.open else WAIT, self.queue, timeout_ns)
+
+    def unlock(self) -> None:
+        self.open = True
+        self.queue.wake_all()
+
+    def somebody_waits(self) -> bool:
+        return bool(self.queue)
+
+
+def test_a_call_is_carried_out_in_the_engines_thread(engine):
+    there = engine.submit(threading.get_ident).result(LONG)
+    assert there != threading.get_ident()
+    assert engine.submit(threading.get_ident).result(LONG) == there == engine.dispatcher.thread
+
+
+def test_what_a_call_raises_is_the_futures(engine):
+    with pytest.raises(ZeroDivisionError):
+        engine.submit(lambda: 1 // 0).result(LONG)
+    with pytest.raises(KeyboardInterrupt):
+        engine.submit(_interrupted).result(LONG)
+    assert engine.submit(lambda: "still there").result(LONG) == "still there"
+
+
+def _interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_call_that_waits_holds_nobody_up(engine):
+    gate = Gate(engine)
+    waiting = [engine.submit(gate.wait) for _ in range(100)]
+    assert engine.submit(lambda: "meanwhile").result(LONG) == "meanwhile"
+    assert not any(each.done() for each in waiting)
+    engine.submit(gate.unlock).result(LONG)
+    assert [each.result(LONG) for each in waiting] == ["through"] * 100
+
+
+def test_many_threads_submit_and_each_gets_its_own(engine):
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+    written: list[Future[Any]] = []
+
+    def submit(number: int) -> None:
+        for each in range(50):
+            record = b"%d-%d" % (number, each)
+            written.append(engine.submit(partial(region.writeq_td, "Q", record)))
+
+    threads = [threading.Thread(target=submit, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {each.result(LONG) for each in written} == {None}
+    records = engine.submit(lambda: region.peek("Q")).result(LONG)
+    assert sorted(records) == sorted(b"%d-%d" % (number, each) for number in range(8) for each in range(50))
+    for number in range(8):  # what one thread submits is done in its order
+        mine = [record for record in records if record.startswith(b"%d-" % number)]
+        assert mine == [b"%d-%d" % (number, each) for each in range(50)]
+
+
+def test_a_call_that_starts_a_task_has_its_result(engine):
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+
+    def work(task):
+        task.writeq_td("Q", b"one")
+        return task.readq_td("Q")
+
+    assert engine.submit(lambda: region.start(work)).result(LONG) == b"one"
+    with pytest.raises(Condition, match="QZERO"):
+        engine.submit(lambda: region.readq_td("Q")).result(LONG)
+
+
+def test_a_real_deadline_ends_a_wait(engine):
+    gate = Gate(engine)
+    with pytest.raises(TimedOut):
+        engine.submit(lambda: gate.wait(20_000_000)).result(LONG)
+
+
+def test_a_frozen_clock_moves_when_it_is_told():
+    clock = Clock(simulated=False)
+    clock.freeze()
+    with Engine(clock) as engine:
+        gate = Gate(engine)
+        late = engine.submit(lambda: gate.wait(3600 * 10**9))
+        assert engine.wait_until(gate.somebody_waits).result(LONG) is True
+        engine.submit(lambda: clock.advance(3599)).result(LONG)
+        assert not late.done()
+        engine.submit(lambda: clock.advance(1)).result(LONG)
+        with pytest.raises(TimedOut):
+            late.result(LONG)
+
+
+def test_a_simulated_clock_jumps():
+    with Engine(Clock()) as engine, pytest.raises(TimedOut):
+        engine.submit(lambda: Gate(engine).wait(10 * 365 * 86_400 * 10**9)).result(LONG)
+
+
+def test_a_future_that_is_cancelled_ends_the_wait(engine):
+    gate, seen = Gate(engine), []
+
+    def call() -> None:
+        try:
+            gate.wait()
+        except CallCancelled as error:
+            seen.append(error)
+            raise
+
+    given_up = engine.submit(call)
+    assert engine.wait_until(gate.somebody_waits).result(LONG)
+    assert given_up.cancel()
+    assert wait([given_up], LONG).done == {given_up}
+    engine.wait_until(lambda: not gate.queue).result(LONG)
+    assert len(seen) == 1
+    with pytest.raises(CancelledError):
+        given_up.result(LONG)
+
+
+def test_a_call_that_was_cancelled_before_it_began_does_nothing(engine):
+    held, go = threading.Event(), threading.Event()
+    engine.outside(lambda: (held.set(), go.wait(LONG)))
+    held.wait(LONG)
+    done = []
+    assert engine.submit(lambda: done.append(1)).cancel()
+    go.set()
+    engine.submit(lambda: None).result(LONG)
+    assert done == []
+
+
+def test_waiting_until_something_is_to_be_seen(engine):
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+    three = engine.wait_until(lambda: len(region.peek("Q")) >= 3 and region.peek("Q"))
+    for each in range(3):
+        assert not three.done()
+        engine.submit(lambda each=each: region.writeq_td("Q", b"%d" % each)).result(LONG)
+    assert three.result(LONG) == [b"0", b"1", b"2"]
+    with pytest.raises(TimedOut):
+        engine.wait_until(lambda: False, timeout=0.02).result(LONG)
+
+
+def test_from_asyncio(engine):
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+    gate = Gate(engine)
+
+    async def program() -> list[Any]:
+        event, loop = asyncio.Event(), asyncio.get_running_loop()
+        heard = engine.subscribe(wake=lambda: loop.call_soon_threadsafe(event.set))
+        waiting = asyncio.wrap_future(engine.submit(gate.wait))
+        writing = [asyncio.wrap_future(engine.submit(lambda: region.writeq_td("Q", b"x"))) for _ in range(10)]
+        await asyncio.gather(*writing)
+        engine.submit(lambda: engine.publish("written"))
+        await asyncio.wait_for(event.wait(), LONG)
+        given_up = asyncio.wrap_future(engine.submit(Gate(engine).wait))
+        given_up.cancel()
+        engine.submit(gate.unlock)
+        return [await waiting, heard.take()]
+
+    assert asyncio.run(program()) == ["through", ["written"]]
+
+
+def test_a_listener_that_does_not_listen_loses_the_oldest(engine):
+    slow, quick = engine.subscribe(limit=3), engine.subscribe()
+    engine.submit(lambda: [engine.publish(number) for number in range(10)]).result(LONG)
+    assert (slow.take(), slow.lost) == ([7, 8, 9], 7)
+    assert (quick.take(), quick.lost) == (list(range(10)), 0)
+    engine.unsubscribe(quick)
+    engine.submit(lambda: engine.publish("more")).result(LONG)
+    assert (slow.take(), quick.take()) == (["more"], [])
+
+
+def test_a_listener_is_told_once_until_it_looks(engine):
+    told = []
+    heard = engine.subscribe(wake=lambda: told.append(1))
+    engine.submit(lambda: [engine.publish(number) for number in range(10)]).result(LONG)
+    assert len(told) == 1
+    assert heard.take() == list(range(10))
+    engine.submit(lambda: engine.publish("again")).result(LONG)
+    assert len(told) == 2
+
+
+def test_a_listener_that_fails_is_a_fault_and_no_listener_any_more(engine):
+    def broken() -> None:
+        raise RuntimeError("its loop is closed")
+
+    engine.subscribe(wake=broken)
+    heard = engine.subscribe()
+    engine.submit(lambda: engine.publish("one")).result(LONG)
+    faults = [event for event in heard.take() if isinstance(event, Fault)]
+    assert [str(each.error) for each in faults] == ["its loop is closed"]
+    engine.submit(lambda: engine.publish("two")).result(LONG)
+    assert heard.take() == ["two"]
+
+
+def test_what_a_task_throws_at_the_engine_is_an_event_and_no_end(engine):
+    region = engine.make(Region, [], supplied_queues=False)
+    heard = engine.subscribe()
+
+    def rude(_task):
+        raise SystemExit("from a handler")
+
+    with pytest.raises(SystemExit):
+        engine.submit(lambda: region.start(rude)).result(LONG)
+    assert engine.submit(lambda: "there").result(LONG) == "there"
+    assert [type(event.error) for event in heard.take() if isinstance(event, Fault)] in ([], [SystemExit])
+
+
+# -- the end ----------------------------------------------------------------------------------------------------------
+
+
+def test_stop_closes_what_was_made_last_one_first():
+    closed = []
+
+    class Member:
+        def __init__(self, name: str, *, dispatcher: Dispatcher) -> None:
+            self.name, self.dispatcher = name, dispatcher
+
+        def close(self) -> None:
+            self.dispatcher.check_thread()
+            closed.append(self.name)
+            if self.name == "b":
+                raise RuntimeError("b does not close")
+
+    engine = Engine()
+    for name in "abc":
+        engine.make(Member, name)
+    stopped = engine.stop(LONG)
+    assert closed == ["c", "b", "a"]
+    assert (stopped.in_time, stopped.unfinished, [str(error) for error in stopped.errors]) == (
+        True,
+        (),
+        ["b does not close"],
+    )
+    assert engine.stop() == stopped
+
+
+def test_stop_lets_tasks_end_that_can():
+    engine = Engine()
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+    seen = []
+
+    def slow(task):
+        for each in range(5):
+            with suppress(TimedOut):
+                engine.dispatcher.wait(lambda: WAIT, WaitQueue("A PAUSE"), 10**7)
+            task.writeq_td("Q", b"%d" % each)
+        seen.append(region.peek("Q"))
+
+    ending = engine.submit(lambda: region.start(slow))
+    stopped = engine.stop(LONG)
+    assert stopped == Stopped(in_time=True, unfinished=(), errors=())
+    assert ending.result(LONG) is None
+    assert seen == [[b"0", b"1", b"2", b"3", b"4"]]
+    assert region.closed
+
+
+def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it():
+    engine = Engine()
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False)
+    gate = Gate(engine)
+
+    def hangs(task):
+        task.writeq_td("Q", b"in flight")
+        gate.wait()
+
+    task = engine.submit(lambda: region.start(hangs), name="the call that started it")
+    call = engine.submit(gate.wait, name="a call that waits")
+    engine.wait_until(lambda: len(gate.queue) == 2).result(LONG)
+    heard = engine.subscribe()
+    stopped = engine.stop(LONG)
+    assert stopped.in_time
+    assert {"the call that started it", "a call that waits"} < set(stopped.unfinished)
+    assert len(stopped.unfinished) == 3
+    for each in (task, call):
+        with pytest.raises((EngineStopped, RegionClosed)):
+            each.result(LONG)
+    assert heard.take() == [stopped]
+
+
+def test_after_the_end_nothing_is_taken():
+    engine = Engine()
+    engine.stop()
+    assert not engine.running
+    for call in (engine.submit, engine.outside, engine.wait_until):
+        with pytest.raises(EngineStopped):
+            call(lambda: None)
+    with pytest.raises(EngineStopped):
+        engine.make(Region, [])
+
+
+@pytest.mark.parametrize("round_", range(8))
+def test_every_future_ends_when_the_end_comes_in_between(round_):
+    engine = Engine()
+    gate, futures = Gate(engine), []
+
+    def submit() -> None:
+        with suppress(EngineStopped):
+            for each in range(200):
+                call = gate.wait if each % 3 else gate.somebody_waits
+                futures.append(engine.submit(call))
+
+    threads = [threading.Thread(target=submit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(futures) < 10 * round_:
+        pass
+    engine.stop(LONG)
+    for thread in threads:
+        thread.join()
+    assert not wait(futures, LONG).not_done
+
+
+def test_a_task_that_does_not_give_way_is_reported(monkeypatch):
+    monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
+    engine = Engine()
+    held, go = threading.Event(), threading.Event()
+    stuck = engine.submit(lambda: (held.set(), go.wait(LONG)), name="a busy call")
+    held.wait(LONG)
+    assert engine.stop(0.0) == Stopped(in_time=False, unfinished=("a busy call",), errors=())
+    go.set()
+    stuck.result(LONG)
+    assert engine.stop().in_time
+
+
+# -- threads ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_engines_own_thread_cannot_wait_for_it(engine):
+    def waits_for_itself() -> None:
+        engine.submit(lambda: None).result()
+
+    for call in (waits_for_itself, engine.stop, lambda: engine.make(Region, [])):
+        with pytest.raises(WrongThread):
+            engine.submit(call).result(LONG)
+
+
+def test_others_are_refused(engine):
+    region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA")], supplied_queues=False)
+    for call in (lambda: engine.publish(1), engine.dispatcher.run, lambda: region.start(lambda _task: None)):
+        with pytest.raises(WrongThread):
+            call()
+    assert engine.submit(lambda: region.peek("Q")).result(LONG) == []
+
+
+def test_a_clock_of_another_thread_is_refused():
+    clock = Clock(simulated=False)
+    dispatcher = Dispatcher(clock)
+    with pytest.raises(WrongThread):
+        Engine(clock)
+    assert dispatcher.spawn(lambda: 1, name="still").result() == 1
+
+
+def test_a_forked_child_has_no_engine(engine):
+    child = os.fork()
+    if child == 0:
+        try:
+            engine.submit(lambda: None)
+        except WrongThread:
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
