@@ -32,11 +32,11 @@ def c10(text: str) -> bytes:
 
 
 def length3(value: int) -> bytes:
-    return pack_decimal(value, 3)
+    return pack_decimal(value, 5)
 
 
 def length2(value: int) -> bytes:
-    return pack_decimal(value, 2)
+    return pack_decimal(value, 3)
 
 
 def keyed(job):

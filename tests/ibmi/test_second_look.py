@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
-from tdqsim.definitions import define_dtaq
-from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.ibmi import Change, EscapeMessage, ParameterError, System, layout
+from tdqsim.definitions import Definitions, define_dtaq
+from tdqsim.errors import DefinitionError, TdqError, WrongThread
+from tdqsim.ibmi import RDQS0100, Change, EscapeMessage, ParameterError, System, layout, qualified_name
 from tests.ibmi.conftest import fill
 from tests.rules import expect_rule, rule
 
@@ -457,7 +458,6 @@ def test_the_job_log_does_not_grow_for_ever(system, anna):
 def test_a_short_look_says_what_a_long_one_says(officer, form, keywords):
     officer.crtdtaq("APPLIB/Q", maxlen=9, **keywords)
     fill(officer, "Q", b"1", b"22", b"333", b"4444")
-    from tdqsim.ibmi import RDQS0100
 
     for kind in "ARFL":
         for text in (None, 2):
@@ -489,3 +489,88 @@ def test_a_short_look_does_not_walk_the_queue(officer, monkeypatch):
     assert len(looked) <= int(rule("DTAQ-RETRIEVE-SHORT-LOOK").message)
     head = layout("RDQM0200").length
     assert int.from_bytes(receiver[4:], "big") == head + 50 * (layout("RDQM0200.entry").length + 1)
+
+
+# -- for servers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-WHOLE")
+def test_a_receive_with_everything_the_queue_has(system, officer):
+    officer.crtdtaq("APPLIB/Q", maxlen=5, senderid="*YES", seq="*KEYED", keylen=2)
+    officer.qsnddtaq("APPLIB/Q", data=b"x", key=b"k1")
+    peeked = officer.receive("APPLIB/Q", key=b"k0", key_order="GE", remove=False)
+    entry = officer.receive("APPLIB/Q", key=b"k0", key_order="GE")
+    assert entry == peeked
+    assert (entry.data, entry.key) == (b"x", b"k1")
+    assert officer.page.decode(entry.sender) == f"{officer.name:<10}QSECOFR   {officer.number}QSECOFR   "
+    before = system.clock.time_ns()
+    most = int(rule("DTAQ-RECEIVE-WHOLE").message)
+    assert officer.receive("APPLIB/Q", wait=most + 1.5, key=b"k1") is None
+    assert most + 1 <= (system.clock.time_ns() - before) / 10**9 <= most + 3
+    with pytest.raises(EscapeMessage, match="CPF2472"):
+        officer.qrcvdtaq("APPLIB/Q", wait=most + 1, key=b"k1")
+    with pytest.raises(ParameterError, match="wait"):
+        officer.receive("APPLIB/Q", wait=-1, key=b"k1")
+
+
+def test_the_twenty_bytes_of_a_qualified_name():
+    encoded = "ORDERS    APPLIB    ".encode("cp037")
+    assert qualified_name("ORDERS", "APPLIB") == qualified_name("applib/orders") == encoded
+    assert qualified_name("ORDERS") == "ORDERS    *LIBL     ".encode("cp037")
+    for wrong in (("ABCDEFGHIJK", "LIB"), ("", "LIB"), ("A/B", "ABCDEFGHIJK"), ("/", "")):
+        with pytest.raises(ValueError, match="each part"):
+            qualified_name(*wrong)
+
+
+ENTRIES = {
+    "job": lambda system, _: system.job("MORE"),
+    "start": lambda system, _: system.start(print),
+    "run": lambda system, _: system.run(),
+    "crtlib": lambda system, _: system.crtlib("MORE"),
+    "dltlib": lambda system, _: system.dltlib("APPLIB"),
+    "crtusrprf": lambda system, _: system.crtusrprf("MORE"),
+    "crtautl": lambda system, _: system.crtautl("MORE", {}),
+    "grant_profile": lambda system, _: system.grant_profile("ANNA", "BERT"),
+    "install": lambda system, _: system.install(Definitions.of([define_dtaq(dtaq="APPLIB/NEW", maxlen=1)])),
+    "connect": lambda system, _: system.connect("FAR", system),
+    "queues": lambda system, _: list(system.queues()),
+    "close": lambda system, _: system.close(),
+    "send": lambda _, job: job.qsnddtaq("Q", "APPLIB", b"y"),
+    "receive": lambda _, job: job.qrcvdtaq("Q", "APPLIB"),
+    "raw receive": lambda _, job: job.receive("Q", "APPLIB"),
+    "clear": lambda _, job: job.qclrdtaq("Q", "APPLIB"),
+    "describe": lambda _, job: job.qmhqrdqd("Q", "APPLIB"),
+    "retrieve": lambda _, job: job.qmhrdqm("Q", "APPLIB"),
+    "change": lambda _, job: job.qmhqcdq("Q", "APPLIB", automatic_reclaim=True),
+    "byte form": lambda _, job: job.call("QCLRDTAQ", "Q         ".encode("cp037"), "APPLIB    ".encode("cp037")),
+    "services": lambda _, job: job.qsys2.data_queue_entries("Q", "APPLIB"),
+    "command": lambda _, job: job.command("DLTDTAQ APPLIB/Q"),
+    "delete": lambda _, job: job.dltdtaq("APPLIB/Q"),
+    "lock": lambda _, job: job.alcobj([("APPLIB/Q", "*EXCL")]),
+    "end": lambda _, job: job.end(),
+    "user": lambda _, job: setattr(job, "current_user", "BERT"),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_another_thread_is_refused_without_effect(system, officer, entry):
+    queue = officer.crtdtaq("APPLIB/Q", maxlen=5)
+    officer.qsnddtaq("Q", "APPLIB", b"x")  # so that the short ways are known
+    assert officer.qrcvdtaq("Q", "APPLIB", remove=False).data == b"x"
+    before = (sorted(system.libraries), sorted(system.profiles), len(system.jobs), queue.autorcl, officer.current_user)
+    caught = []
+
+    def elsewhere():
+        try:
+            ENTRIES[entry](system, officer)
+        except BaseException as error:  # noqa: BLE001  (whatever it is, the test looks at it)
+            caught.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert [type(error) for error in caught] == [WrongThread]
+    after = (sorted(system.libraries), sorted(system.profiles), len(system.jobs), queue.autorcl, officer.current_user)
+    assert after == before
+    assert [row.message_data_binary for row in officer.qsys2.data_queue_entries("Q", "APPLIB")] == [b"x"]
+    assert officer.wrkobjlck("APPLIB/Q") == ()

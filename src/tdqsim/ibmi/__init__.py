@@ -27,6 +27,7 @@ from tdqsim.ibmi.layouts import (
     layout,
     pack_binary,
     pack_decimal,
+    qualified_name,
     unpack_binary,
     unpack_decimal,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "pack_decimal",
     "parse_messages",
     "parse_seed",
+    "qualified_name",
     "seed_entries",
     "sender_of",
     "unpack_binary",

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ByteForms"]
 
-_PACKED_LENGTH = 3
-
 
 class ByteForms(JobCore):
     """The one entry to all byte forms."""
@@ -120,7 +118,7 @@ def _receive(job: Job, given: Arguments) -> None:
     name, library = given.name(0), given.name(1)
     wait = wait_nanoseconds(job, given.number(4), given.text(13) if given.has(13) else "*SEC")
     key, order, sender_length = None, "", 0
-    given.writable(2, _PACKED_LENGTH)
+    given.writable(2, LIMITS["length_digits"] // 2 + 1)
     if given.has(9):
         order, key = given.text(5), given.key(6, 7)
         if key:
@@ -137,7 +135,7 @@ def _receive(job: Job, given: Arguments) -> None:
     if job.system.faults is not None:
         job.meet_fault("QRCVDTAQ", name, library)
     entry = job.receive_entry(name, library, wait, order, key, remove=remove, room=None if fits else room)
-    given.put(2, pack_decimal(0 if entry is None else len(entry.data), _PACKED_LENGTH))
+    given.put(2, pack_decimal(0 if entry is None else len(entry.data), LIMITS["length_digits"]))
     if entry is None:
         return
     given.put(3, entry.data if size is None else entry.data[:size])

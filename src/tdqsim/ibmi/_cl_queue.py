@@ -67,7 +67,7 @@ def _stored(value: Any, row: dict[str, str], page: CodePage) -> bytes:
         return pack_binary(value)
     if row["type"] == "*DEC":
         digits = int(row["length"].split()[0])
-        return pack_decimal(int(value), digits // 2 + 1)
+        return pack_decimal(int(value), digits)
     return char(value, int(row["length"]), page)
 
 

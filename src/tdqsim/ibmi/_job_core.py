@@ -112,6 +112,7 @@ class JobCore:
 
     @current_user.setter
     def current_user(self, user: str) -> None:
+        self._dispatcher.check_thread()
         self._current_user = user = self.system.profile(user).name
         self.forget_places()
         self.sender_id = self.system.sender_id(self, user, self.ccsid)
@@ -173,7 +174,8 @@ class JobCore:
     # -- every command --------------------------------------------------------------------------------------------
 
     def check_usable(self) -> None:
-        """Refuse when the job has ended or the system is closed."""
+        """Refuse another thread, and when the job has ended or the system is closed."""
+        self._dispatcher.check_thread()
         if self.system.closed:
             raise RegionClosed(f"system {self.system.name} is closed")
         if self.ended:

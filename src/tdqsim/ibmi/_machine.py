@@ -301,6 +301,7 @@ class Machine:
 
     @recorder.setter
     def recorder(self, recorder: Recorder | None) -> None:
+        self.dispatcher.check_thread()
         self._recorder = recorder
         trace = recorder.trace if recorder is not None else None
         for queue in self.all_queues():
@@ -324,6 +325,7 @@ class Machine:
 
     def queues(self) -> Iterator[DataQueue]:
         """Every data queue, by library and name; those of a QTEMP are not among them."""
+        self.dispatcher.check_thread()
         for library in sorted(self._libraries):
             for _, one in sorted(self._libraries[library].objects.items()):
                 if isinstance(one, DataQueue):
@@ -414,7 +416,8 @@ class Machine:
         return number
 
     def check_open(self) -> None:
-        """Refuse when it is closed."""
+        """Refuse another thread, and when it is closed."""
+        self.dispatcher.check_thread()
         if self.closed:
             raise TdqError(f"system {self.name} is closed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from types import MappingProxyType
 
 from tdqsim.core.dispatch import TimedOut
@@ -9,7 +10,7 @@ from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._job_core import JobCore, wait_seconds
 from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._send import checked_bytes
@@ -63,6 +64,8 @@ class ReceiveApi(JobCore):
                 CPF9511 peek at a DDM queue, CPF9503 locked, CPF9805 deleted during the wait, and those of finding it.
             ParameterError: an argument is of the wrong type.
         """
+        if get_ident() != self._dispatcher.thread:
+            self._dispatcher.check_thread()
         if self.system.faults is not None:
             name, library = self.place(name, library)
             self.meet_fault("QRCVDTAQ", name, library)
@@ -89,6 +92,35 @@ class ReceiveApi(JobCore):
         size = _size(receiver_size, len(entry.data))
         return DataQueueEntry(entry.data[:size], len(entry.data), entry.key, sender_of(entry.sender, self.page))
 
+    def receive(
+        self, name: str, library: str = "", *, wait: float | None = 0, key_order: str = "EQ", key: bytes | None = None,
+        remove: bool = True,
+    ) -> Entry | None:  # fmt: skip
+        """Receive one entry as it is stored: for servers and tools, which need more than QRCVDTAQ gives.
+
+        Args:
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            wait: seconds to wait for an entry, 0 not at all, None for ever; without the limit of 99,999.
+            key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
+            key: exactly KEYLEN bytes for a keyed queue.
+            remove: False looks at the entry and leaves it.
+
+        Returns:
+            The entry (its ``data``, ``key``, the 36 bytes of its ``sender`` or none, and ``time_ns``, the moment of its
+            enqueue since 1970 UTC), or None when there was none in time.
+
+        Raises:
+            EscapeMessage: as for QRCVDTAQ, but for CPF2472.
+            ParameterError: a wait that is no number of seconds.
+        """
+        wait_ns = None if wait is None else wait_seconds(wait, "wait")
+        if self.system.faults is not None:
+            self.meet_fault("QRCVDTAQ", *self.place(name, library))
+        entry = self.receive_entry(name, library, wait_ns, key_order, key, remove=remove)
+        self.give_turn()
+        return entry
+
     def receive_entry(
         self, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool,
         room: int | None = None,
@@ -104,13 +136,13 @@ class ReceiveApi(JobCore):
             remove: False leaves the entry.
             room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
         """
+        self.check_usable()
         key = key if key is None else checked_bytes(key, "key")
         asked = (name, library)
         name, library = self.place(name, library)
         self.doing = ("QRCVDTAQ", name, library)
         queue = self._receiving.get(asked)
         if queue is None or not queue.direct:
-            self.check_usable()
             queue = self.open_queue("QRCVDTAQ", name, library)
             if queue.ddm:
                 return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
@@ -47,6 +49,8 @@ class SendApi(JobCore):
                 CPF9801 and CPF9810 not found, CPF9802 and CPF9820 not authorized, CPF9503 locked.
             ParameterError: an argument is not bytes.
         """
+        if get_ident() != self._dispatcher.thread:
+            self._dispatcher.check_thread()
         system = self.system
         if system.faults is not None:
             name, library = self.place(name, library)

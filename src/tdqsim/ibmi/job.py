@@ -53,12 +53,14 @@ class Job(
 
     def forget(self) -> None:
         """Forget addresses and authorities, as its end does."""
+        self._dispatcher.check_thread()
         self._addresses.clear()
         self._authorized.clear()
         self.forget_places()
 
     def end(self) -> None:
         """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        self._dispatcher.check_thread()
         if self.ended:
             return
         self.ended = True

@@ -191,6 +191,7 @@ class System(Machine):
         Raises:
             ValueError: a system in this process must share the dispatcher.
         """
+        self.check_open()
         if isinstance(target, System):
             if target.dispatcher is not self.dispatcher:
                 raise ValueError(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
@@ -208,6 +209,7 @@ class System(Machine):
         Returns:
             The started jobs that had not come to their end.
         """
+        self.dispatcher.check_thread()
         if self.closed:
             return ()
         self.closed, self.failed = True, not clean
