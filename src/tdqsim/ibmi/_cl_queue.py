@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions import Dtaq, define_dtaq
-from tdqsim.definitions.cl import parse_cl
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 from tdqsim.ibmi._create import create_queue, obstacle_to
@@ -23,7 +22,6 @@ from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
-_DLTDTAQ = re.compile(r"\s*DLTDTAQ\s+(?:DTAQ\(\s*([^\s()]{1,21})\s*\)|([^\s()]{1,21}))\s*", re.ASCII | re.IGNORECASE)
 _KEYWORDS = table("ibmi_rtvdtaqxcl")
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
 _SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
@@ -121,47 +119,48 @@ class QueueCommands(DescribeApi):
             self.log(*diagnostics)
             raise EscapeMessage(self.message("CPF0006"), diagnostics) from error
 
-    def command(self, text: str) -> DataQueue | None:
-        """Run one CRTDTAQ or DLTDTAQ command written as CL, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
-
-        Returns:
-            The queue that was created, None after DLTDTAQ.
-
-        Raises:
-            EscapeMessage: CPF0006 the text is not one such command, or its keywords do not go together (the diagnostics
-                say what); and those of the two commands.
-        """
-        named = _DLTDTAQ.fullmatch(text)
-        if named is not None:
-            self.dltdtaq((named[1] or named[2]).upper())
-            return None
-        imported = parse_cl(text)
-        found = imported.definitions.dtaqs
-        if not imported.reports and len(found) == 1:
-            return self.crtdtaq(found[0])
-        diagnostics = tuple(_reported(report.message) for report in imported.reports)
-        self.log(*diagnostics)
-        raise EscapeMessage(self.message("CPF0006"), diagnostics)
-
     @declare("DLTDTAQ")
     def dltdtaq(self, dtaq: str, library: str = "") -> None:
         """Delete a data queue and every entry on it, whatever is on it and whoever waits for it.
 
         Args:
-            dtaq: ``LIB/NAME``, or a name.
+            dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins so.
             library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
 
         Raises:
-            EscapeMessage: CPF2105 and CPF2110 not found, CPF2189 and CPF2182 not authorized, CPF2114 in use.
+            EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 a generic name that none has, CPF2189 and CPF2182 not
+                authorized, CPF2114 in use.
         """
         name, library = self.place(dtaq, library)
         self.begin("DLTDTAQ", name, library)
+        if name.endswith("*"):
+            self._delete_generic(name[:-1], library)
+        else:
+            self._delete(name, library)
+        self.give_turn()
+
+    def _delete_generic(self, beginning: str, library: str) -> None:
+        libraries = (
+            self.library_list() if library == "*LIBL" else (self.current() if library == "*CURLIB" else library,)
+        )
+        found = [
+            (name, holder.name)
+            for holder in map(self.library, libraries)
+            if holder is not None
+            for kind, name in sorted(holder.objects)
+            if kind == "*DTAQ" and name.startswith(beginning)
+        ]
+        if not found:
+            self.fail("CPF2125")
+        for name, holder_name in found:
+            self._delete(name, holder_name)
+
+    def _delete(self, name: str, library: str) -> None:
         holder, found = self.open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
         self.system.remove_object(found, holder, self)
         self.send_completion("CPC2191", found)
-        self.give_turn()
 
     @declare("RTVDTAQXCL")
     def rtvdtaqxcl(self, dtaq: str, library: str = "") -> RTVDTAQXCL:

@@ -7,18 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.ibmi._byte_call import ByteForms
-from tdqsim.ibmi._change import ChangeApi
-from tdqsim.ibmi._cl_authority import AuthorityCommands
-from tdqsim.ibmi._cl_journal import JournalCommands
-from tdqsim.ibmi._cl_library import LibraryCommands
-from tdqsim.ibmi._cl_object import ObjectCommands
-from tdqsim.ibmi._cl_queue import QueueCommands
+from tdqsim.ibmi._cl_processor import CommandProcessor
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._qsys2 import Services
-from tdqsim.ibmi._receive import ReceiveApi
-from tdqsim.ibmi._retrieve import RetrieveApi
-from tdqsim.ibmi._send import SendApi
-from tdqsim.ibmi._time_api import TimeApi
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
@@ -26,10 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "StartedJob"]
 
 
-class Job(
-    ByteForms, SendApi, ReceiveApi, RetrieveApi, ChangeApi, TimeApi, QueueCommands, ObjectCommands,
-    LibraryCommands, AuthorityCommands, JournalCommands,
-):  # fmt: skip
+class Job(ByteForms, CommandProcessor):
     """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
 
     Made by :meth:`System.job` and :meth:`System.start`.
