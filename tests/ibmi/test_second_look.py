@@ -476,10 +476,9 @@ def test_a_short_look_does_not_walk_the_queue(officer, monkeypatch):
     queue = officer.crtdtaq("APPLIB/Q", maxlen=9)
     fill(officer, "Q", *[b"x"] * 50)
     looked = []
-    walk = type(queue).entries_seen
-    monkeypatch.setattr(
-        type(queue), "entries_seen", lambda *a, **k: (looked.append(one) or one for one in walk(*a, **k))
-    )
+    entries = type(queue.entries)
+    walk = entries.seen
+    monkeypatch.setattr(entries, "seen", lambda *a, **k: (looked.append(one) or one for one in walk(*a, **k)))
     receiver = bytearray(8)
     encode = officer.page.encode
     officer.call(

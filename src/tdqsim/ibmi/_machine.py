@@ -9,7 +9,8 @@ still holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from zoneinfo import ZoneInfo
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.store import Durability, Entry, Store
+from tdqsim.core.store import Durability, Entry, Store, Work
 from tdqsim.errors import TdqError
 from tdqsim.ibmi._authority import ALL, AuthorizationList, Profile, granted_names
 from tdqsim.ibmi._catalogue import Catalogue
@@ -115,8 +116,6 @@ class Machine:
         except BaseException:
             self.store.close(clean=False)
             raise
-        if not readonly:
-            self.dispatcher.on_idle.append(self._commit_idle)
 
     def _load(self) -> None:
         self._counters = self._catalogue.counters()
@@ -194,11 +193,7 @@ class Machine:
             raise TdqError(f"library {name} is not there")
         if name in self.shipped:
             raise TdqError(f"library {name} belongs to the system and stays")
-        for one in list(library.objects.values()):
-            self.remove_object(one, library, job)
-        del self._libraries[name]
-        library.gone = True
-        self._forget(library)
+        self._remove(list(library.objects.values()), library, job, and_library=True)
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
@@ -356,8 +351,10 @@ class Machine:
         if isinstance(one, DataQueue):
             one.temporary = not holder.number
             one.trace = self._recorder.trace if self._recorder is not None else None
+            if not one.ddm and one.temporary:
+                one.attributes = one.attributes._replace(force=False)  # nothing of a QTEMP outlives its job
             if not one.ddm:
-                one.attach(self.store.volatile if one.temporary else self._catalogue.environment_for(one))
+                self._catalogue.attach(one)
         self.save_object(one)
         self.forget_places()
         return one
@@ -377,31 +374,50 @@ class Machine:
 
     def remove_object(self, one: SystemObject, holder: Library | None = None, job: Who | None = None) -> None:
         """Delete an object: whoever waits for it is woken."""
-        holder = holder or self._libraries[one.library]
-        del holder.objects[(one.type, one.name)]
-        one.gone = True
-        if isinstance(one, Journal):
-            self._end_journaling(one)
-            one.detach(self.store.durable)
-        if isinstance(one, DataQueue):
-            one.settle()
-            one.detach()
-            self.note("DLTDTAQ", job, one)
-            for waiter in tuple(one.waiters):
-                waiter.parked.wake_one()
+        self._remove([one], holder or self._libraries[one.library], job)
+
+    def _remove(
+        self, objects: Sequence[SystemObject], holder: Library, job: Who | None, *, and_library: bool = False
+    ) -> None:
+        """Delete objects of one library, and the library itself, in one commit."""
+        gone = [*objects, *((holder,) if and_library else ())]
+        meta: dict[bytes, bytes | None] = {}
+        works: list[Work | None] = []
+        for one in gone:
+            meta[b"object/%d" % one.number] = None
+            if isinstance(one, DataQueue) and not one.ddm:
+                meta[one.allocation_key] = None
+        ended = [queue for queue in self.all_queues() if queue.journal in {one.number for one in gone}]
+        for queue in ended:
+            if queue not in objects:
+                meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
+        for one in objects:
+            if isinstance(one, Journal):
+                works.append(one.drop())
+            elif isinstance(one, DataQueue) and not one.ddm:
+                works.append(one.entries.drop())
+        if holder.number:
+            self.store.durable.commit([work for work in works if work is not None], meta)
+        for queue in ended:
+            queue.journal = 0
+        self._removed(objects, holder, job)
+        if and_library:
+            del self._libraries[holder.name]
+            del self._objects[holder.number]
+            holder.gone = True
+
+    def _removed(self, objects: Sequence[SystemObject], holder: Library, job: Who | None) -> None:
+        """What follows in memory when objects are gone."""
+        for one in objects:
+            del holder.objects[(one.type, one.name)]
+            self._objects.pop(one.number, None)
+            one.gone = True
+            if isinstance(one, DataQueue):
+                one.settle()
+                self.note("DLTDTAQ", job, one)
+                for waiter in tuple(one.waiters):
+                    waiter.parked.wake_one()
         self.locks.wake()
-        self._forget(one)
-
-    def _end_journaling(self, journal: Journal) -> None:
-        for queue in self.all_queues():
-            if queue.journal == journal.number:
-                queue.journal = 0
-                queue.settle()
-                self.save_object(queue)
-
-    def _forget(self, one: SystemObject) -> None:
-        if self._objects.pop(one.number, None) is not None:
-            self._catalogue.delete("object", str(one.number))
         self.forget_places()
 
     def forget_places(self) -> None:
@@ -421,5 +437,23 @@ class Machine:
         if self.closed:
             raise TdqError(f"system {self.name} is closed")
 
-    def _commit_idle(self) -> None:
-        self.store.volatile.commit()
+    def write_out(self) -> None:
+        """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
+
+        What is in memory only is lost when the process is killed. Entries that were written out are kept, and entries
+        that were received since then are not given again.
+
+        Raises:
+            StoreFull: there is no room.
+        """
+        self.check_open()
+        self.save_allocations()
+        self.store.volatile.write_out()
+
+    def save_allocations(self) -> None:
+        """Keep how much each queue has allocated."""
+        changed = [queue for queue in self.all_queues() if queue.unsaved and queue.number in self._objects]
+        if changed:
+            self.store.durable.commit(meta={key: value for one in changed for key, value in one.allocation().items()})
+            for queue in changed:
+                queue.unsaved = False

@@ -6,11 +6,6 @@ Storage
     number of entries up to the maximum; only automatic reclaim makes it smaller. How large the maximum of *MAX16MB
     and *MAX2GB is was worked out from what real systems report; the figures are in ``facts/ibmi_limits.tsv``.
 
-Promised entries
-    An entry that a send hands to a waiting job stays in the store until that job runs and has it: meanwhile it is
-    promised, and nobody else sees it. So an entry whose send was acknowledged is in the store or with its receiver at
-    every moment, and a job that ends before it could run needs nothing put back.
-
 Hot path
     ``direct`` says that a job which remembers the queue needs no look at locks: standard, not deleted, no locks to
     enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting, nothing
@@ -20,12 +15,12 @@ Hot path
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tdqsim.core.store import Entry, Environment, Order, SearchOrder, StoredQueue
+from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
+from tdqsim.ibmi._entries import Entries, Journaling
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 
@@ -97,14 +92,12 @@ class DataQueue(SystemObject):
         autorcl: automatic reclaim, changed by QMHQCDQ.
         enforce: locks are enforced, changed by QMHQCDQ.
         journal: number of the journal it is journaled to, or 0.
-        environment: where its entries are; None for a DDM queue.
-        entries: the entries; None for a DDM queue.
+        unsaved: its allocation has changed since it was saved.
         allocated: how many entries fit before the next extension.
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
         waiters: receives that wait, highest run priority first.
-        promised: numbers of the entries that were handed to jobs which have not run since.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
         trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
     """
@@ -113,15 +106,15 @@ class DataQueue(SystemObject):
     autorcl: bool = False
     enforce: bool = False
     journal: int = 0
-    environment: Environment | None = None
-    entries: StoredQueue | None = None
+    held: Entries | None = None
+    stored: Any = None
+    unsaved: bool = False
     allocated: int = 0
     maximum: int = 0
     last_reclaim_ns: int = 0
     stamp: int = 0
     temporary: bool = False
     waiters: list[Waiter] = field(default_factory=list)
-    promised: set[int] = field(default_factory=set)
     plain: bool = False
     direct: bool = False
     plain_receive: bool = False
@@ -151,22 +144,31 @@ class DataQueue(SystemObject):
         return self.maxlen + (LIMITS["sender_id_length"] if self.sender_id else 0)
 
     @property
-    def stored(self) -> StoredQueue:
+    def entries(self) -> Entries:
         """The entries of a standard queue."""
-        assert self.entries is not None, f"{self.qualified} is a DDM data queue"
-        return self.entries
+        assert self.held is not None, f"{self.qualified} is a DDM data queue"
+        return self.held
 
-    def attach(self, environment: Environment) -> None:
+    @property
+    def count(self) -> int:
+        """How many entries a receive could get."""
+        return self.entries.count
+
+    def attach(self, store: Store, *, aside: Store | None = None) -> None:
         """Connect with the stored entries, making room for them when there are none yet."""
-        name = str(self.number).encode("ascii")
         attributes = self.attributes
-        entries = environment.queue(name)
-        if entries is None:
-            entries = environment.create_queue(name, order=ORDERS[attributes.seq], key_length=attributes.keylen)
-        self.environment, self.entries = environment, entries
+        sender = LIMITS["sender_id_length"] if attributes.senderid else 0
+        name = str(self.number).encode("ascii")
+        self.held = Entries(
+            store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=attributes.force, aside=aside
+        )
+        self.stored = self.held.stored
         self.maximum = maximum_entries(attributes)
-        kept = environment.get_meta(self._allocation_key())
+        kept = store.durable.get_meta(self.allocation_key)
         self.allocated, self.last_reclaim_ns = json.loads(kept) if kept else (attributes.initial, 0)
+        self.stamp = self.held.latest if self.stored.count else 0
+        while self.allocated < self.stored.count:  # it was not saved when its process ended
+            self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
         self.settle()
 
     def settle(self) -> None:
@@ -174,7 +176,9 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.direct = not (self.gone or self.ddm or self.enforce)
-        self.plain = self.direct and not (self.journal or attributes.force or self.waiters or self.promised)
+        self.plain = self.direct and not (
+            self.journal or attributes.force or self.waiters or self.held is None or self.held.promised
+        )
         self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
 
     def facts(self) -> dict[str, Any]:
@@ -189,69 +193,47 @@ class DataQueue(SystemObject):
 
     # -- entries ----------------------------------------------------------------------------------------------------
 
-    @property
-    def count(self) -> int:
-        """How many entries a receive could get."""
-        return self.stored.count - len(self.promised)
+    def put(self, entry: Entry, also: Sequence[Work] = ()) -> None:
+        """Add an entry, and commit what belongs to it."""
+        self.entries.put(entry, also, self.allocation())
+        self.saved()
 
-    @property
-    def text_bytes(self) -> int:
-        """Bytes of all message texts, sender IDs included."""
-        sender = LIMITS["sender_id_length"] if self.sender_id else 0
-        return self.stored.data_bytes + self.stored.count * sender
-
-    def entries_seen(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
-        """The entries in the order of receiving, or from its other end."""
-        if not self.promised:
-            return self.stored.entries(reverse=reverse, limit=limit)
-        free = (entry for entry in self.stored.entries(reverse=reverse) if entry.seq not in self.promised)
-        return islice(free, limit)
-
-    def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
-        """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
-        found = self.stored.search(search, key)
-        return (entry for entry in found if entry.seq not in self.promised) if self.promised else found
-
-    def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
-        """The entry that a receive would get."""
-        if self.promised:
-            return next(self.entries_seen(limit=1) if search is None else self.matching(search, key), None)
-        return self.stored.peek() if search is None else self.stored.find(search, key)
-
-    def take(self, search: SearchOrder | None, key: bytes) -> Entry | None:
+    def take(self, search: SearchOrder | None, key: bytes, journaling: Journaling, now_ns: int) -> Entry | None:
         """The entry that a receive gets, taken off."""
-        if self.promised:
-            entry = self.next(search, key)
-            if entry is not None:
-                self.stored.remove(entry.seq, entry.key)
-            return entry
-        if search is not None:
-            return self.stored.take_key(search, key)
-        if self.sender_id:
-            return self.stored.take_entry()
-        data = self.stored.take()  # cheaper; its number and time are of no use to a receiver
-        return None if data is None else Entry(0, 0, b"", b"", data)
-
-    def clear(self, search: SearchOrder | None, key: bytes) -> int:
-        """Remove every entry, or those whose keys are in the relation; returns how many."""
-        if self.promised:
-            doomed = list(self.entries_seen() if search is None else self.matching(search, key))
-            for entry in doomed:
-                self.stored.remove(entry.seq, entry.key)
-            return len(doomed)
-        return self.stored.clear() if search is None else self.stored.clear_keys(search, key)
+        last = self.stored.count == 1
+        entry = self.entries.take(search, key, journaling, self._allocation_after(now_ns, last=last))
+        if entry is not None:
+            self.reclaim_if_empty(now_ns)
+        return entry
 
     def promise(self, entry: Entry) -> None:
         """Keep an entry for the job that it was handed to."""
-        self.promised.add(entry.seq)
+        self.entries.promised.add(entry.time_ns)
         self.settle()
 
-    def unpromise(self, entry: Entry, *, taken: bool) -> None:
-        """The job has the entry now (``taken``), or could not use it: it stands in its place again."""
-        self.promised.discard(entry.seq)
-        if taken and not self.gone:
-            self.stored.remove(entry.seq, entry.key)
+    def free(self, entry: Entry) -> None:
+        """The job could not use what it was promised."""
+        self.entries.promised.discard(entry.time_ns)
         self.settle()
+
+    def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
+        """The job has what it was promised."""
+        if self.gone:
+            return
+        last = self.stored.count == 1
+        self.entries.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
+        self.reclaim_if_empty(now_ns)
+        self.settle()
+
+    def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
+        """Remove every entry, or those whose keys are in the relation; returns how many."""
+        gone = self.entries.clear(search, key, also, self.allocation())
+        if gone:
+            self.reclaim_if_empty(now_ns)
+            if self.attributes.force and self.unsaved:
+                self.entries.commit(None, (), self.allocation())
+                self.saved()
+        return gone
 
     # -- storage ----------------------------------------------------------------------------------------------------
 
@@ -268,40 +250,39 @@ class DataQueue(SystemObject):
         if count >= self.maximum:
             return False
         self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
-        self._save_allocation()
+        self.unsaved = True
         return True
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
-        if self.autorcl and not self.gone and self.stored.count == 0 and self.allocated > self.attributes.initial:
+        if self.autorcl and self.stored.count == 0 and self.allocated > self.attributes.initial:
             self.allocated = self.attributes.initial
             self.last_reclaim_ns = now_ns
-            self._save_allocation()
+            self.unsaved = not self.attributes.force or self.unsaved
 
-    def commit_forced(self) -> None:
-        """What FORCE(*YES) asks for after each send and receive."""
-        if self.attributes.force and self.environment is not None and not self.gone:
-            self.environment.commit()
-
-    def undo_forced(self) -> None:
-        """Take back what a commit that failed has left."""
-        if self.attributes.force and self.environment is not None:
-            self.environment.abort()
-
-    def detach(self) -> None:
-        """Drop the stored entries: the object is deleted."""
-        self.promised.clear()
-        if self.environment is not None and self.entries is not None:
-            self.environment.drop_queue(self.entries.name)
-            self.environment.delete_meta(self._allocation_key())
-
-    def _allocation_key(self) -> bytes:
+    @property
+    def allocation_key(self) -> bytes:
+        """The name of the record that keeps its allocation."""
         return b"allocation/%d" % self.number
 
-    def _save_allocation(self) -> None:
-        assert self.environment is not None
-        kept = json.dumps([self.allocated, self.last_reclaim_ns]).encode("ascii")
-        self.environment.put_meta(self._allocation_key(), kept)
+    def allocation(self) -> dict[bytes, bytes | None]:
+        """The record that keeps its allocation, when that has changed since it was saved."""
+        return self._record(self.allocated, self.last_reclaim_ns) if self.unsaved else {}
+
+    def saved(self) -> None:
+        """A forced queue's allocation was committed with its entries."""
+        if self.attributes.force:
+            self.unsaved = False
+
+    def _allocation_after(self, now_ns: int, *, last: bool) -> dict[bytes, bytes | None]:
+        """The record as it is when the last entry goes, if that reclaims."""
+        initial = self.attributes.initial
+        if last and self.autorcl and self.allocated > initial:
+            return self._record(initial, now_ns)
+        return self.allocation()
+
+    def _record(self, allocated: int, reclaimed_ns: int) -> dict[bytes, bytes | None]:
+        return {self.allocation_key: json.dumps([allocated, reclaimed_ns]).encode("ascii")}
 
     def save(self) -> dict[str, Any]:
         """What the catalogue keeps of it."""

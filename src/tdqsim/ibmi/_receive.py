@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._entries import STAMP_BYTES, Journaling
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore, wait_seconds
@@ -74,7 +75,8 @@ class ReceiveApi(JobCore):
             queue is not None and queue.plain_receive and remove and not key and receiver_size is None
             and wait == 0 and type(wait) is int and wait_units == "*SEC"
         ):  # fmt: skip
-            data = queue.entries.take()  # type: ignore[union-attr]
+            record = queue.stored.take()
+            data = None if record is None else record[STAMP_BYTES:]
             if queue.trace is not None:
                 now = self._clock.time_ns()
                 queue.trace(("QRCVDTAQ", self.qualified_name, queue.qualified, data or b"", now))
@@ -183,21 +185,15 @@ class ReceiveApi(JobCore):
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
     ) -> Entry | None:
         if not remove or room is not None:
-            entry = queue.next(search, key)
+            entry = queue.entries.next(search, key)
             if entry is not None and room is not None and len(entry.data) > room:
                 self.fail("CPF24B4")
             if not remove or entry is None:
                 return entry
-        entry = queue.take(search, key)
-        if entry is not None:
-            self._received(queue, entry)
-        return entry
+        return queue.take(search, key, self._journaling(queue), self._clock.time_ns())
 
-    def _received(self, queue: DataQueue, entry: Entry) -> None:
-        """What follows when an entry has left the queue."""
-        self.system.journals.received(self, queue, entry.key)
-        queue.reclaim_if_empty(self._clock.time_ns())
-        queue.commit_forced()
+    def _journaling(self, queue: DataQueue) -> Journaling:
+        return lambda entry: self.system.journals.received(self, queue, entry.key)
 
     def _wait_for_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, wait_ns: int | None, room: int | None, *,
@@ -230,8 +226,7 @@ class ReceiveApi(JobCore):
             give_back(waiter)
             self.fail("CPF24B4")
         if remove:
-            queue.unpromise(entry, taken=True)
-            self._received(queue, entry)
+            queue.take_promised(entry, self._journaling(queue), self._clock.time_ns())
         return entry
 
     @declare("QCLRDTAQ")
@@ -262,11 +257,8 @@ class ReceiveApi(JobCore):
             return 0
         self.await_lock("QCLRDTAQ", queue)
         search = self.check_key(queue, key_order, key) if key else None
-        gone = queue.clear(search, key)
-        self.system.journals.cleared(self, queue, key)
-        if gone:
-            queue.reclaim_if_empty(self._clock.time_ns())
-        queue.commit_forced()
+        also = self.system.journals.cleared(self, queue, key)
+        gone = queue.clear(search, key, also, self._clock.time_ns())
         if queue.trace is not None:
             self.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
         self.give_turn()

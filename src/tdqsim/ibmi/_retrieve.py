@@ -167,9 +167,9 @@ class RetrieveApi(JobCore):
 
 def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
     if selection.type == "K":
-        return queue.matching(KEY_ORDERS[selection.order], selection.key)
+        return queue.entries.matching(KEY_ORDERS[selection.order], selection.key)
     one = selection.type in ("F", "L")
-    return queue.entries_seen(reverse=selection.type in ("R", "L"), limit=1 if one else None)
+    return queue.entries.seen(reverse=selection.type in ("R", "L"), limit=1 if one else None)
 
 
 def _messages(
@@ -180,7 +180,7 @@ def _messages(
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     stamp = stamper(job.system.offset_at)
     wanted = b""
-    for _, time_ns, key, sender, data in _chosen(queue, selection):
+    for data, key, sender, time_ns in _chosen(queue, selection):
         text = sender + data if sender else data
         enqueued = len(text)
         if text_bytes < enqueued:
@@ -229,14 +229,14 @@ def _header(
 
 def _whole_size(queue: DataQueue, name: str, selection: Selection) -> tuple[int, int] | None:
     """Messages and bytes of all that is selected, where what the queue counts says them; None where one must look."""
-    if selection.type not in ("A", "R") or queue.promised:
+    if selection.type not in ("A", "R") or queue.entries.promised:
         return None
     count, each = queue.count, _fixed(name, selection)
     if name == "RDQM0100":
         return count, count * (each + selection.text_bytes)
     if selection.text_bytes < queue.longest_text:
         return None
-    return count, count * each + queue.text_bytes
+    return count, count * each + queue.entries.text_bytes
 
 
 def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> bytes:

@@ -8,6 +8,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
 from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._entries import STAMP_BYTES
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._queue import DataQueue
@@ -60,7 +61,7 @@ class SendApi(JobCore):
             queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
             or (key is not None and type(key) is not bytes)
             or (len(key) if key else 0) != queue.key_length or asynchronous or from_journal_entry
-            or (queue.entries.count >= queue.allocated and not queue.has_room())  # type: ignore[union-attr]
+            or (queue.stored.count >= queue.allocated and not queue.has_room())
         ):  # fmt: skip
             self._send_with_care(name, library, data, key, asynchronous=asynchronous, replay=from_journal_entry)
             self.give_turn()
@@ -68,7 +69,12 @@ class SendApi(JobCore):
         now = self._clock.time_ns()
         queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
         try:
-            queue.entries.put(data, key or b"", self.sender_id if queue.sender_id else b"", time_ns=now)  # type: ignore[union-attr]
+            if key:
+                queue.stored.put_entry(Entry(data, key, self.sender_id if queue.sender_id else b"", now))
+            elif queue.sender_id:
+                queue.stored.put(now.to_bytes(STAMP_BYTES, "big") + self.sender_id + data)
+            else:
+                queue.stored.put(now.to_bytes(STAMP_BYTES, "big") + data)
         except StoreFull:
             self.doing = ("QSNDDTAQ", *self.place(name, library))
             self.fail("CPF6565")
@@ -133,13 +139,10 @@ class SendApi(JobCore):
     def enqueue(self, queue: DataQueue, data: bytes, key: bytes, sender: bytes) -> None:
         """Put an entry that has passed the checks: journal it, hand it to a waiting job, commit a forced queue."""
         now = queue.next_stamp(self._clock.time_ns())
+        entry = Entry(data, key, sender, now)
         try:
-            seq = queue.stored.put(data, key, sender, time_ns=now)
-            entry = Entry(seq, now, key, sender, data)
-            self.system.journals.sent(self, queue, entry)
-            queue.commit_forced()
+            queue.put(entry, self.system.journals.sent(self, queue, entry))
         except StoreFull:
-            queue.undo_forced()
             self.fail("CPF6565")
         if queue.trace is not None:
             queue.trace(("QSNDDTAQ", self.qualified_name, queue.qualified, data, now, key))

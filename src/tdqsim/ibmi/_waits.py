@@ -105,8 +105,8 @@ def give_back(waiter: Waiter) -> None:
     entry, waiter.entry = waiter.entry, None
     if entry is None or not waiter.remove:
         return
-    waiter.queue.unpromise(entry, taken=False)
     if not waiter.queue.gone:
+        waiter.queue.free(entry)
         waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)
         serve(waiter.queue, entry)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry, Environment, Store, StoredQueue
+from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._objects import SystemObject
@@ -39,22 +39,26 @@ _SENT = layout("JOQS")
 class Journal(SystemObject):
     """A *JRN object and its entries."""
 
-    entries: StoredQueue | None = None
+    entries: DurableQueue | None = None
 
     @property
     def type(self) -> str:
         """``*JRN``."""
         return "*JRN"
 
-    def attach(self, environment: Environment) -> None:
+    def attach(self, durable: Durable) -> None:
         """Connect with the stored entries."""
         name = b"J%d" % self.number
-        self.entries = environment.queue(name) or environment.create_queue(name)
+        self.entries = durable.queue(name) or durable.create_queue(name)
 
-    def detach(self, environment: Environment) -> None:
-        """Drop the stored entries: the object is deleted."""
-        environment.drop_queue(b"J%d" % self.number)
+    def drop(self) -> Work | None:
+        """The work that drops the stored entries: the object is deleted."""
+        if self.entries is None:
+            return None
+        work = self.entries.work()
+        work.drop()
         self.entries = None
+        return work
 
     def read(self) -> Iterator[JournalEntry]:
         """The entries, oldest first."""
@@ -63,8 +67,8 @@ class Journal(SystemObject):
     def timed(self, after: int = 0) -> Iterator[tuple[int, JournalEntry]]:
         """The entries with numbers above ``after``, oldest first, each with its moment (nanoseconds since 1970 UTC)."""
         assert self.entries is not None
-        for stored in self.entries.entries(after=after):
-            yield stored.time_ns, JournalEntry(stored.seq, "Q", **_ENTRY.parse(stored.data, _PAGE))
+        for number, stored in enumerate(self.entries.entries(skip=after), after + 1):
+            yield stored.time_ns, JournalEntry(number, "Q", **_ENTRY.parse(stored.data, _PAGE))
 
 
 class JournalEntry(NamedTuple):
@@ -129,44 +133,50 @@ class Journaled(Protocol):
 
 
 class JournalWriter:
-    """Writes the entries of one system."""
+    """Makes the entries of one system: works, to be committed with what they tell of."""
 
     def __init__(self, system: Journaled) -> None:
         self._system = system
 
-    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> None:
-        """An entry was sent."""
-        if queue.journal:
-            values = {
-                "time_stamp": ns_to_dts(entry.time_ns, self._system.offset_at(entry.time_ns)),
-                "sender_id_included": "Y" if entry.sender else "N",
-                "entry_data": entry.key + entry.sender + entry.data,
-            }
-            self.write(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
+    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
+        """An entry is sent."""
+        if not queue.journal:
+            return ()
+        values = {
+            "time_stamp": ns_to_dts(entry.time_ns, self._system.offset_at(entry.time_ns)),
+            "sender_id_included": "Y" if entry.sender else "N",
+            "entry_data": entry.key + entry.sender + entry.data,
+        }
+        return self.entry(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
 
-    def received(self, job: Who, queue: DataQueue, key: bytes) -> None:
-        """An entry was removed by a receive."""
-        if queue.journal:
-            self.write(job, queue, "QL" if queue.key_length else "QR", key)
+    def received(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """An entry is removed by a receive."""
+        return self.entry(job, queue, "QL" if queue.key_length else "QR", key) if queue.journal else ()
 
-    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> None:
-        """The queue was cleared, all of it or by key."""
-        if queue.journal:
-            self.write(job, queue, "QJ" if key else "QC", key)
+    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """The queue is cleared, all of it or by key."""
+        return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
 
-    def write(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> None:
-        """One entry, committed with what else is pending in the durable environment."""
+    def write(self, job: Who, queue: DataQueue, entry_type: str) -> None:
+        """One entry about the queue itself, in a commit of its own."""
+        works = self.entry(job, queue, entry_type)
+        if works:
+            self._system.store.durable.commit(works)
+
+    def entry(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
+        """The work that adds one entry to the queue's journal; none when there is no journal."""
         journal = self._system.journal_of(queue)
         if journal is None or journal.entries is None:
-            return
+            return ()
         now = self._system.clock.time_ns()
         values = {
             "type": entry_type, "time_stamp": ns_to_dts(now, self._system.offset_at(now)), "job_name": job.name,
             "user": job.user, "number": job.number, "current_user": job.current_user, "object": queue.name,
             "library": queue.library, "entry_specific_data": specific,
         }  # fmt: skip
-        journal.entries.put(_ENTRY.build(values, _PAGE), time_ns=now)
-        self._system.store.durable.commit()
+        work = journal.entries.work()
+        work.put_entry(Entry(_ENTRY.build(values, _PAGE), time_ns=now))
+        return (work,)
 
 
 def sent_key(block: bytes, key_length: int) -> bytes:

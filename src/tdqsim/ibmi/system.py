@@ -221,8 +221,8 @@ class System(Machine):
         self.dispatcher.end_strands(self, f"system {self.name} is closed")
         for job in list(self.jobs.values()):
             job.end()
-        if not self.readonly:
-            self.dispatcher.on_idle.remove(self._commit_idle)
+        if clean and not self.readonly:
+            self.save_allocations()
         if self._own_dispatcher:
             self.dispatcher.release_workers()
         self._catalogue.close()
