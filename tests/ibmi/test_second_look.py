@@ -476,9 +476,9 @@ def test_a_short_look_does_not_walk_the_queue(officer, monkeypatch):
     queue = officer.crtdtaq("APPLIB/Q", maxlen=9)
     fill(officer, "Q", *[b"x"] * 50)
     looked = []
-    entries = type(queue.entries)
-    walk = entries.seen
-    monkeypatch.setattr(entries, "seen", lambda *a, **k: (looked.append(one) or one for one in walk(*a, **k)))
+    entries = type(queue.stored)
+    walk = entries.entries
+    monkeypatch.setattr(entries, "entries", lambda *a, **k: (looked.append(one) or one for one in walk(*a, **k)))
     receiver = bytearray(8)
     encode = officer.page.encode
     officer.call(

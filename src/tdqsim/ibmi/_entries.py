@@ -32,6 +32,7 @@ from tdqsim.core.store import (
     VolatileQueue,
     Work,
 )
+from tdqsim.errors import StoreError
 
 __all__ = ["STAMP_BYTES", "Entries", "Journaling"]
 
@@ -54,11 +55,12 @@ class Entries:
         aside: where volatile entries are looked for instead, by a system that only looks.
 
     Attributes:
-        stored: the store's queue.
+        raw: the store's queue.
+        readonly: nothing can be changed.
         promised: moments of the entries that were handed to jobs which have not run since.
     """
 
-    __slots__ = ("_durable", "_forced", "_keyed", "_place", "_start", "promised", "stored")
+    __slots__ = ("_durable", "_forced", "_keyed", "_place", "_start", "promised", "raw", "readonly")
 
     def __init__(
         self, store: Store, name: bytes, order: Order, key_length: int, sender_length: int, *, forced: bool,
@@ -72,7 +74,8 @@ class Entries:
         if found is None and aside is not None:
             forced, self._place = False, aside.volatile
         self._forced = forced
-        self.stored: DurableQueue | VolatileQueue = found or self._place.create_queue(name, order, key_length)
+        self.readonly = aside is not None
+        self.raw: DurableQueue | VolatileQueue = found or self._place.create_queue(name, order, key_length)
         self.promised: set[int] = set()
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -80,43 +83,43 @@ class Entries:
     @property
     def count(self) -> int:
         """How many entries a receive could get."""
-        return self.stored.count - len(self.promised)
+        return self.raw.count - len(self.promised)
 
     @property
     def occupied(self) -> int:
         """How many entries take room, promised ones among them."""
-        return self.stored.count
+        return self.raw.count
 
     @property
     def text_bytes(self) -> int:
         """Bytes of all message texts, sender IDs included; of a queue without promised entries."""
-        count = self.stored.count
+        count = self.raw.count
         if self._keyed:
-            return self.stored.data_bytes + count * (self._start - STAMP_BYTES)
-        return self.stored.data_bytes - count * STAMP_BYTES
+            return self.raw.data_bytes + count * (self._start - STAMP_BYTES)
+        return self.raw.data_bytes - count * STAMP_BYTES
 
     @property
     def latest(self) -> int:
         """The moment of the newest entry, 0 for none; of a KEYED queue that of some entry."""
-        newest = next(self.stored.entries(reverse=self.stored.order is not Order.LIFO, limit=1), None)
+        newest = next(self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=1), None)
         return self._entry(newest).time_ns if newest is not None else 0
 
-    def seen(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
+    def entries(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
         """The entries in the order of receiving, or from its other end."""
         if not self.promised:
-            return map(self._entry, self.stored.entries(reverse=reverse, limit=limit))
-        return islice(self._free(self.stored.entries(reverse=reverse)), limit)
+            return map(self._entry, self.raw.entries(reverse=reverse, limit=limit))
+        return islice(self._free(self.raw.entries(reverse=reverse)), limit)
 
     def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
         """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
-        return self._free(self.stored.search(search, key))
+        return self._free(self.raw.search(search, key))
 
     def _free(self, items: Iterator[Entry]) -> Iterator[Entry]:
         return (entry for entry in map(self._entry, items) if entry.time_ns not in self.promised)
 
     def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
         """The entry that a receive would get."""
-        return next(self.seen(limit=1) if search is None else self.matching(search, key), None)
+        return next(self.entries(limit=1) if search is None else self.matching(search, key), None)
 
     def _entry(self, item: Entry) -> Entry:
         """An entry of the store as one of the queue."""
@@ -129,8 +132,14 @@ class Entries:
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def _changer(self) -> VolatileQueue | Work:
-        """What takes and puts: of durable entries a work, to be committed."""
-        return self.stored.work() if isinstance(self.stored, DurableQueue) else self.stored
+        """What takes and puts: of durable entries a work, to be committed.
+
+        Raises:
+            StoreError: the store is open for reading only.
+        """
+        if self.readonly:
+            raise StoreError(f"{self._durable.path}: the system is open for reading only")
+        return self.raw.work() if isinstance(self.raw, DurableQueue) else self.raw
 
     def commit(
         self, changer: VolatileQueue | Work | None, also: Sequence[Work] = (),
@@ -240,10 +249,10 @@ class Entries:
     def drop(self) -> Work | None:
         """Everything goes, the queue too: the work that does it, to be committed; None when it is done."""
         self.promised.clear()
-        if isinstance(self.stored, DurableQueue):
-            work = self.stored.work()
+        if isinstance(self.raw, DurableQueue):
+            work = self.raw.work()
             work.drop()
             return work
         assert isinstance(self._place, Volatile)
-        self._place.drop(self.stored)
+        self._place.drop(self.raw)
         return None

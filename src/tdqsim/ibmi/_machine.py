@@ -395,7 +395,7 @@ class Machine:
             if isinstance(one, Journal):
                 works.append(one.drop())
             elif isinstance(one, DataQueue) and not one.ddm:
-                works.append(one.entries.drop())
+                works.append(one.stored.drop())
         if holder.number:
             self.store.durable.commit([work for work in works if work is not None], meta)
         for queue in ended:

@@ -164,14 +164,14 @@ class Services:
             job.fail("CPF950B")
         if selection != "KEY":
             limit = 1 if selection in ("FIRST", "LAST") else None
-            return queue.entries.seen(reverse=selection in ("LAST", "REVERSE"), limit=limit)
+            return queue.stored.entries(reverse=selection in ("LAST", "REVERSE"), limit=limit)
         if not queue.keyed:
             job.fail("CPF950E")
         if order is None or order not in KEY_ORDERS:
             job.fail("CPF9504")
         if key is None or len(key) != queue.key_length:
             job.fail("CPF950F")
-        return queue.entries.matching(KEY_ORDERS[order], key)
+        return queue.stored.matching(KEY_ORDERS[order], key)
 
     def _row(self, queue: DataQueue, position: int, entry: Entry) -> DataQueueEntriesRow:
         job = self._job

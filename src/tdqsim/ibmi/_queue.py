@@ -107,7 +107,7 @@ class DataQueue(SystemObject):
     enforce: bool = False
     journal: int = 0
     held: Entries | None = None
-    stored: Any = None
+    raw: Any = None
     unsaved: bool = False
     allocated: int = 0
     maximum: int = 0
@@ -144,7 +144,7 @@ class DataQueue(SystemObject):
         return self.maxlen + (LIMITS["sender_id_length"] if self.sender_id else 0)
 
     @property
-    def entries(self) -> Entries:
+    def stored(self) -> Entries:
         """The entries of a standard queue."""
         assert self.held is not None, f"{self.qualified} is a DDM data queue"
         return self.held
@@ -152,7 +152,7 @@ class DataQueue(SystemObject):
     @property
     def count(self) -> int:
         """How many entries a receive could get."""
-        return self.entries.count
+        return self.stored.count
 
     def attach(self, store: Store, *, aside: Store | None = None) -> None:
         """Connect with the stored entries, making room for them when there are none yet."""
@@ -162,12 +162,12 @@ class DataQueue(SystemObject):
         self.held = Entries(
             store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=attributes.force, aside=aside
         )
-        self.stored = self.held.stored
+        self.raw = self.held.raw
         self.maximum = maximum_entries(attributes)
         kept = store.durable.get_meta(self.allocation_key)
         self.allocated, self.last_reclaim_ns = json.loads(kept) if kept else (attributes.initial, 0)
-        self.stamp = self.held.latest if self.stored.count else 0
-        while self.allocated < self.stored.count:  # it was not saved when its process ended
+        self.stamp = self.held.latest if self.raw.count else 0
+        while self.allocated < self.raw.count:  # it was not saved when its process ended
             self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
         self.settle()
 
@@ -176,9 +176,9 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.direct = not (self.gone or self.ddm or self.enforce)
-        self.plain = self.direct and not (
-            self.journal or attributes.force or self.waiters or self.held is None or self.held.promised
-        )
+        held = self.held
+        careful = self.journal or attributes.force or self.waiters or held is None or held.promised or held.readonly
+        self.plain = self.direct and not careful
         self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
 
     def facts(self) -> dict[str, Any]:
@@ -195,43 +195,43 @@ class DataQueue(SystemObject):
 
     def put(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Add an entry, and commit what belongs to it."""
-        self.entries.put(entry, also, self.allocation())
+        self.stored.put(entry, also, self.allocation())
         self.saved()
 
     def take(self, search: SearchOrder | None, key: bytes, journaling: Journaling, now_ns: int) -> Entry | None:
         """The entry that a receive gets, taken off."""
-        last = self.stored.count == 1
-        entry = self.entries.take(search, key, journaling, self._allocation_after(now_ns, last=last))
+        last = self.raw.count == 1
+        entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
         if entry is not None:
             self.reclaim_if_empty(now_ns)
         return entry
 
     def promise(self, entry: Entry) -> None:
         """Keep an entry for the job that it was handed to."""
-        self.entries.promised.add(entry.time_ns)
+        self.stored.promised.add(entry.time_ns)
         self.settle()
 
     def free(self, entry: Entry) -> None:
         """The job could not use what it was promised."""
-        self.entries.promised.discard(entry.time_ns)
+        self.stored.promised.discard(entry.time_ns)
         self.settle()
 
     def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
         """The job has what it was promised."""
         if self.gone:
             return
-        last = self.stored.count == 1
-        self.entries.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
+        last = self.raw.count == 1
+        self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
         self.reclaim_if_empty(now_ns)
         self.settle()
 
     def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
         """Remove every entry, or those whose keys are in the relation; returns how many."""
-        gone = self.entries.clear(search, key, also, self.allocation())
+        gone = self.stored.clear(search, key, also, self.allocation())
         if gone:
             self.reclaim_if_empty(now_ns)
             if self.attributes.force and self.unsaved:
-                self.entries.commit(None, (), self.allocation())
+                self.stored.commit(None, (), self.allocation())
                 self.saved()
         return gone
 
@@ -244,7 +244,7 @@ class DataQueue(SystemObject):
 
     def has_room(self) -> bool:
         """Whether one more entry fits, extending the storage when that is what it takes."""
-        count = self.stored.count
+        count = self.raw.count
         if count < self.allocated:
             return True
         if count >= self.maximum:
@@ -255,7 +255,7 @@ class DataQueue(SystemObject):
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
-        if self.autorcl and self.stored.count == 0 and self.allocated > self.attributes.initial:
+        if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
             self.allocated = self.attributes.initial
             self.last_reclaim_ns = now_ns
             self.unsaved = not self.attributes.force or self.unsaved

@@ -75,7 +75,7 @@ class ReceiveApi(JobCore):
             queue is not None and queue.plain_receive and remove and not key and receiver_size is None
             and wait == 0 and type(wait) is int and wait_units == "*SEC"
         ):  # fmt: skip
-            record = queue.stored.take()
+            record = queue.raw.take()
             data = None if record is None else record[STAMP_BYTES:]
             if queue.trace is not None:
                 now = self._clock.time_ns()
@@ -185,7 +185,7 @@ class ReceiveApi(JobCore):
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
     ) -> Entry | None:
         if not remove or room is not None:
-            entry = queue.entries.next(search, key)
+            entry = queue.stored.next(search, key)
             if entry is not None and room is not None and len(entry.data) > room:
                 self.fail("CPF24B4")
             if not remove or entry is None:

@@ -167,9 +167,9 @@ class RetrieveApi(JobCore):
 
 def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
     if selection.type == "K":
-        return queue.entries.matching(KEY_ORDERS[selection.order], selection.key)
+        return queue.stored.matching(KEY_ORDERS[selection.order], selection.key)
     one = selection.type in ("F", "L")
-    return queue.entries.seen(reverse=selection.type in ("R", "L"), limit=1 if one else None)
+    return queue.stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else None)
 
 
 def _messages(
@@ -229,14 +229,14 @@ def _header(
 
 def _whole_size(queue: DataQueue, name: str, selection: Selection) -> tuple[int, int] | None:
     """Messages and bytes of all that is selected, where what the queue counts says them; None where one must look."""
-    if selection.type not in ("A", "R") or queue.entries.promised:
+    if selection.type not in ("A", "R") or queue.stored.promised:
         return None
     count, each = queue.count, _fixed(name, selection)
     if name == "RDQM0100":
         return count, count * (each + selection.text_bytes)
     if selection.text_bytes < queue.longest_text:
         return None
-    return count, count * each + queue.entries.text_bytes
+    return count, count * each + queue.stored.text_bytes
 
 
 def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> bytes:

@@ -61,7 +61,7 @@ class SendApi(JobCore):
             queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
             or (key is not None and type(key) is not bytes)
             or (len(key) if key else 0) != queue.key_length or asynchronous or from_journal_entry
-            or (queue.stored.count >= queue.allocated and not queue.has_room())
+            or (queue.raw.count >= queue.allocated and not queue.has_room())
         ):  # fmt: skip
             self._send_with_care(name, library, data, key, asynchronous=asynchronous, replay=from_journal_entry)
             self.give_turn()
@@ -70,11 +70,11 @@ class SendApi(JobCore):
         queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
         try:
             if key:
-                queue.stored.put_entry(Entry(data, key, self.sender_id if queue.sender_id else b"", now))
+                queue.raw.put_entry(Entry(data, key, self.sender_id if queue.sender_id else b"", now))
             elif queue.sender_id:
-                queue.stored.put(now.to_bytes(STAMP_BYTES, "big") + self.sender_id + data)
+                queue.raw.put(now.to_bytes(STAMP_BYTES, "big") + self.sender_id + data)
             else:
-                queue.stored.put(now.to_bytes(STAMP_BYTES, "big") + data)
+                queue.raw.put(now.to_bytes(STAMP_BYTES, "big") + data)
         except StoreFull:
             self.doing = ("QSNDDTAQ", *self.place(name, library))
             self.fail("CPF6565")

@@ -37,7 +37,7 @@ def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, A
     if queue.ddm:
         job.fail("CPF9511", queue.name)
     job.await_lock("QMHRDQM", queue)
-    for entry in queue.entries.seen():
+    for entry in queue.stored.entries():
         stamp = ns_to_dts(entry.time_ns, job.system.offset_at(entry.time_ns))
         line: dict[str, Any] = {"data": entry.data.hex().upper(), "text": job.page.printable(entry.data)}
         if queue.keyed:
