@@ -119,6 +119,9 @@ class Entries:
 
     def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
         """The entry that a receive would get."""
+        if not self.promised:
+            found = self.raw.peek() if search is None else self.raw.find(search, key)
+            return self._entry(found) if found is not None else None
         return next(self.entries(limit=1) if search is None else self.matching(search, key), None)
 
     def _entry(self, item: Entry) -> Entry:

@@ -91,7 +91,7 @@ class Machine:
         self.ccsid = ccsid
         self.date_format = "*YMD"
         self.closed = self.failed = False
-        self.faults: FaultHook | None = None
+        self._faults: FaultHook | None = None
         self._recorder: Recorder | None = None
         self._own_dispatcher = dispatcher is None
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
@@ -301,6 +301,17 @@ class Machine:
         trace = recorder.trace if recorder is not None else None
         for queue in self.all_queues():
             queue.trace = trace
+
+    @property
+    def faults(self) -> FaultHook | None:
+        """A hook for planned faults, asked at each API and command; None for none."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: FaultHook | None) -> None:
+        self.dispatcher.check_thread()
+        self._faults = faults
+        self.forget_places()  # while there are faults no job keeps anything in front of its look-ups
 
     def all_queues(self) -> Iterator[DataQueue]:
         """Every data queue of its libraries."""

@@ -93,6 +93,7 @@ class DataQueue(SystemObject):
         enforce: locks are enforced, changed by QMHQCDQ.
         journal: number of the journal it is journaled to, or 0.
         unsaved: its allocation has changed since it was saved.
+        spare: so many sends need not ask whether there is room; receives do not add to it.
         allocated: how many entries fit before the next extension.
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
@@ -110,6 +111,7 @@ class DataQueue(SystemObject):
     raw: Any = None
     unsaved: bool = False
     allocated: int = 0
+    spare: int = 0
     maximum: int = 0
     last_reclaim_ns: int = 0
     stamp: int = 0
@@ -179,7 +181,7 @@ class DataQueue(SystemObject):
         held = self.held
         careful = self.journal or attributes.force or self.waiters or held is None or held.promised or held.readonly
         self.plain = self.direct and not careful
-        self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
+        self.plain_receive = self.plain and not self.autorcl
 
     def facts(self) -> dict[str, Any]:
         """What a history has to know of it, under the keywords of CRTDTAQ."""
@@ -196,6 +198,7 @@ class DataQueue(SystemObject):
     def put(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Add an entry, and commit what belongs to it."""
         self.stored.put(entry, also, self.allocation())
+        self.spare -= 1
         self.saved()
 
     def take(self, search: SearchOrder | None, key: bytes, journaling: Journaling, now_ns: int) -> Entry | None:
@@ -245,18 +248,18 @@ class DataQueue(SystemObject):
     def has_room(self) -> bool:
         """Whether one more entry fits, extending the storage when that is what it takes."""
         count = self.raw.count
-        if count < self.allocated:
-            return True
         if count >= self.maximum:
             return False
-        self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
-        self.unsaved = True
+        if count >= self.allocated:
+            self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
+            self.unsaved = True
+        self.spare = self.allocated - count
         return True
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
         if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
-            self.allocated = self.attributes.initial
+            self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
             self.unsaved = not self.attributes.force or self.unsaved
 

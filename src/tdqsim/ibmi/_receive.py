@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 from types import MappingProxyType
 
@@ -16,7 +18,7 @@ from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._send import checked_bytes
 from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive
-from tdqsim.ibmi.records import DataQueueEntry, sender_of
+from tdqsim.ibmi.records import DataQueueEntry, SenderId, sender_of
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
 
@@ -24,6 +26,11 @@ KEY_ORDERS = MappingProxyType({order.name: order for order in SearchOrder})
 """GT LT NE EQ GE LE."""
 
 _NS = 1_000_000_000
+_SIGNED = STAMP_BYTES + LIMITS["sender_id_length"]
+_new_entry: Callable[[tuple[bytes, int, bytes, SenderId | None]], DataQueueEntry] = partial(
+    tuple.__new__, DataQueueEntry
+)
+"""``DataQueueEntry._make`` without its check of the length."""
 _UNITS = MappingProxyType({"*SEC": _NS, "*MSEC": _NS // LIMITS["wait_units_per_second_msec"]})
 
 
@@ -67,24 +74,20 @@ class ReceiveApi(JobCore):
         """
         if get_ident() != self._dispatcher.thread:
             self._dispatcher.check_thread()
-        if self.system.faults is not None:
-            name, library = self.place(name, library)
-            self.meet_fault("QRCVDTAQ", name, library)
         queue = self._receiving.get((name, library))
         if (
-            queue is not None and queue.plain_receive and remove and not key and receiver_size is None
+            queue is not None and queue.plain_receive and remove and receiver_size is None and queue.trace is None
             and wait == 0 and type(wait) is int and wait_units == "*SEC"
+            and (not (key or queue.key_length) or _plain_key(queue, key_order, key))
         ):  # fmt: skip
-            record = queue.raw.take()
-            data = None if record is None else record[STAMP_BYTES:]
-            if queue.trace is not None:
-                now = self._clock.time_ns()
-                queue.trace(("QRCVDTAQ", self.qualified_name, queue.qualified, data or b"", now))
+            found = self._receive_plainly(queue, key_order, key)
             dispatcher = self._dispatcher
             if dispatcher.current is dispatcher.outside and dispatcher.pending:
                 dispatcher.run_ready()
-            return None if data is None else DataQueueEntry(data, len(data), b"", None)
+            return found
         self.doing = ("QRCVDTAQ", *self.place(name, library))
+        if self.system.faults is not None:
+            self.meet_fault(*self.doing)
         entry = self.receive_entry(
             name, library, wait_nanoseconds(self, wait, wait_units), key_order, key, remove=remove
         )
@@ -93,6 +96,22 @@ class ReceiveApi(JobCore):
             return None
         size = _size(receiver_size, len(entry.data))
         return DataQueueEntry(entry.data[:size], len(entry.data), entry.key, sender_of(entry.sender, self.page))
+
+    def _receive_plainly(self, queue: DataQueue, key_order: str, key: bytes | None) -> DataQueueEntry | None:
+        """What is left of a receive from a plain queue that waits for nothing: a take."""
+        if key:
+            entry = queue.raw.take_key(KEY_ORDERS[key_order], key)
+            if entry is None:
+                return None
+            data, found, sender, _ = entry
+            return _new_entry((data, len(data), found, sender_of(sender, self.page) if sender else None))
+        record = queue.raw.take()
+        if record is None:
+            return None
+        if queue.sender_id:
+            data = record[_SIGNED:]
+            return _new_entry((data, len(data), b"", sender_of(record[STAMP_BYTES:_SIGNED], self.page)))
+        return _new_entry((record[STAMP_BYTES:], len(record) - STAMP_BYTES, b"", None))
 
     def receive(
         self, name: str, library: str = "", *, wait: float | None = 0, key_order: str = "EQ", key: bytes | None = None,
@@ -149,7 +168,8 @@ class ReceiveApi(JobCore):
             if queue.ddm:
                 return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)
             self.await_lock("QRCVDTAQ", queue)
-            self._receiving[asked] = queue
+            if self.system.faults is None:
+                self._receiving[asked] = queue
         search = self.check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None or wait_ns == 0:
@@ -263,6 +283,11 @@ class ReceiveApi(JobCore):
             self.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
         self.give_turn()
         return gone
+
+
+def _plain_key(queue: DataQueue, key_order: str, key: bytes | None) -> bool:
+    """Whether a key and its order are right for the queue, so that nothing has to be refused."""
+    return type(key) is bytes and len(key) == queue.key_length and key_order in KEY_ORDERS
 
 
 def wait_nanoseconds(job: JobCore, wait: int, units: str = "*SEC") -> int | None:

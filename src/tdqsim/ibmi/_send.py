@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from threading import get_ident
 
 from tdqsim.core.codepage import codepage
@@ -18,6 +20,8 @@ from tdqsim.ibmi.layouts import layout
 __all__ = ["SendApi", "checked_bytes"]
 
 _JOURNAL_PAGE = codepage(37)
+_new_entry: Callable[[tuple[bytes, bytes, bytes, int]], Entry] = partial(tuple.__new__, Entry)
+"""``Entry._make`` without its check of the length."""
 
 
 class SendApi(JobCore):
@@ -52,16 +56,12 @@ class SendApi(JobCore):
         """
         if get_ident() != self._dispatcher.thread:
             self._dispatcher.check_thread()
-        system = self.system
-        if system.faults is not None:
-            name, library = self.place(name, library)
-            self.meet_fault("QSNDDTAQ", name, library)
         queue = self._sending.get((name, library))
         if (
             queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
             or (key is not None and type(key) is not bytes)
             or (len(key) if key else 0) != queue.key_length or asynchronous or from_journal_entry
-            or (queue.raw.count >= queue.allocated and not queue.has_room())
+            or (queue.spare <= 0 and not queue.has_room())
         ):  # fmt: skip
             self._send_with_care(name, library, data, key, asynchronous=asynchronous, replay=from_journal_entry)
             self.give_turn()
@@ -70,7 +70,7 @@ class SendApi(JobCore):
         queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
         try:
             if key:
-                queue.raw.put_entry(Entry(data, key, self.sender_id if queue.sender_id else b"", now))
+                queue.raw.put_entry(_new_entry((data, key, self.sender_id if queue.sender_id else b"", now)))
             elif queue.sender_id:
                 queue.raw.put(now.to_bytes(STAMP_BYTES, "big") + self.sender_id + data)
             else:
@@ -78,6 +78,7 @@ class SendApi(JobCore):
         except StoreFull:
             self.doing = ("QSNDDTAQ", *self.place(name, library))
             self.fail("CPF6565")
+        queue.spare -= 1
         if queue.trace is not None:
             event = ("QSNDDTAQ", self.qualified_name, queue.qualified, data, now)
             queue.trace((*event, key) if key else event)
@@ -92,6 +93,8 @@ class SendApi(JobCore):
         asked = (name, library)
         name, library = self.place(name, library)
         self.doing = ("QSNDDTAQ", name, library)
+        if self.system.faults is not None:
+            self.meet_fault("QSNDDTAQ", name, library)
         data = checked_bytes(data, "data")
         key = key if key is None else checked_bytes(key, "key")
         queue = self._sending.get(asked)
@@ -103,7 +106,8 @@ class SendApi(JobCore):
                 self.system.remote.send(self, queue, data, key, asynchronous=asynchronous)
                 return
             self.await_lock("QSNDDTAQ", queue)
-            self._sending[asked] = queue
+            if self.system.faults is None:
+                self._sending[asked] = queue
         if asynchronous:
             self.fail("CPF9510", queue.name, queue.library)
         sender = self.sender_id if queue.sender_id else b""
