@@ -19,6 +19,7 @@ BELOW = {
     "ibmi": {"core", "facts", "definitions", "datasets", "layouts"},
     "pipeline": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi", "job"},
     "testing": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi"},
+    "server": {"core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi"},
 }
 """Each room and the rooms it may use. A room may always use ``errors``; the command line may use all."""
 

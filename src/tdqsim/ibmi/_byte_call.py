@@ -27,7 +27,7 @@ from tdqsim.ibmi.layouts import layout, pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.records import RDQS0100, RDQS0200
 
-__all__ = ["ByteForms"]
+__all__ = ["FORMS", "ByteForms"]
 
 
 class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeApi):
@@ -45,15 +45,15 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
             ParameterError: there is no such API, or a parameter is not storage at all.
         """
         declaration = DECLARATIONS.get(api)
-        if declaration is None or api not in _FORMS:
-            raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(_FORMS))}")
+        if declaration is None or api not in FORMS:
+            raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(FORMS))}")
         self.check_usable()
         self.doing = (api, "", "")
         self._check_count(declaration, len(parameters))
         arguments = Arguments(self, declaration, parameters)
         code = self._error_code(declaration, parameters)
         try:
-            _FORMS[api](self, arguments)
+            FORMS[api](self, arguments)
         except EscapeMessage as error:
             if code is None or code[2] == 0 or error.message_id in ALWAYS_SIGNALLED:
                 raise
@@ -226,7 +226,7 @@ def _convert(job: ByteForms, given: Arguments) -> None:
     given.put(3, written)
 
 
-_FORMS: MappingProxyType[str, Callable[[ByteForms, Arguments], None]] = MappingProxyType(
+FORMS: MappingProxyType[str, Callable[[ByteForms, Arguments], None]] = MappingProxyType(
     {
         "QSNDDTAQ": _send, "QRCVDTAQ": _receive, "QCLRDTAQ": _clear, "QMHQRDQD": _describe, "QMHRDQM": _retrieve,
         "QMHQCDQ": _change, "QWCCVTDT": _convert,

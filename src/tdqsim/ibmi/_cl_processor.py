@@ -7,7 +7,7 @@ command. What the command then refuses is its own escape message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -18,11 +18,13 @@ from tdqsim.ibmi._cl_library import LibraryCommands
 from tdqsim.ibmi._cl_object import ObjectCommands
 from tdqsim.ibmi._cl_queue import QueueCommands
 from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
 
 __all__ = ["CommandProcessor"]
 
 Values = Mapping[str, Any]
+_WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
 
 
 class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
@@ -119,6 +121,58 @@ def _crtusrprf(job: CommandProcessor, values: Values) -> None:
     )  # fmt: skip
 
 
+def _parameters(values: Values) -> list[bytearray]:
+    parm = values.get("parm", [])
+    if len(parm) == 1 and isinstance(parm[0], list):
+        parm = parm[0]
+    return [literal(one) for one in parm]
+
+
+def _called(job: Any, values: Values) -> None:
+    job.call_program(values["pgm"], parameters=_parameters(values))
+
+
+def _submitted(job: Any, values: Values) -> Any:
+    """SBMJOB CMD(...): the command runs in a job of its own; what is wrong with its text is said now."""
+    tree = values["cmd"]
+    words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
+    text = _as_text(words)
+    checked = check_command(read_command(text))
+    if checked.diagnostics:
+        job.refuse(checked.diagnostics)
+    name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
+    started = job.system.start(
+        lambda own: own.command(text),
+        name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
+    )  # fmt: skip
+    job.log(job.message("CPC1221", started.job.qualified_name))
+    return started
+
+
+def _as_text(values: Sequence[Any]) -> str:
+    """Values as they were written, for a command inside a command."""
+    shown: list[str] = []
+    for one in values:
+        if isinstance(one, list):
+            inner = f"({_as_text(one)})"
+            if shown and not shown[-1].endswith(("'", ")")):
+                shown[-1] += inner  # a keyword and its values
+                continue
+            shown.append(inner)
+        else:
+            shown.append("'" + one.replace("'", "''") + "'" if getattr(one, "quoted", False) else str(one))
+    return " ".join(shown)
+
+
+def literal(value: Any) -> bytearray:
+    """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32."""
+    text = str(value)
+    number = text.removeprefix("-").removeprefix("+")
+    if not getattr(value, "quoted", False) and number.isascii() and number.isdigit() and len(number) <= _WHOLE_DIGITS:
+        return bytearray(pack_decimal(int(text) * 10**_FRACTION, _WHOLE_DIGITS + _FRACTION))
+    return bytearray(text.ljust(_SHORTEST_TEXT).encode("cp037", "replace"))
+
+
 HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
     {
         "CRTDTAQ": _crtdtaq,
@@ -140,6 +194,8 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         "CRTUSRPRF": _crtusrprf,
         "CRTJRN": lambda job, values: job.crtjrn(values["jrn"]),
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
+        "CALL": _called,
+        "SBMJOB": _submitted,
         "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"]),
     }
 )

@@ -174,6 +174,12 @@ class Entries:
         else:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
+    def put_back(self, entry: Entry) -> None:
+        """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
+        changer = self._changer()
+        self._put_back(changer, entry)
+        self.commit(changer)
+
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]
     ) -> Entry | None:

@@ -98,6 +98,7 @@ class Machine:
         self.clock = self.dispatcher.clock
         self.locks = LockManager(self.dispatcher)
         self.journals = JournalWriter(self)
+        self.programs: dict[tuple[str, str], Callable[..., object]] = {}
         self.directories: dict[int, dict[tuple[str, str], DataQueue]] = {}
         self._utc = timezone == "UTC"
         self.store = (
@@ -194,6 +195,24 @@ class Machine:
         if name in self.shipped:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
+
+    def register_program(self, name: str, program: Callable[..., object]) -> None:
+        """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
+
+        Args:
+            name: ``"LIB/PGM"``; the library must be there.
+            program: called as ``program(job, *parameters)``, each parameter a ``bytearray`` that it may change.
+
+        Raises:
+            TdqError: the library is not there.
+            ParameterError: the name is not one.
+        """
+        self.check_open()
+        library, _, pgm = name.upper().rpartition("/")
+        new_name(pgm, "program")
+        if library not in self._libraries:
+            raise TdqError(f"library {library} is not there")
+        self.programs[library, pgm] = program
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 

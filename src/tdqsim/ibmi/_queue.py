@@ -209,6 +209,11 @@ class DataQueue(SystemObject):
             self.reclaim_if_empty(now_ns)
         return entry
 
+    def put_back(self, entry: Entry) -> None:
+        """Put an entry back in front."""
+        self.stored.put_back(entry)
+        self.spare = 0
+
     def promise(self, entry: Entry) -> None:
         """Keep an entry for the job that it was handed to."""
         self.stored.promised.add(entry.time_ns)

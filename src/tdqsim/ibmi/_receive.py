@@ -17,7 +17,7 @@ from tdqsim.ibmi._job_core import JobCore, wait_seconds
 from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._send import checked_bytes
-from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive
+from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive, serve
 from tdqsim.ibmi.records import DataQueueEntry, SenderId, sender_of
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
@@ -141,6 +141,19 @@ class ReceiveApi(JobCore):
         entry = self.receive_entry(name, library, wait_ns, key_order, key, remove=remove)
         self.give_turn()
         return entry
+
+    def return_entry(self, name: str, library: str, entry: Entry) -> None:
+        """Put back an entry that :meth:`receive` gave and nobody could use: it is the next of its key, or of all.
+
+        Raises:
+            EscapeMessage: as for QRCVDTAQ.
+        """
+        self.check_usable()
+        queue = self.open_queue("QRCVDTAQ", *self.place(name, library))
+        queue.put_back(entry)
+        self.note("GIVEBACK", queue, entry.data, entry.key)
+        serve(queue, entry)
+        self.give_turn()
 
     def receive_entry(
         self, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool,

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tdqsim.ibmi._byte_call import ByteForms
-from tdqsim.ibmi._cl_processor import CommandProcessor
 from tdqsim.ibmi._errors import JobEnded
+from tdqsim.ibmi._programs import ProgramCalls
 from tdqsim.ibmi._qsys2 import Services
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Job", "StartedJob"]
 
 
-class Job(ByteForms, CommandProcessor):
+class Job(ProgramCalls):
     """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
 
     Made by :meth:`System.job` and :meth:`System.start`.
