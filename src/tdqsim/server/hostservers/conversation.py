@@ -163,10 +163,10 @@ class Conversation:
             self.job = None
 
     def _answer(self, frame: Frame) -> Step | None:
+        if frame.request == PING:  # whatever server it names
+            return Reply(reply(frame, PONG, b""))
         if frame.server != self.server_id:
             raise FrameError(f"server id {frame.server:04X}, this is {self.server_id:04X}")
-        if frame.request == PING:
-            return Reply(reply(frame, PONG, b""))
         if frame.request == 0x7001 and not self.user:
             return self._seeds(frame)
         if frame.request == 0x7002 and self._client_seed and not self.user:

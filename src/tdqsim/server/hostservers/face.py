@@ -8,6 +8,7 @@ it in that moment is put back.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -26,6 +27,7 @@ __all__ = ["HostServers"]
 SERVICES: Mapping[str, type[Conversation]] = {
     "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer,
 }  # fmt: skip
+_LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
 _MOST_WAITING = 8 * 1024 * 1024
 
@@ -145,6 +147,8 @@ class _Connection(asyncio.Protocol):
         if isinstance(step, Reply):
             self._transport.write(step.data)
         elif isinstance(step, End):
+            if step.reason:
+                _LOG.warning("%s: connection ended: %s", self._conversation.job_name, step.reason)
             self._transport.close()
             self._gone = True
         else:
@@ -164,6 +168,8 @@ class _Connection(asyncio.Protocol):
             self._end_job()
             return
         if failed:
+            error = None if future.cancelled() else future.exception()
+            _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)
             self.drop()
             return
         assert self._transport is not None
