@@ -106,7 +106,7 @@ def list_queues(
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
     with _job(store, user, looking=True) as job:
-        rows = job.qsys2.data_queue_info(library.upper())
+        rows = job.qsys2.data_queue_info(data_queue_library=library)
     if as_json:
         emit_json([row._asdict() for row in rows])
         return

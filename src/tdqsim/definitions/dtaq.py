@@ -43,10 +43,18 @@ class _StarKeyword(Keyword):
         return check
 
 
+class _SystemName(Name):
+    """A name; small letters count as capitals, as everywhere on the system."""
+
+    def check(self, value: object) -> str:
+        return Name.check(self, value.upper() if isinstance(value, str) else value)
+
+
 class _QualifiedName(Name):
     """``NAME`` or ``LIBRARY/NAME``; ``also`` are the special values of the library."""
 
     def check(self, value: object) -> str:
+        value = value.upper() if isinstance(value, str) else value
         if isinstance(value, str) and self.blank and not value:
             return value
         library, slash, name = value.rpartition("/") if isinstance(value, str) else ("", "", "")
@@ -121,14 +129,14 @@ class Dtaq(Resource):
     size: Annotated[tuple[int, int], _Size()] = (-1, LIMITS["dtaq_initial_entries"])
     autorcl: _YesNoStar = "*NO"
     rmtdtaq: Annotated[str, _QualifiedName(_OBJECT, "ibmi", blank=True, also=("*LIBL", "*CURLIB"))] = ""
-    rmtlocname: Annotated[str, Name(8, "ibmi", blank=True, also=("*RDB",))] = ""
-    rdb: Annotated[str, Name(18, "ibmi", blank=True)] = ""
-    dev: Annotated[str, Name(_OBJECT, "ibmi", also=("*LOC",))] = "*LOC"
-    lcllocname: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
-    mode: Annotated[str, Name(8, "ibmi", also=("*NETATR",))] = "*NETATR"
-    rmtnetid: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
+    rmtlocname: Annotated[str, _SystemName(8, "ibmi", blank=True, also=("*RDB",))] = ""
+    rdb: Annotated[str, _SystemName(18, "ibmi", blank=True)] = ""
+    dev: Annotated[str, _SystemName(_OBJECT, "ibmi", also=("*LOC",))] = "*LOC"
+    lcllocname: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
+    mode: Annotated[str, _SystemName(8, "ibmi", also=("*NETATR",))] = "*NETATR"
+    rmtnetid: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
     text: Annotated[str, Text(LIMITS["dtaq_text_length"])] = ""
-    aut: Annotated[str, Name(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
+    aut: Annotated[str, _SystemName(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
         "*LIBCRTAUT"
     )
 

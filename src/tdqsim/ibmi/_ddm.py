@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from tdqsim.core.store import Entry
-from tdqsim.ibmi._messages import EscapeMessage
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.messages import EscapeMessage
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi._job import Job
     from tdqsim.ibmi._job_core import JobCore
-    from tdqsim.ibmi._system import System
+    from tdqsim.ibmi.job import Job
+    from tdqsim.ibmi.system import System
 
 __all__ = ["InProcessLink", "RemoteLink", "RemoteQueues"]
 

@@ -24,7 +24,7 @@ from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.ship.messages import STEPS
 from tdqsim.facts import Resp
 from tdqsim.ibmi import DECLARATIONS
-from tdqsim.ibmi import FaultPlan as MessagePlan
+from tdqsim.ibmi import MessagePlan
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -14,7 +14,7 @@ from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi._journal import sent_key
+from tdqsim.ibmi.journals import sent_key
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows

@@ -13,21 +13,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
+from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry, Environment, StoredQueue
+from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
-from tdqsim.ibmi._layout import layout
 from tdqsim.ibmi._objects import SystemObject
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._who import Who
+from tdqsim.ibmi.layouts import layout
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobCore
-    from tdqsim.ibmi._queue import DataQueue
-    from tdqsim.ibmi._system import System
-
-__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "replayed", "sent_key"]
+__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """Entry types and what they tell."""
@@ -41,17 +39,26 @@ _SENT = layout("JOQS")
 class Journal(SystemObject):
     """A *JRN object and its entries."""
 
-    entries: StoredQueue | None = None
+    entries: DurableQueue | None = None
 
     @property
     def type(self) -> str:
         """``*JRN``."""
         return "*JRN"
 
-    def attach(self, environment: Environment) -> None:
+    def attach(self, durable: Durable) -> None:
         """Connect with the stored entries."""
         name = b"J%d" % self.number
-        self.entries = environment.queue(name) or environment.create_queue(name)
+        self.entries = durable.queue(name) or durable.create_queue(name)
+
+    def drop(self) -> Work | None:
+        """The work that drops the stored entries: the object is deleted."""
+        if self.entries is None:
+            return None
+        work = self.entries.work()
+        work.drop()
+        self.entries = None
+        return work
 
     def read(self) -> Iterator[JournalEntry]:
         """The entries, oldest first."""
@@ -60,8 +67,8 @@ class Journal(SystemObject):
     def timed(self, after: int = 0) -> Iterator[tuple[int, JournalEntry]]:
         """The entries with numbers above ``after``, oldest first, each with its moment (nanoseconds since 1970 UTC)."""
         assert self.entries is not None
-        for stored in self.entries.entries(after=after):
-            yield stored.time_ns, JournalEntry(stored.seq, "Q", **_ENTRY.parse(stored.data, _PAGE))
+        for number, stored in enumerate(self.entries.entries(skip=after), after + 1):
+            yield stored.time_ns, JournalEntry(number, "Q", **_ENTRY.parse(stored.data, _PAGE))
 
 
 class JournalEntry(NamedTuple):
@@ -112,78 +119,69 @@ class JournalEntry(NamedTuple):
         return data
 
 
-class JournalWriter:
-    """Writes the entries of one system."""
+class Journaled(Protocol):
+    """What a writer needs of its machine."""
 
-    def __init__(self, system: System) -> None:
+    clock: Clock
+    store: Store
+
+    def journal_of(self, queue: DataQueue) -> Journal | None:
+        """The journal a queue is journaled to."""
+
+    def offset_at(self, moment_ns: int) -> int:
+        """Seconds that local time is ahead of UTC at a moment."""
+
+
+class JournalWriter:
+    """Makes the entries of one system: works, to be committed with what they tell of."""
+
+    def __init__(self, system: Journaled) -> None:
         self._system = system
 
-    def sent(self, job: JobCore, queue: DataQueue, entry: Entry) -> None:
-        """An entry was sent."""
-        if queue.journal:
-            values = {
-                "time_stamp": ns_to_dts(entry.time_ns, self._system.offset_at(entry.time_ns)),
-                "sender_id_included": "Y" if entry.sender else "N",
-                "entry_data": entry.key + entry.sender + entry.data,
-            }
-            self.write(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
+    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
+        """An entry is sent."""
+        if not queue.journal:
+            return ()
+        values = {
+            "time_stamp": ns_to_dts(entry.time_ns, self._system.offset_at(entry.time_ns)),
+            "sender_id_included": "Y" if entry.sender else "N",
+            "entry_data": entry.key + entry.sender + entry.data,
+        }
+        return self.entry(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
 
-    def received(self, job: JobCore, queue: DataQueue, key: bytes) -> None:
-        """An entry was removed by a receive."""
-        if queue.journal:
-            self.write(job, queue, "QL" if queue.key_length else "QR", key)
+    def received(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """An entry is removed by a receive."""
+        return self.entry(job, queue, "QL" if queue.key_length else "QR", key) if queue.journal else ()
 
-    def cleared(self, job: JobCore, queue: DataQueue, key: bytes) -> None:
-        """The queue was cleared, all of it or by key."""
-        if queue.journal:
-            self.write(job, queue, "QJ" if key else "QC", key)
+    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """The queue is cleared, all of it or by key."""
+        return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
 
-    def write(self, job: JobCore, queue: DataQueue, entry_type: str, specific: bytes = b"") -> None:
-        """One entry, committed with what else is pending in the durable environment."""
+    def write(self, job: Who, queue: DataQueue, entry_type: str) -> None:
+        """One entry about the queue itself, in a commit of its own."""
+        works = self.entry(job, queue, entry_type)
+        if works:
+            self._system.store.durable.commit(works)
+
+    def entry(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
+        """The work that adds one entry to the queue's journal; none when there is no journal."""
         journal = self._system.journal_of(queue)
         if journal is None or journal.entries is None:
-            return
+            return ()
         now = self._system.clock.time_ns()
         values = {
             "type": entry_type, "time_stamp": ns_to_dts(now, self._system.offset_at(now)), "job_name": job.name,
             "user": job.user, "number": job.number, "current_user": job.current_user, "object": queue.name,
             "library": queue.library, "entry_specific_data": specific,
         }  # fmt: skip
-        journal.entries.put(_ENTRY.build(values, _PAGE), time_ns=now)
-        self._system.store.durable.commit()
-
-
-def replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes]:
-    """Data and sender ID of the entry-specific data of a QS or QK journal entry.
-
-    The key of a QK entry is passed beside it and stands in front of the data here.
-
-    Raises:
-        EscapeMessage: CPF2498 when the block is shorter than its fixed part; CPF2207 when it has a sender ID and the
-            caller may not use the profile named in it.
-    """
-    if len(block) <= _SENT.length:
-        job.fail("CPF2498", queue.name, queue.library, queue.maxlen)
-    values = _SENT.parse(block, _PAGE)
-    data = values["entry_data"][queue.key_length :]
-    if values["sender_id_included"] != "Y":
-        return data, job.sender_id if queue.sender_id else b""
-    length = layout("SENDERID").length
-    sender, data = data[:length], data[length:]
-    if queue.sender_id:
-        _check_profile(job, sender)
-    return data, sender if queue.sender_id else b""
+        work = journal.entries.work()
+        work.put_entry(Entry(_ENTRY.build(values, _PAGE), time_ns=now))
+        return (work,)
 
 
 def sent_key(block: bytes, key_length: int) -> bytes:
     """The key in the entry-specific data of a QK journal entry, which is to be passed beside it."""
     return bytes(block[_SENT.length : _SENT.length + key_length])
-
-
-def _check_profile(job: JobCore, sender: bytes) -> None:
-    named = layout("SENDERID").parse(sender, _PAGE).get("current_user", "")
-    if not job.may_use_profile(named):
-        job.fail("CPF2207", named, "USRPRF", "QSYS")
 
 
 def export_journal(entries: Iterable[JournalEntry], path: Path | str) -> int:

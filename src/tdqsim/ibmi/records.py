@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.ibmi._layout import layout
+from tdqsim.ibmi.layouts import layout
 
 __all__ = [
     "RDQD0100",

@@ -1,26 +1,24 @@
 """Planned faults: the messages that only a real machine could give.
 
 A system has one slot, empty by default: ``system.faults``. Anything callable with (job, operation, name, library) that
-returns a message or None fits; :class:`FaultPlan` is the ready-made one.
+returns a message or None fits; :class:`MessagePlan` is the ready-made one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from tdqsim.ibmi._messages import DTAQ, MESSAGES, Message
+from tdqsim.ibmi._who import Who
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, Message
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobCore
-
-__all__ = ["FaultHook", "FaultPlan"]
+__all__ = ["FaultHook", "MessagePlan"]
 
 
 class FaultHook(Protocol):
     """What the slot takes."""
 
-    def __call__(self, job: JobCore, operation: str, name: str, library: str, /) -> Message | None:
+    def __call__(self, job: Who, operation: str, name: str, library: str, /) -> Message | None:
         """The message that ends the command now, or None to let it go on."""
 
 
@@ -33,11 +31,11 @@ class _Planned:
     times: int
 
 
-class FaultPlan:
+class MessagePlan:
     """Faults in the order in which they were planned; each happens a number of times and is then over.
 
     Example:
-        >>> plan = FaultPlan()
+        >>> plan = MessagePlan()
         >>> plan.add("CPF9872", operation="QMHQRDQD")
     """
 
@@ -61,7 +59,7 @@ class FaultPlan:
             raise ValueError(f"{message_id!r}: there is no such message; facts/cpf_messages.tsv lists them")
         self._planned.append(_Planned(message_id, operation, values, name, times))
 
-    def __call__(self, job: JobCore, operation: str, name: str, library: str) -> Message | None:
+    def __call__(self, job: Who, operation: str, name: str, library: str) -> Message | None:
         """The next planned fault that is due here."""
         for fault in self._planned:
             if fault.operation in ("", operation) and fault.name in ("", name):

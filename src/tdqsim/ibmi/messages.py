@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
-from tdqsim.ibmi._layout import char, pack_binary
+from tdqsim.ibmi.layouts import char, pack_binary
 
 __all__ = ["DTAQ", "MESSAGES", "EscapeMessage", "Message", "MessageDescription", "message"]
 

@@ -12,14 +12,15 @@ from functools import cache
 from struct import Struct
 from typing import Any, NamedTuple
 
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 
-__all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "unpack_binary",
-           "unpack_decimal"]  # fmt: skip
+__all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "qualified_name",
+           "unpack_binary", "unpack_decimal"]  # fmt: skip
 
 _BINARY_BYTES = 4
+_NAME_BYTES = 10
 _BINARY_MAXIMUM = 2**31 - 1
 
 
@@ -52,7 +53,7 @@ class FormatField(NamedTuple):
             return pack_binary(value)
         if self.kind == "P":
             assert self.length is not None
-            return pack_decimal(value, self.length)
+            return pack_decimal(value, 2 * self.length - 1)
         if self.kind == "C":
             assert self.length is not None
             return char(value, self.length, page)
@@ -167,6 +168,26 @@ def char(text: str, length: int, page: CodePage) -> bytes:
     return page.encode(text)[:length].ljust(length, bytes((page.space,)))
 
 
+def qualified_name(name: str, library: str = "", page: CodePage | int = 37) -> bytes:
+    """The CHAR(20) of a qualified name: ten characters of name, ten of library.
+
+    Args:
+        name: ``"LIB/NAME"``, or a name; small letters count as capitals.
+        library: its library; ``*LIBL`` when neither says one.
+        page: code page, or its CCSID.
+
+    Raises:
+        ValueError: a part is empty or longer than ten characters.
+    """
+    if not library:
+        library, slash, name = name.rpartition("/")
+        library = library if slash else "*LIBL"
+    if not 0 < len(name) <= _NAME_BYTES or not 0 < len(library) <= _NAME_BYTES:
+        raise ValueError(f"{library}/{name}: each part of a name has 1 to {_NAME_BYTES} characters")
+    page = codepage(page)
+    return char(name.upper(), _NAME_BYTES, page) + char(library.upper(), _NAME_BYTES, page)
+
+
 def pack_binary(value: int) -> bytes:
     """``value`` as BINARY(4); what is larger than the field can hold is given as its highest value."""
     return min(value, _BINARY_MAXIMUM).to_bytes(_BINARY_BYTES, "big", signed=True)
@@ -177,16 +198,17 @@ def unpack_binary(data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-def pack_decimal(value: int, length: int) -> bytes:
-    """``value`` as packed decimal of ``length`` bytes: 10 in 3 bytes is X'00010F', -1 is X'00001D'.
+def pack_decimal(value: int, digits: int) -> bytes:
+    """``value`` as PACKED(digits, 0): 10 in 5 digits is X'00010F', -1 is X'00001D'; 5 digits take 3 bytes, 3 take 2.
 
     Raises:
         ValueError: it has more digits than the field.
     """
-    digits = f"{abs(value):0{2 * length - 1}d}"
-    if len(digits) > 2 * length - 1:
-        raise ValueError(f"{value} does not fit a packed field of {2 * length - 1} digits")
-    return bytes.fromhex(digits + ("D" if value < 0 else "F"))
+    length = digits // 2 + 1
+    shown = f"{abs(value):0{2 * length - 1}d}"
+    if len(shown.lstrip("0")) > digits:
+        raise ValueError(f"{value} does not fit a packed field of {digits} digits")
+    return bytes.fromhex(shown + ("D" if value < 0 else "F"))
 
 
 def unpack_decimal(data: bytes) -> int:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tdqsim.ibmi._byte_call import ByteForms
-from tdqsim.ibmi._change import ChangeApi
-from tdqsim.ibmi._cl_journal import JournalCommands
-from tdqsim.ibmi._cl_object import ObjectCommands
-from tdqsim.ibmi._cl_queue import QueueCommands
 from tdqsim.ibmi._errors import JobEnded
+from tdqsim.ibmi._programs import ProgramCalls
 from tdqsim.ibmi._qsys2 import Services
-from tdqsim.ibmi._receive import ReceiveApi
-from tdqsim.ibmi._retrieve import RetrieveApi
-from tdqsim.ibmi._send import SendApi
-from tdqsim.ibmi._time_api import TimeApi
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi.system import System
 
 __all__ = ["Job", "StartedJob"]
 
 
-class Job(
-    ByteForms, SendApi, ReceiveApi, RetrieveApi, ChangeApi, TimeApi, QueueCommands, ObjectCommands,
-    JournalCommands,
-):  # fmt: skip
+class Job(ProgramCalls):
     """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
 
     Made by :meth:`System.job` and :meth:`System.start`.
     """
 
+    system: System
     started: StartedJob | None = None
 
     @property
@@ -47,13 +40,14 @@ class Job(
 
     def forget(self) -> None:
         """Forget addresses and authorities, as its end does."""
+        self._dispatcher.check_thread()
         self._addresses.clear()
         self._authorized.clear()
-        self._sending.clear()
-        self._receiving.clear()
+        self.forget_places()
 
     def end(self) -> None:
         """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        self._dispatcher.check_thread()
         if self.ended:
             return
         self.ended = True
@@ -61,10 +55,12 @@ class Job(
         strand = self.strand
         if strand is not None and strand is not self._dispatcher.current:
             strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
-        self.system.locks.release_all(self, (*self.system.all_objects(), *self.qtemp.objects.values()))
+        self.system.locks.release_all(self)
         for one in list(self.qtemp.objects.values()) if not self.system.failed else ():
             self.system.remove_object(one, self.qtemp, job=self)
         self.system.jobs.pop(self.qualified_name, None)
+        for directory in (self._sending, self._receiving):
+            self.system.directories.pop(id(directory), None)
         self.note("ENDJOB")
 
 
