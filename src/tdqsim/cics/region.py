@@ -405,7 +405,8 @@ class Region(RegionTasks):
                 indoubt.back_out_together(uow)
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
-        restart.save_latches(self)
+        if not self.readonly:
+            restart.save_latches(self)
 
     def _leave_links(self) -> None:
         for link in self.links.values():

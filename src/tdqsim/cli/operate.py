@@ -58,7 +58,7 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
 
-    only_looks = text is not None and _only_looks(text)
+    only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
         place.require_store()
 
@@ -70,20 +70,21 @@ def cemt(
             emit(result.text)
         return not result.errors
 
-    with looking(place) if only_looks else using(place) as found:
+    with looking(place, anywhere=only_syntax) if only_looks else using(place) as found:
         well = act(found, text) if text is not None else _session("CEMT", lambda line: act(found, line))
     if not well:
         raise typer.Exit(Exit.CONDITION)
 
 
-def _only_looks(text: str) -> bool:
+def _kind(text: str) -> tuple[bool, bool]:
+    """Whether a request only looks, and whether it only asks for syntax."""
     from tdqsim.cics.text.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
 
     try:
         request = parse_cemt(text)
     except CemtError as error:
         raise InputError(str(error)) from error
-    return request.syntax_only or request.verb == "INQUIRE"
+    return request.syntax_only or request.verb == "INQUIRE", request.syntax_only
 
 
 @app.command("ceci")
