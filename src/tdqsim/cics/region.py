@@ -290,6 +290,14 @@ class Region(RegionTasks):
         """Text in the region's code page; characters it does not have become substitutes."""
         return inspecting.encode(self.codepage, text)
 
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
+
+        Raises:
+            ConversionError: a byte of it is no character there.
+        """
+        return self.codepage.decode(record)
+
     def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 

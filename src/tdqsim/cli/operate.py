@@ -13,6 +13,7 @@ from tdqsim.cli import statistics_file
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, at_place, looking, using
+from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -94,12 +95,15 @@ def ceci(
     text: Text = None,
     as_json: Json = False,
 ) -> None:
-    """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
+    """CECI: issue EXEC CICS commands; a session is one unit of work until it ends.
+
+    Exit code 1 when a command ends in a condition, or a task abends that this has started.
+    """
     from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
     from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
-    with using(place, start=True) as found:
+    with using(place, start=True) as found, behind(found) as outcome:
         with ceci_session(found) as session:
 
             def act(request: str) -> bool:
@@ -115,6 +119,7 @@ def ceci(
 
             well = act(text) if text is not None else _session("CECI", act)
         found.run()
+    outcome.tell()
     if not well:
         raise typer.Exit(Exit.CONDITION)
 
