@@ -377,3 +377,35 @@ def test_closed_meanwhile(tdq_region):
 """
     text = run(pytester, body)
     assert "3 passed" in text, text
+
+
+def test_crashes_use_the_definitions_of_the_marker_and_their_handlers(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("payments.yaml").write_text(
+        PAYMENTS.replace("name: PAYQ,", "name: PAYQ, recovstatus: LOGICAL,")
+        + "dtaq:\n- {dtaq: QGPL/ORDERS, maxlen: 9}\n"
+    )
+    pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
+    body = """
+import pytest
+pytestmark = pytest.mark.tdq_definitions("payments.yaml")
+
+def test_region(tdq_crashes):
+    def scenario(region, told):
+        region.writeq_td("PAYQ", region.encode("A"))
+        told.append("written")
+
+    def check(region, told):
+        assert region.transactions["PAYP"].program is not None
+        assert region.peek("PAYQ") in ([], [region.encode("A")])
+
+    assert tdq_crashes(scenario, check).tried > 3
+
+def test_system(tdq_crashes):
+    def scenario(system, told):
+        system.job().qsnddtaq("ORDERS", "QGPL", b"A")
+
+    report = tdq_crashes.system(scenario, lambda system, told: None)
+    assert report.tried > 0
+"""
+    text = run(pytester, body)
+    assert "2 passed" in text, text

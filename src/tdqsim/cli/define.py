@@ -29,6 +29,7 @@ app.add_typer(exports, name="export")
 
 _EBCDIC_LINE_END = "\x85"  # what X'15' decodes to
 _CARD = 80
+_BYTES_SHOWN = 16
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is the standard input.")]
@@ -48,7 +49,12 @@ def check(
     checked: list[tuple[Path, Definitions]] = []
     for path in paths:
         try:
-            checked.append((path, _load(path)))
+            found = _load(path)
+            if not found.entries:
+                problems.append(
+                    Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
+                )
+            checked.append((path, found))
         except DefinitionError as error:
             problems += error.problems
     if as_json:
@@ -222,20 +228,31 @@ def layout(
         fields = [{name: getattr(row, name) for name in (*columns, "position", "end")} for row in rows]
         values = None if sample is None else found.decode(sample, corrupt="null")
         emit_json({"name": found.name, "length": found.length, "fields": fields, "record": values})
+        if sample is not None:
+            _check_length(found, sample)
         return
     emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=found.name)
     emit(f"length {found.length}")
     if sample is not None:
         _emit_record(found, sample)
+        _check_length(found, sample)
 
 
 def _emit_record(layout: Layout, record: bytes) -> None:
     """A line for each elementary field, and a warning for each that is no value."""
     found = layout.found_in(record)
-    rows = ((item.offset, item.field, item.hex, _shown_value(item.value), item.remark) for item in found)
-    emit_table(("offset", "field", "bytes", "value", "remark"), rows, title=f"record of {len(record)} bytes")
+    rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in found)
+    emit_table(
+        ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False
+    )
     for item in layout.decode_with_corrupt(record)[1]:
         warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+
+
+def _some(digits: str) -> str:
+    """The first bytes, and how many there are of more."""
+    more = len(digits) // 2 - _BYTES_SHOWN
+    return digits if more <= 0 else f"{digits[: 2 * _BYTES_SHOWN]}... {more} more"
 
 
 def _shown_value(value: Any) -> str:
@@ -278,6 +295,16 @@ def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str) ->
     if not record:
         raise InputError(f"{data}: there is no record {number} of {layout.length} bytes")
     return record
+
+
+def _check_length(layout: Layout, record: bytes) -> None:
+    """A record that is too short for its layout is shown, and is no success."""
+    least, most = layout.minimum_length, layout.length
+    if len(record) < least:
+        warn(
+            f"the record has {len(record)} bytes; {layout.name} has {least if least == most else f'{least} to {most}'}"
+        )
+        raise typer.Exit(Exit.CONDITION)
 
 
 def hex_bytes(text: str) -> bytes:

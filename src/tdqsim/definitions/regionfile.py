@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -30,8 +31,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
-from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.definitions.group import Definitions, load_definitions, read_text
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
@@ -45,6 +46,7 @@ _SIZES = {row["name"]: int(row["value"]) for row in table("datasets")}
 _LARGEST_LRECL = _SIZES["rdw_record_maximum"]
 _LARGEST_BLKSIZE = _SIZES["block_maximum"]
 _LRECL_X = _SIZES["lrecl_x"]
+_LONGEST_KEY = 40
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -306,6 +308,15 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
                 )
 
 
+def _meant(place: tuple[int | str, ...]) -> str:
+    """What a key that is not known may have been meant for; else what is allowed there."""
+    models = {"dd": DdCard, "dfhintra": Dfhintra}
+    model = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
+    known = sorted(set(model.model_fields) - {"directory"})
+    close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; allowed are {', '.join(known)}"
+
+
 def _not_a_key(file: str, root: MapNode) -> Problem:
     return Problem(file, root.lines["directory"], "", "directory", "", "is not known in a region file")
 
@@ -322,7 +333,7 @@ def _problem(file: str, root: MapNode, item: Mapping[str, Any]) -> Problem:
             node = node.items[step]
             line = node.line
     message = {
-        "extra_forbidden": "is not known in a region file",
+        "extra_forbidden": f"is not known in a region file{_meant(item['loc'])}",
         "missing": "is required",
         "tuple_type": "must be a list",
         "mapping_type": "must be a mapping",

@@ -17,12 +17,13 @@ from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
-from tdqsim.definitions.regionfile import REGION_FILE_NAME
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.facts import SUPPLIED_QUEUES, table
 from tdqsim.ibmi import Job, System
 from tdqsim.job import importable
 from tdqsim.testing.clock import waiting
+from tdqsim.testing.crash import Crashes
 from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
 from tdqsim.testing.text import show_record
@@ -223,6 +224,13 @@ class Kit:
         if self._definitions.dtaqs:
             system.install(self._definitions, create_libraries=True)
         return system
+
+    def crashes(self) -> Crashes:
+        """Crash enumeration with the test's definitions, those of a region directory included."""
+        definitions = self._definitions
+        if self._directory is not None:
+            definitions = load_region_file(self._directory).load_definitions()
+        return Crashes(definitions, handlers=self._handlers)
 
     def job(self, **options: Any) -> Job:
         """A job on the test's first system, which is made when there is none."""

@@ -127,7 +127,9 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
         directory=directory,
         clock=clock,
         expected=[code for marker in item.iter_markers("tdq_expect") for code in marker.args],
-        modules=folders_of([*given, *(each for marker in item.iter_markers("tdq_regions") for each in marker.args)], base),
+        modules=folders_of(
+            [*given, *(each for marker in item.iter_markers("tdq_regions") for each in marker.args)], base
+        ),
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
@@ -206,14 +208,13 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
 
 
 @pytest.fixture
-def tdq_crashes() -> Crashes:
+def tdq_crashes(_tdq_kit: Kit) -> Crashes:
     """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s.
 
+    Definitions are those of the marker ``tdq_definitions`` where a call gives none, with the handlers that they name.
     ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do so with connected regions and with an IBM i system.
     """
-    from tdqsim.testing.crash import Crashes  # noqa: PLC0415
-
-    return Crashes()
+    return _tdq_kit.crashes()
 
 
 @pytest.fixture
