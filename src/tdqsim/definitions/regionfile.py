@@ -310,8 +310,8 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
 
 def _meant(place: tuple[int | str, ...]) -> str:
     """What a key that is not known may have been meant for; else what is allowed there."""
-    models = {"dd": DdCard, "dfhintra": Dfhintra}
-    model = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
+    models: dict[str, type[_Strict]] = {"dd": DdCard, "dfhintra": Dfhintra}
+    model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
     known = sorted(set(model.model_fields) - {"directory"})
     close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)
     return f"; did you mean {close[0]}?" if close else f"; allowed are {', '.join(known)}"

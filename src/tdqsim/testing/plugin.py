@@ -112,6 +112,7 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
     item = request.node
     markers = list(item.iter_markers("tdq_definitions"))
     given = [each for marker in markers for each in marker.args]
+    connected = [each for marker in item.iter_markers("tdq_regions") for each in marker.args]
     base = Path(item.path).parent
     directory = base / given[0] if len(given) == 1 and isinstance(given[0], Path | str) else None
     if directory is not None and not (directory / "region.yaml").is_file():
@@ -127,9 +128,7 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
         directory=directory,
         clock=clock,
         expected=[code for marker in item.iter_markers("tdq_expect") for code in marker.args],
-        modules=folders_of(
-            [*given, *(each for marker in item.iter_markers("tdq_regions") for each in marker.args)], base
-        ),
+        modules=folders_of([*given, *connected], base),
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
