@@ -1,7 +1,9 @@
 """What README.md and the guide say is run: their code blocks, their commands, and the two commands to paste.
 
 A block's info string says what it is: ``python`` and ``yaml`` with ``file=NAME`` are written to that file (a test file is
-then run), other ``python`` blocks of one page run one after the other in one namespace, ``sh`` blocks line by line.
+then run; with the word ``fails`` it has to fail), other ``python`` blocks of one page run one after the other in one
+namespace, ``sh`` blocks line by line. An ``output`` block is what the block before it prints, where ``...`` stands for
+anything.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ class Block:
     kind: str
     file: str
     text: str
+    fails: bool
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -42,7 +45,7 @@ def blocks_of(page: Path) -> list[Block]:
     for match in FENCE.finditer(text):
         named = FILE.search(match[2])
         line = text.count("\n", 0, match.start(3)) + 1
-        found.append(Block(page, line, match[1], named[1] if named else "", match[3]))
+        found.append(Block(page, line, match[1], named[1] if named else "", match[3], "fails" in match[2].split()))
     return found
 
 
@@ -65,10 +68,19 @@ def run_python(block: Block, namespace: dict[str, object]) -> None:
     exec(compile(source, str(block.page), "exec"), namespace)
 
 
-def run_test_file(path: Path) -> None:
+def run_test_file(path: Path, *, fails: bool) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
+    return done.stdout
+
+
+def assert_printed(block: Block, printed: str) -> None:
+    """That what a block shows stands in what was printed, line by line; ... is anything on a line, or any lines."""
+    text = re.escape(block.text.rstrip("\n")).replace(r"\.\.\.", ".*?")
+    assert re.search(text, printed, re.DOTALL), (
+        f"{name_of(block.page)}:{block.line}: the page shows\n{block.text}\nand printed is\n{printed}"
+    )
 
 
 def run_shell(block: Block, desk: Path) -> None:
@@ -92,21 +104,27 @@ def bring_input(words: list[str], desk: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_blocks_of_a_page_run(page: Path, desk: Path) -> None:
+def test_the_blocks_of_a_page_run(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if page.name == "pipeline.md":
         pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
     namespace: dict[str, object] = {"__name__": "guide"}
+    printed = ""
     for block in blocks_of(page):
+        if block.kind == "output":
+            assert_printed(block, printed)
+            continue
         if block.file:
             (desk / block.file).write_text(block.text, "utf-8")
             if block.file.startswith("test_"):
-                run_test_file(desk / block.file)
-        elif block.kind == "python":
+                printed = run_test_file(desk / block.file, fails=block.fails)
+            continue
+        if block.kind == "python":
             run_python(block, namespace)
         elif block.kind == "sh":
             run_shell(block, desk)
         else:
             pytest.fail(f"{name_of(page)}:{block.line}: a block of {block.kind} without file= is tested by nobody")
+        printed = capsys.readouterr().out
 
 
 def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:

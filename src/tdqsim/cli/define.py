@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
-imports = typer.Typer(help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True)
-exports = typer.Typer(help="Write definitions for other programs.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None)
+imports = typer.Typer(
+    rich_markup_mode=None, help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True
+)
+exports = typer.Typer(rich_markup_mode=None, help="Write definitions for other programs.", no_args_is_help=True)
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 

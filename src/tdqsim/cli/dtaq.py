@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "dtaq_app"]
 
-dtaq_app = typer.Typer(no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries.")
+dtaq_app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries."
+)
 app = dtaq_app
 
 StoreOption = Annotated[

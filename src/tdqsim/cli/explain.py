@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 _LAST_EVENTS: Final = 8
 _HEXADECIMAL: Final = re.compile(r"[Xx]'([0-9A-Fa-f]*)'")

@@ -12,7 +12,7 @@ from tdqsim.cli.output import emit
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command("coverage")

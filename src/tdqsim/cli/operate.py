@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Text = Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="One command; without it, a session.")]

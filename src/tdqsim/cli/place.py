@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim.cli.errors import InputError, warn
+from tdqsim.cli.examples import example
 from tdqsim.job import importable
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ _QUEUES: Final = re.compile(r"(?=.*\*)\S{1,40}|\S{1,4}")
 """A queue's name, or a generic one."""
 
 
+def _is_region(path: Path) -> bool:
+    return (path / _REGION_FILE).is_file() or example(path) is not None
+
+
 def _is_place(word: str) -> bool:
     """Whether a word of few letters is meant as a path all the same."""
     return word in (".", "..") or ("/" in word and Path(word).exists())
@@ -90,6 +95,8 @@ class Place:
         self.named = self.directory is not None
         if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
             self.directory = Path()
+        if self.directory is not None:
+            self.directory = example(self.directory) or self.directory
         if self.directory is not None and not (self.directory / _REGION_FILE).is_file():
             raise InputError(f"{self.directory}: no region directory; there is no {_REGION_FILE} in it")
 
@@ -114,7 +121,7 @@ class Place:
             InputError: a word is neither a queue's name nor a region directory.
         """
         words, place = list(words or []), self
-        if words and not self.named and (Path(words[0]) / _REGION_FILE).is_file():
+        if words and not self.named and _is_region(Path(words[0])):
             words, place = words[1:], self.at(words[0])
         for word in words:
             if not _QUEUES.fullmatch(word) or _is_place(word):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "is_generic", "matching"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not text.")]

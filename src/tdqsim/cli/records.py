@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
 Texts = Annotated[

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 _MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
 
