@@ -186,19 +186,48 @@ def _write(text: str, output: Path | None) -> None:
         output.write_text(text, "utf-8")
 
 
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")]
+
+
 @exports.command("csd")
-def export_csd(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")],
-    output: Target = None,
-) -> None:
+def export_csd(paths: Paths, output: Target = None) -> None:
     """Write definitions as DFHCSDUP DEFINE commands."""
-    from tdqsim.definitions import Definitions  # noqa: PLC0415
     from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
+
+    _write(text_of(_together(paths)), output)
+
+
+@exports.command("dct")
+def export_dct(paths: Paths, output: Target = None) -> None:
+    """Write queues as DFHDCT macro source; what the macros cannot say is told."""
+    from tdqsim.definitions.dctexport import export_dct as export  # noqa: PLC0415
+
+    _write_exported(*export(_together(paths)), output, "no TDQUEUE")
+
+
+@exports.command("cl")
+def export_cl(paths: Paths, output: Target = None) -> None:
+    """Write IBM i data queues as CRTDTAQ commands in CL source."""
+    from tdqsim.definitions.crtdtaq import export_cl as export  # noqa: PLC0415
+
+    _write_exported(*export(_together(paths)), output, "no DTAQ")
+
+
+def _together(paths: list[Path]) -> Definitions:
+    from tdqsim.definitions import Definitions  # noqa: PLC0415
 
     found = Definitions()
     for path in paths:
         found += _load(path)
-    _write(text_of(found), output)
+    return found
+
+
+def _write_exported(text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
+    if not text:
+        raise InputError(f"there is {nothing} in it that could be written")
+    _write(text, output)
+    for remark in remarks:
+        warn(remark)
 
 
 # -- layouts ----------------------------------------------------------------------------------------------------------
