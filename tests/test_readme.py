@@ -137,7 +137,9 @@ def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:
 def test_every_chapter_is_in_the_order_and_in_the_readme() -> None:
     chapters = {page.stem for page in GUIDE.glob("*.md")}
     assert chapters <= set((GUIDE / "ORDER").read_text("utf-8").split())
-    linked = set(re.findall(rf"\({re.escape(HOME)}src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
+    linked = set(
+        re.findall(rf"\({re.escape(HOME)}src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8"))
+    )
     assert linked == chapters
 
 

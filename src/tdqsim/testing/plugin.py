@@ -64,6 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
+    group.addoption("--tdq-evidence", default="", metavar="FILE", help="add what tests that pass exercise to this file")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
@@ -71,6 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the markers known."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
+    if config.getoption("--tdq-evidence"):
+        from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415
+
+        config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
 
 
 @pytest.hookimpl(hookwrapper=True)
