@@ -2,10 +2,11 @@
 
     python .ci/mutants.py [--count N] [--seconds S] [--least PERCENT] [--seed TEXT]
 
-Places and alterations are drawn by the commit's hash, so that a commit is always judged by the same ones, and each commit
-by others. A mutant is run against the test modules of its room that name its module or something that it defines, those
-that name it most first. It is killed when one fails; it survives when none does; it is undecided when its time runs out. The
-check ends with what it has when the time is over, and fails when fewer of the decided ones were killed than must be.
+Places and alterations are drawn by the commit's hash, so that a commit is always judged by the same ones, and each
+commit by others. A mutant is run against the test modules of its room that name its module or something that it
+defines, those that name it most first. It is killed when one fails; it survives when none does; it is undecided
+when its time runs out. The check ends with what it has when the time is over, and fails when fewer of the decided
+ones were killed than must be.
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 
@@ -126,9 +127,8 @@ def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float)
     words = " or ".join(f"{each}-resp or {each}-message" for each in drawn)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-m", "slow", "-k", words]
     code = run([*command, "tests/facts/test_rule_alterations.py"], there, seconds)
-    print(
-        f"rules {' '.join(drawn)}: {'not decided in time' if code is None else 'ok' if code in (0, 5) else 'NOT NOTICED'}"
-    )
+    verdict = "not decided in time" if code is None else "ok" if code in (0, 5) else "NOT NOTICED"
+    print(f"rules {' '.join(drawn)}: {verdict}")
     return code in (0, 5, None)
 
 

@@ -96,12 +96,19 @@ def _tell(checked: list[tuple[Path, Definitions]]) -> None:
             emit(f"  {note}")
 
 
-@app.command("schema")
-def schema() -> None:
-    """Print the JSON schema of definition files, for editors that complete and check them."""
-    from tdqsim.definitions.schema import json_schema  # noqa: PLC0415
+class _Schema(StrEnum):
+    DEFINITIONS = "definitions"
+    REGION = "region"
 
-    emit_json(json_schema())
+
+@app.command("schema")
+def schema(
+    which: Annotated[_Schema, typer.Argument(help="Of definition files, or of region.yaml.")] = _Schema.DEFINITIONS,
+) -> None:
+    """Print the JSON schema of definition files or of region.yaml, for editors that complete and check them."""
+    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415
+
+    emit_json(json_schema() if which is _Schema.DEFINITIONS else region_json_schema())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------

@@ -115,6 +115,9 @@ class DdCard(_Strict):
         sysout: a SYSOUT class; writer and form of INTRDR as ``A,INTRDR``.
         dummy: YES for no data set at all.
         disp: OLD, SHR, MOD or NEW.
+        recfm: F, FB, V, VB, VBS, U, RDW, LF and the like; the definition's when not given.
+        blksize: bytes of a block.
+        bufno: how many buffers.
         lrecl: 0 when it is not given; ``X`` in the file is 32768.
         rdwpos: where the length stands in the descriptor of a file of RECFM RDW or RDWLE.
         rdwincl: whether that length includes the descriptor.
@@ -174,16 +177,24 @@ class RegionFile(_Strict):
 
     Attributes:
         directory: the directory that paths are relative to.
+        applid: APPLID, 1 to 8 characters.
+        sysid: SYSIDNT, 1 to 4 characters.
         definitions: definition files, in the order in which their groups are installed.
         handlers: Python modules to import, looked for in the directory first.
         datasets: the data set directory, absolute once loaded; empty for none.
         gdg: generation groups that keep so many generations and no more.
         dd: DD cards by DD name.
+        default_user: DFLTUSER, the user of tasks that have none.
+        code_page: the code page of text, such as 037 or 1140.
+        time_zone: UTC or the IANA name of the region's time zone.
+        release: the release that the region says it is.
+        seed: the seed of the order of ready tasks; 0 is CICS order.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
         start: transactions to start once the region is up.
         job: the class that ``tdq run`` asks for inputs, progress and figures, as ``module:Class``; empty for none.
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
+        dfhintra: the intrapartition data set.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
