@@ -636,6 +636,14 @@ class Region:
         """Text in the region's code page; characters it does not have become substitutes."""
         return encode(self.codepage, text)
 
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
+
+        Raises:
+            ConversionError: a byte of it is no character there.
+        """
+        return self.codepage.decode(record)
+
     def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
@@ -824,8 +832,9 @@ class Region:
                 indoubt.back_out_together(uow)
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
-        restart.save_latches(self)
-        self.force()
+        if not self.readonly:
+            restart.save_latches(self)
+            self.force()
 
     def _leave_links(self) -> None:
         for link in self.links.values():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.workdir import output_directory
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Production-sized data on Spark.")
 
 EngineOption = Annotated[
     str, typer.Option("--engine", help="local: in this process. spark: Spark tasks. auto: by the size of the input.")
@@ -98,6 +99,7 @@ def run(
     from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
     from tdqsim.pipeline.stages.run import RunRequest, run_job  # noqa: PLC0415
 
+    directory = example(directory) or directory
     if not (directory / "pipeline.yaml").is_file():
         raise InputError(f"{directory}: there is no pipeline.yaml in it; tdq guide pipeline says what it has")
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:

@@ -110,8 +110,18 @@ class Dtaq(Resource):
         dtaq: ``LIBRARY/NAME`` or ``NAME``, which is created in the current library.
         type: ``*STD``, or ``*DDM`` for a name for a queue of another system.
         maxlen: the longest entry in bytes, 1 to 64512; 0 stands for not given, as with ``*DDM``.
+        force: whether each entry is written to disk before the send ends.
         seq: ``*FIFO``, ``*LIFO`` or ``*KEYED``.
         keylen: bytes of the key, 1 to 256; 0 without keys.
+        senderid: whether the sender's identity goes with each entry.
+        autorcl: whether storage is reclaimed when the queue is empty.
+        rmtdtaq: of ``*DDM``: the queue on the other system, ``LIBRARY/NAME``.
+        rmtlocname: of ``*DDM``: the other system's location name, or ``*RDB``.
+        rdb: the relational database entry, with ``*RDB``.
+        dev: the APPC device.
+        lcllocname: the local location name.
+        mode: the mode of the session.
+        rmtnetid: the remote network identifier.
         size: most entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
         text: the description, at most 50 characters.
         aut: public authority.

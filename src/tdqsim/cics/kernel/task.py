@@ -274,6 +274,18 @@ class TaskBase:
 
     # -- running a program ----------------------------------------------------------------------------------------
 
+    def encode(self, text: str) -> bytes:
+        """Text in the region's code page, for a record; characters it does not have become substitutes."""
+        return self.region.encode(text)
+
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
+
+        Raises:
+            ConversionError: a byte of it is no character there.
+        """
+        return self.region.text(record)
+
     def run(self, program: Handler, args: tuple[Any, ...] = ()) -> Any:
         """Run a program to its end; the strand's function.
 

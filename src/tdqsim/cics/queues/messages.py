@@ -6,6 +6,7 @@ fails anything: where its queue is missing, closed or full it is only logged.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -28,18 +29,25 @@ class _MessageRegion(QueueRegion, Protocol):
 
 
 class Messages:
-    """The messages of one region."""
+    """The messages of one region.
 
-    __slots__ = ("_busy", "_region")
+    Attributes:
+        listeners: called with the id and the inserts of each message, before it is written.
+    """
+
+    __slots__ = ("_busy", "_region", "listeners")
 
     def __init__(self, region: _MessageRegion) -> None:
         self._region = region
+        self.listeners: list[Callable[[str, Mapping[str, object]], object]] = []
         self._busy = False
 
     def write(self, message: str, **inserts: object) -> None:
         """Write a message by its id, such as DFHAC2236; inserts that are empty are shown as ???."""
         region = self._region
         row = _ROWS[message]
+        for listener in self.listeners:
+            listener(message, inserts)
         shown = {name: value if value != "" else "????" for name, value in inserts.items()}
         text = row["text"].format_map(shown)
         region.log.info("message", id=message, destination=row["destination"], text=text)

@@ -50,15 +50,20 @@ def kind_of(node: Node) -> str:
     return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
 
 
-def read_yaml(text: str, file: str) -> Node | None:
+def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
     """The one document in the text, or None when there is nothing in it.
+
+    Args:
+        text: the text.
+        file: its name, for messages.
+        longest: characters of the longest value; as for attributes of definitions when 0.
 
     Raises:
         DefinitionError: the text is not YAML, or uses what definition files may not.
     """
     if len(text) > LIMITS["definition_file_bytes"]:
         raise DefinitionError([Problem(file, 0, "", "", "", f"is longer than {LIMITS['definition_file_bytes']} bytes")])
-    reader = _Reader(file)
+    reader = _Reader(file, longest or LIMITS["definition_value_length"])
     try:
         loader = _LOADER(text)
         try:
@@ -87,8 +92,9 @@ def _line(event: yaml.Event) -> int:
 class _Reader:
     """Builds nodes from events, with a stack of its own so that nesting never meets Python's."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, longest: int) -> None:
         self.file = file
+        self.longest = longest
         self.stack: list[ListNode | MapNode] = []
         self.keys: list[tuple[str, int] | None] = []
         self.root: Node | None = None
@@ -124,8 +130,8 @@ class _Reader:
         line = _line(event)
         if event.tag is not None and event.tag != "!":
             self.refuse(line, f"tags ({event.tag}) are not used in definition files", event.value)
-        if len(event.value) > LIMITS["definition_value_length"]:
-            self.refuse(line, f"a value may have {LIMITS['definition_value_length']} characters", event.value)
+        if len(event.value) > self.longest:
+            self.refuse(line, f"a value may have {self.longest} characters", event.value)
         if self.stack and isinstance(self.stack[-1], MapNode) and self.keys[-1] is None:
             self.key(event.value, line, self.stack[-1])
         else:
