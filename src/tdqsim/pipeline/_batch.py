@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, decode_value
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, byte_order, decode_value
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,
@@ -436,7 +436,7 @@ def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
     elif item.type is FieldType.PACKED:
         numbers = _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
     else:
-        little = item.usage.value == "COMP-5" and rules.native_little_endian
+        little = byte_order(item, rules) == "little"
         numbers = _numbers.binary(column, signed=item.signed, little=little)
         if not item.signed and item.usage.value != "COMP-5":
             numbers.good &= column.byte(-1 if little else 0) < 0x80

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
-from tdqsim.layouts import Field, FieldType, Layout, Usage, encode_value
+from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
 from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import up_to
 from tdqsim.pipeline._numbers import Bytes
@@ -164,8 +164,7 @@ class _Matrix:
             return None
         low, odd, nulls = values
         if item.type is FieldType.BINARY:
-            little = item.usage is Usage.COMP_5 and self.rules.native_little_endian
-            data, wrong = _binary(item, low, little=little)
+            data, wrong = _binary(item, low, little=byte_order(item, self.rules) == "little")
             return data, odd | wrong | nulls
         odd |= np.abs(low) >= 10**item.digits
         negative = low < 0
@@ -341,7 +340,7 @@ def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) ->
 def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     """Two's complement; wrong are numbers for which there is no room, as the plain encoder has it."""
     bits = 8 * item.length - 1
-    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length == HALFWORD):
+    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length <= HALFWORD):
         bits += 1
     top = min((1 << bits) - 1, np.iinfo(np.int64).max)
     wrong = (low > top) | (low < (-top - 1 if item.signed else 0))

@@ -317,6 +317,7 @@ class _Options:
             strict_overpunch=self.flag("strict_sign_overpunching"),
             null_detection=self.flag("improved_null_detection")
             and self.text("string_trimming_policy").lower() != "keep_all",
+            blank_is_zero=not self.flag("improved_null_detection"),
             utf16_big_endian=self.flag("is_utf16_big_endian"),
         )
 
@@ -362,6 +363,7 @@ class _Options:
     def _copybook(self) -> tuple[Layout, int, int]:
         options: dict[str, Any] = {
             "rules": self._rules(),
+            "long_binary": True,
             "columns": (self.number("comments_lbound"), self.number("comments_ubound")),
         }
         if not self.flag("truncate_comments"):

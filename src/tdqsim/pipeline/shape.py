@@ -210,7 +210,7 @@ def _decimal(field: Field, precision: int, scale: int) -> pa.DataType:
 
 def _precision(field: Field) -> int:
     if field.type is FieldType.BINARY and field.usage is Usage.COMP_5 and field.scale > 0:
-        return NATIVE_DIGITS[field.length]
+        return NATIVE_DIGITS.get(field.length, field.digits)
     return field.digits - min(field.scale, 0)
 
 
