@@ -25,22 +25,26 @@ from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs
 from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in, digits_text, windows
 from tdqsim.pipeline._columns import in_charset
 from tdqsim.pipeline._numbers import Bytes
-from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
+from tdqsim.pipeline.shape import Column, Shape, charset_of, columns_of
 
-__all__ = ["CORRUPT_TEXT_TYPE", "CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
+__all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder", "corrupt_type"]
 
 Ints = npt.NDArray[np.int64]
 BYTE_FOR_BYTE = "latin-1"
 
 
-def _corrupt_type(raw: pa.DataType) -> pa.DataType:
-    return list_of(
-        pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", raw), pa.field("offset", pa.int32())])
-    )
+def corrupt_type(*, as_hex: bool, offset: bool = True) -> pa.ListType:
+    """The type of the column of corrupt fields: name, bytes (as they are or in hexadecimal), offset in the record."""
+    fields = [
+        ("field_name", pa.string()),
+        ("raw_value", pa.string() if as_hex else pa.binary()),
+        ("offset", pa.int32()),
+    ]
+    members = [pa.field(name, kind, nullable=False) for name, kind in (fields if offset else fields[:2])]
+    return pa.list_(pa.field("element", pa.struct(members), nullable=False))
 
 
-CORRUPT_TYPE = _corrupt_type(pa.binary())
-CORRUPT_TEXT_TYPE = _corrupt_type(pa.string())
+CORRUPT_TYPE = corrupt_type(as_hex=False)
 
 
 class RecordDecoder:
@@ -297,18 +301,13 @@ def _is_digits_text(column: Column) -> bool:
     return column.field.type is FieldType.ZONED and pa.types.is_string(column.type)
 
 
-def _has_charset(field: Field, layout: Layout, shape: Shape) -> bool:
-    in_ascii = field.type in (FieldType.TEXT, FieldType.EDITED) and layout.rules.page(field).kind == "ASCII"
-    return bool(shape.ascii_charset) and in_ascii
-
-
 def _as_bytes(layout: Layout, shape: Shape, columns: Iterable[Column]) -> Layout:
     """The layout with the bytes of those fields whose columns are made of them; text as a character for each byte."""
     digits = {leaf.field.path for leaf in _leaves(columns) if _is_digits_text(leaf)} - layout.counters
 
     def changed(item: Field) -> Field:
         kind = FieldType.BYTES if item.path in digits else item.type
-        page = BYTE_FOR_BYTE if _has_charset(item, layout, shape) else item.code_page
+        page = BYTE_FOR_BYTE if charset_of(item, layout.rules, shape) else item.code_page
         return replace(item, type=kind, code_page=page, children=tuple(changed(child) for child in item.children))
 
     return (
@@ -330,9 +329,10 @@ def _plain(column: Column, value: Any, decoder: RecordDecoder) -> Any:
     if isinstance(value, str):
         blanks = "".join(map(chr, range(0x21)))
         policy = decoder.shape.string_trimming_policy
-        if _has_charset(column.field, decoder.layout, decoder.shape):
+        charset = charset_of(column.field, decoder.layout.rules, decoder.shape)
+        if charset:
             raw = pa.array([value.encode(BYTE_FOR_BYTE)], pa.binary()).view(pa.string())
-            value = in_charset(raw, decoder.shape.ascii_charset, None, controls=policy == "keep_all")[0].as_py()
+            value = in_charset(raw, charset, None, controls=policy == "keep_all")[0].as_py()
         return {"both": value.strip, "left": value.lstrip, "right": value.rstrip}.get(policy, lambda _: value)(blanks)
     if isinstance(value, bytes) and pa.types.is_string(column.type):
         return _digits(column, value, decoder) if _is_digits_text(column) else value.hex().upper()

@@ -9,9 +9,9 @@ once, one numpy step for the first record of every block, one for the second, an
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +19,22 @@ import pyarrow as pa
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.layouts import BadValue, Layout, decode_value
+from tdqsim.layouts import BadValue, Field, Layout, decode_value
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.tables import record_size
 
-__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "refuse_blocks", "walk_for"]
+__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "record_length_of", "refuse_blocks", "walk_for"]
 
 Ints = npt.NDArray[np.int64]
 DESCRIPTOR = 4
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line of its own it is the mark of old systems
 MAX_BLOCK = 1 << 24
+LARGE = 0x80
+NO_WORD = -1
 BLOCKS_LOOKED_AT = 16
 CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
@@ -77,7 +80,8 @@ def walk_for(options: QsamOptions) -> Walk:
         field).
     """
     walk = _walk_for(options)
-    if not options.minimum_record_length and not options.maximum_record_length:
+    whole_lines = options.recfm.separator and not options.partial_records  # those are left out before they are cut
+    if whole_lines or not (options.minimum_record_length or options.maximum_record_length):
         return walk
 
     def wanted(data: Bytes, final: bool) -> Frames:
@@ -97,13 +101,13 @@ def _walk_for(options: QsamOptions) -> Walk:
     if recfm.fixed:
         if options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
-        return _fixed(options.length, options.ignore_file_size)
+        return _fixed_blocks(options) if options.fixed_blocks else _fixed(options.length, options.ignore_file_size)
     if recfm is RecordFormat.U:
         if options.block_length <= 0:
             raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
         return _undefined(options.block_length)
     if recfm.separator:
-        return _lines(recfm, options.layout.length if options.layout is not None else 0, options.partial_records)
+        return _lines(options, options.layout.length if options.layout is not None else 0)
     if recfm.variable:
         return _spanned(options) if recfm.spanned else _blocked(options)
     return _headed(options)
@@ -119,7 +123,8 @@ def _fixed(length: int, ignore_rest: bool) -> Walk:
         rest = len(data) - count * length
         if final and rest and not ignore_rest:
             raise FramingError(
-                f"the last {rest} bytes are no whole record of {length} bytes; is the record length right?",
+                f"the last {rest} bytes are no whole record of {length} bytes, of which the data is no multiple; is the"
+                " record length right?",
                 count * length,
             )
         starts = np.arange(count, dtype=np.int64) * length
@@ -137,13 +142,14 @@ def _undefined(length: int) -> Walk:
     return walk
 
 
-def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
+def _lines(options: QsamOptions, width: int) -> Walk:
     """Lines that are not empty, without their CR; what a line has beyond ``width`` is left out, or a record too.
 
     As in Cobrix a byte more is left where the separator is one byte; and a line is left whole up to twice the width, as
     long as it has a separator.
     """
-    separator = recfm.separator
+    separator, partial = options.recfm.separator, options.partial_records
+    limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 
     def walk(data: Bytes, final: bool) -> Frames:
         ends = np.flatnonzero(data == separator[-1]).astype(np.int64, copy=False)
@@ -162,8 +168,11 @@ def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
                 lengths -= ~bare
         if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == END_OF_FILE:
             starts, lengths, bare = starts[:-1], lengths[:-1], bare[:-1]
+        ended = np.arange(len(lengths)) < whole
+        if limited:
+            keep = options.wanted_lengths(lengths - options.record_start_offset - options.record_end_offset)
+            starts, lengths, bare, ended = starts[keep], lengths[keep], bare[keep], ended[keep]
         if width and len(lengths) and int(lengths.max()) > width:
-            ended = np.arange(len(lengths)) < whole
             if partial:
                 starts, lengths = _cut_up(starts, lengths, width, bare & ended)
             else:
@@ -187,23 +196,36 @@ def _cut_up(starts: Ints, lengths: Ints, width: int, spare: npt.NDArray[np.bool_
     return np.repeat(starts, pieces_each) + number * width, np.where(last, left, width)
 
 
-def _length_at(data: Bytes, offset: int, big: bool) -> int:
-    if big:
-        return int(data[offset]) << 8 | int(data[offset + 1])
-    return int(data[offset + 3]) << 8 | int(data[offset + 2])
-
-
 def block_length_of(head: bytes, options: QsamOptions) -> int:
     """Bytes of a block with its descriptor word, from that word; 0 when it cannot be one.
 
     A word whose first bit is on is that of a large block: its other 31 bits are the length.
     """
-    if options.bdw_big_endian:
-        length = int.from_bytes(head, "big") & 0x7FFFFFFF if head[0] & 0x80 else int.from_bytes(head[:2], "big")
+    word = head[:DESCRIPTOR] if options.bdw_big_endian else head[DESCRIPTOR - 1 :: -1]
+    if word[0] & LARGE:
+        length = int.from_bytes(word, "big") & 0x7FFFFFFF
+    elif word[2] or word[3]:
+        return 0
     else:
-        length = head[3] << 8 | head[2]
+        length = int.from_bytes(word[:2], "big")
     total = length + options.bdw_adjustment + DESCRIPTOR
     return total if DESCRIPTOR <= total <= MAX_BLOCK else 0
+
+
+def record_length_of(word: bytes, options: QsamOptions) -> int:
+    """Bytes of a record without its descriptor word, from that word; negative when it cannot be one.
+
+    The length is in the first half of the word, or little-endian in its second; under ``cobol`` in whichever is not
+    zero, and at least 1. What the other half is not zero for is a segment of a spanned record.
+    """
+    order: Literal["big", "little"] = "big" if options.rdw_big_endian else "little"
+    half = 0 if options.rdw_big_endian else 2
+    if options.cobrix:
+        half = 0 if word[0] or word[1] else 2
+    elif any(word[2 - half : 4 - half]) and not options.recfm.spanned:
+        return NO_WORD
+    length = int.from_bytes(word[half : half + 2], order) + options.rdw_adjustment
+    return length if length > 0 or not options.cobrix else NO_WORD
 
 
 def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
@@ -231,7 +253,7 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
-    said = _lengths_anywhere(data, big=options.rdw_big_endian)
+    said = _lengths_anywhere(data, options)
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
     steps: list[tuple[Ints, Ints]] = []
@@ -239,9 +261,9 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
         if (limit - position).min() < DESCRIPTOR:
             at = int(position[(limit - position < DESCRIPTOR).argmax()])
             raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
-        after = position + said[position]
+        after = position + said(position)
         after += options.rdw_adjustment + DESCRIPTOR
-        wrong = (after > limit) | (after < position + DESCRIPTOR)
+        wrong = (after > limit) | (after < position + DESCRIPTOR + options.cobrix)
         if wrong.any():
             _refuse_descriptor(data, int(position[wrong.argmax()]), int(limit[wrong.argmax()]))
         steps.append((blocks, position))
@@ -250,14 +272,32 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
         if not live.all():
             blocks, position, limit = blocks[live], after[live], limit[live]
     heads = _in_order(steps, len(starts))
-    return heads, said[heads].astype(np.int64) + options.rdw_adjustment
+    if not options.cobrix and len(heads):
+        other = heads + (2 if options.rdw_big_endian else 0)
+        codes = 3 if options.recfm.spanned else 0  # the low bits of the third byte are the segment code there
+        odd = (data[other] & np.uint8(~codes & 0xFF)) | data[other + 1]
+        if odd.any():
+            _refuse_other_half(data, int(heads[odd.argmax()]))
+    return heads, said(heads).astype(np.int64) + options.rdw_adjustment
 
 
-def _lengths_anywhere(data: Bytes, *, big: bool) -> npt.NDArray[np.uint16]:
-    """The length in a descriptor word that would begin with each byte; a view, not a copy."""
-    part = data if big else data[2:]
-    kind = ">u2" if big else "<u2"
-    return np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,))
+def _lengths_anywhere(data: Bytes, options: QsamOptions) -> Callable[[Ints], npt.NDArray[np.uint16]]:
+    """The lengths in the descriptor words that begin at some places; read from views, not copies."""
+    kind = ">u2" if options.rdw_big_endian else "<u2"
+    first, second = (np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,)) for part in (data, data[2:]))
+    if options.cobrix:
+        return lambda places: np.where(first[places] != 0, first[places], second[places])
+    half = first if options.rdw_big_endian else second
+    return lambda places: half[places]
+
+
+def _refuse_other_half(data: Bytes, at: int) -> NoReturn:
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(
+        f"the record descriptor word X'{said}' has more than a length; two bytes of it are zero, but for segments of"
+        " spanned records (record_format VS or VBS)",
+        at,
+    )
 
 
 def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
@@ -284,6 +324,27 @@ def _blocked(options: QsamOptions) -> Walk:
         starts, ends, used = _blocks(data, final, options)
         heads, sizes = _chains(data, starts, ends, options)
         return _frames(data, heads + DESCRIPTOR, sizes, used)
+
+    return walk
+
+
+def _fixed_blocks(options: QsamOptions) -> Walk:
+    """Fixed records in blocks with descriptor words."""
+    length = options.length
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        rest = (ends - starts) % length
+        if rest.any():
+            at = int(rest.argmax())
+            raise FramingError(
+                f"a block of {ends[at] - starts[at]} bytes is no multiple of the record length {length}",
+                int(starts[at]) - DESCRIPTOR,
+            )
+        counts = (ends - starts) // length
+        first = np.repeat(starts - (np.cumsum(counts) - counts) * length, counts)
+        begin = first + np.arange(len(first)) * length
+        return _frames(data, begin, np.full(len(begin), length, np.int64), used)
 
     return walk
 
@@ -344,21 +405,19 @@ def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
 
 def _headed(options: QsamOptions) -> Walk:
     """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
-    form = struct.Struct(">HH" if options.rdw_big_endian else "<HH")
-    which, adjust = (0 if options.rdw_big_endian else 1), options.rdw_adjustment
+    kind = struct.Struct(">HH" if options.rdw_big_endian else "<HH")
+    which, adjust, cobrix = (0 if options.rdw_big_endian else 1), options.rdw_adjustment, options.cobrix
 
     def walk(data: Bytes, final: bool) -> Frames:
         raw = memoryview(data)  # type: ignore[arg-type]
-        unpack, size = form.unpack_from, len(data)
+        unpack, size = kind.unpack_from, len(data)
         starts: list[int] = []
         position = 0
         while position + DESCRIPTOR <= size:
-            length = unpack(raw, position)[which] + adjust
-            if length < 0:
-                said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
-                raise FramingError(
-                    f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", position
-                )
+            halves = unpack(raw, position)
+            length = (halves[0] or halves[1] if cobrix else halves[which]) + adjust
+            if length < cobrix or (halves[1 - which] and not cobrix):
+                _refuse_word(data, position, spanned=length >= 0 and not cobrix)
             if position + DESCRIPTOR + length > size:
                 break
             starts.append(position + DESCRIPTOR)
@@ -374,22 +433,54 @@ def _headed(options: QsamOptions) -> Walk:
     return walk
 
 
-def refuse_blocks(data: bytes, offset: int) -> None:
-    """Refuse a file of blocks that is to be read as records with descriptor words and no blocks.
+def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
+    if spanned:
+        _refuse_other_half(data, at)
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", at)
+
+
+def refuse_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
+    """Refuse a file of blocks that is to be read as one without.
 
     Args:
         data: the first bytes of the file.
         offset: where they begin in it.
+        options: those of the read.
 
     Raises:
-        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own.
+        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own,
+            or there are words before fixed records that say how many there are.
     """
-    if _looks_blocked(data):
+    if options.recfm.fixed and _looks_fixed_blocked(data, options.length):
+        raise FramingError(
+            "a block descriptor word stands before the records; record_format FB reads blocks where is_bdw_big_endian"
+            " or bdw_adjustment is given",
+            offset,
+        )
+    if not options.recfm.fixed and _looks_blocked(data):
         raise FramingError(
             "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
             " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
             offset,
         )
+
+
+def _looks_fixed_blocked(data: bytes, length: int) -> bool:
+    """Whether words of a block's length stand wherever one should, in the usual form or as Cobrix has them."""
+    return any(_is_row_of_blocks(data, length, big=big, own=own) for big in (True, False) for own in (True, False))
+
+
+def _is_row_of_blocks(data: bytes, length: int, *, big: bool, own: bool) -> bool:
+    position, seen = 0, 0
+    while position + DESCRIPTOR <= len(data) and seen < BLOCKS_LOOKED_AT:
+        word = data[position : position + DESCRIPTOR]
+        word = word if big else word[::-1]
+        inside = int.from_bytes(word[:2], "big") - (DESCRIPTOR if own else 0)
+        if any(word[2:]) or inside <= 0 or inside % length:
+            return False
+        position, seen = position + DESCRIPTOR + inside, seen + 1
+    return position == len(data) if seen < 2 else position >= len(data) or seen == BLOCKS_LOOKED_AT
 
 
 def _looks_blocked(data: bytes) -> bool:
@@ -450,12 +541,15 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
             if length <= 0:
                 raise FramingError(f"{who} says that the record has {length} bytes", position)
             if position + length > len(raw):
-                if final:
+                if final and options.cobrix:  # there the last record is what is left
+                    length = len(raw) - position
+                elif final:
                     raise FramingError(
                         f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left",
                         position,
                     )
-                break
+                else:
+                    break
             starts.append(position)
             position += length
         begin = np.array(starts, np.int64)
@@ -465,57 +559,46 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
 
 
 def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
-    """``FIELD``, or sums, differences and products of fields and numbers: ``A_1 * 10 + 4``."""
-    words = options.record_length_field.replace("+", " + ").replace("*", " * ").replace(" - ", " \x00 ").split()
-
-    def term(word: str) -> int | str:
-        if word.isascii() and word.isdigit():
-            return int(word)
-        for name in (word, word.replace("_", "-")):
-            try:
-                return ".".join(layout.field(name).path)
-            except LookupError:
-                continue
-        raise DatasetError(f"record_length_field: the copybook has no field {word!r}")
-
-    operators, terms = words[1::2], [term(word) for word in words[::2]]
-    if len(terms) != len(operators) + 1 or any(word not in "+*\x00" for word in operators):
+    """What the field, or the expression, says about the length of a record, through the map where there is one."""
+    expression, mapping = Expression(options.record_length_field, "record_length_field"), options.record_length_map
+    if mapping and not expression.is_name:
         raise DatasetError(
-            f"record_length_field is {options.record_length_field!r}; must be a field, or fields and numbers with + - *"
+            f"record_length_map goes with a single field, not with record_length_field {options.record_length_field!r}"
         )
+    try:
+        fields = {name: layout.field(name) for name in expression.names}
+    except LookupError as error:
+        raise DatasetError(f"record_length_field: {error.args[0]}") from None
 
-    def value(part: int | str, head: bytes, position: int) -> int:
-        return part if isinstance(part, int) else _length_value(layout, part, head, position, options)
+    def value(head: bytes, position: int) -> int:
+        values = {name: _field_value(layout, item, head, position, options) for name, item in fields.items()}
+        if mapping:
+            return _mapped(mapping, options.record_length_field, next(iter(values.values())), position)
+        try:
+            length = expression.value(values)
+        except ExpressionError as error:
+            raise FramingError(f"{options.record_length_field}: {error}", position) from None
+        if isinstance(length, str) and length.isascii() and length.isdigit():
+            return int(length)
+        if length is None or isinstance(length, str | bool):
+            said = "null" if length is None else repr(length)
+            raise FramingError(f"record length field {options.record_length_field} is {said}, no integer", position)
+        return length
 
-    def evaluate(head: bytes, position: int) -> int:
-        total, product, sign = 0, value(terms[0], head, position), 1
-        for operator, part in zip(operators, terms[1:], strict=True):
-            number = value(part, head, position)
-            if operator == "*":
-                product *= number
-                continue
-            total, product, sign = total + sign * product, number, -1 if operator == "\x00" else 1
-        return total + sign * product
-
-    return evaluate
+    return value
 
 
-def _length_value(layout: Layout, name: str, head: bytes, position: int, options: QsamOptions) -> int:
-    """What a field says about the length of its record, through the map where there is one."""
-    item = layout.field(name)
+def _field_value(layout: Layout, item: Field, head: bytes, position: int, options: QsamOptions) -> Any:
     at = item.offset + options.record_start_offset
     try:
-        found = decode_value(item, head[at : at + item.length], layout.rules)
+        return decode_value(item, head[at : at + item.length], layout.rules)
     except BadValue as error:
-        raise FramingError(f"{name}: {error}", position) from None
-    mapping = options.record_length_map
-    if mapping:
-        key = str(found).strip() if found is not None else ""
-        if key not in mapping and "_" not in mapping:
-            raise FramingError(f"record_length_map has no length for {key!r}", position)
-        return mapping.get(key, mapping.get("_", 0))
-    if isinstance(found, str) and found.strip().isascii() and found.strip().isdigit():
-        return int(found)
-    if not isinstance(found, int):
-        raise FramingError(f"{name} is no whole number", position)
-    return found
+        raise FramingError(f"{item.name}: {error}", position) from None
+
+
+def _mapped(mapping: Mapping[str, int], name: str, found: Any, position: int) -> int:
+    key = "" if found is None else str(found).strip()
+    if key not in mapping and "_" not in mapping:
+        said = f"record length field {name} is null, and" if found is None else "a length"
+        raise FramingError(f"{said} is not mapped for {key!r} by record_length_map", position)
+    return mapping.get(key, mapping.get("_", 0))
