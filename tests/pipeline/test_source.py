@@ -423,7 +423,10 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"segment-children:0": "A => B"}, "segment-children:0 needs segment_field"),
         ({"segment-children:0": "A = B", "segment_field": "KIND"}, "PARENT => CHILD"),
         ({"segment-children:0": "A => B, B", "segment_field": "KIND"}, "b is below more than one segment"),
-        ({"segment-children:0": "A => B", "segment_field": "KIND", "mode": "failfast"}, "and mode=failfast exclude each other"),
+        (
+            {"segment-children:0": "A => B", "segment_field": "KIND", "mode": "failfast"},
+            "and mode=failfast exclude each other",
+        ),
         ({"segment_id_level0": "A"}, "needs segment_field"),
         ({"segment_id_level1": "A", "segment_field": "KIND"}, "not all levels above"),
         ({"segment_id_levelx": "A", "segment_field": "KIND"}, "segment_id_level0 and so on"),

@@ -92,6 +92,7 @@ class QsamOptions:
     splittable: bool = True
     push_filters: bool = False
     output: str = "file"
+    onto_record_bytes: bool = False
     null_strings_as_spaces: bool = False
     null_display_as_zeros: bool = False
     null_packed_as_zeros: bool = False
@@ -144,7 +145,6 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
     if most and given.number("minimum_record_length") > most:
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
     children = _segment_children(given)
-    plain = recfm is RecordFormat.RDW and given.text("record_format").upper() != "RDW"
     return QsamOptions(
         cobrix=cobrix,
         paths=_paths(given),
@@ -185,12 +185,13 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         segment_prefix_given=bool(given.text("segment_id_prefix")),
         mode=given.choice("mode", MODES),
         ignore_file_size=given.flag("debug_ignore_file_size"),
-        refuse_blocks=not cobrix and (recfm is RecordFormat.FB or (plain and not any(name in given for name in RDW))),
+        refuse_blocks=_suspicious(given, recfm),
         split_bytes=max(given.number("input_split_size_mb"), 1) << 20,
         split_records=given.number("input_split_records"),
         splittable=given.flag("enable_indexes") and not children,
         push_filters=given.flag("push_filters"),
         output=given.choice("output", ("file", "directory")),
+        onto_record_bytes=given.flag("write_onto_record_bytes"),
         null_strings_as_spaces=given.flag("write_null_strings_as_spaces"),
         null_display_as_zeros=given.flag("write_null_display_numbers_as_zeros"),
         null_packed_as_zeros=given.flag("write_null_comp3_numbers_as_zeros"),
@@ -229,6 +230,14 @@ def _words(given: Given, recfm: RecordFormat) -> dict[str, Any]:
         "bdw_adjustment": given.number("bdw_adjustment") if given.text("bdw_adjustment") else -4,
         "fixed_blocks": blocked,
     }
+
+
+def _suspicious(given: Given, recfm: RecordFormat) -> bool:
+    """Whether a file is looked at for blocks where none are foreseen."""
+    if recfm is RecordFormat.FB:
+        return not given.cobrix and not _words(given, recfm)["fixed_blocks"]
+    plain = recfm is RecordFormat.RDW and given.text("record_format").upper() != "RDW"
+    return plain and not given.cobrix and not any(name in given for name in RDW)
 
 
 def _paths(given: Given) -> tuple[str, ...]:
