@@ -67,7 +67,9 @@ class _Known:
 
     def _of(self, column: Column) -> dict[str, Any]:
         item, told = column.field, dict[str, Any]()
-        if item.type in TEXTS:
+        if column.is_debug:
+            told["maxLength"] = item.length * (2 if self.options.shape.debug == "hex" else 1)
+        elif item.type in TEXTS:
             told["maxLength"] = item.picture.length if item.picture is not None else item.length
         elif (
             self.options.shape.display_pic_always_string and not item.is_group and item.scale == 0 and not _floats(item)

@@ -277,7 +277,7 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
         codes = 3 if options.recfm.spanned else 0  # the low bits of the third byte are the segment code there
         odd = (data[other] & np.uint8(~codes & 0xFF)) | data[other + 1]
         if odd.any():
-            _refuse_other_half(data, int(heads[odd.argmax()]))
+            _refuse_other_half(data, int(heads[(odd != 0).argmax()]))
     return heads, said(heads).astype(np.int64) + options.rdw_adjustment
 
 

@@ -88,12 +88,16 @@ def list_of(kind: pa.DataType) -> pa.ListType:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: a leaf with its field, or a group with the columns inside. ``type`` is that of one occurrence."""
+    """One column: a leaf with its field, or a group with the columns inside.
+
+    ``type`` is that of one occurrence; ``is_debug`` says that it is the bytes of the column before it.
+    """
 
     name: str
     field: Field
     type: pa.DataType
     children: tuple[Column, ...] = ()
+    is_debug: bool = False
 
     @property
     def arrow(self) -> pa.Field:
@@ -165,7 +169,7 @@ def _columns(fields: tuple[Field, ...], shape: Shape, inside: str) -> Iterator[C
             yield column
             if shape.debug and not field.is_group:
                 kind = pa.binary() if shape.debug == "raw" else pa.string()
-                yield Column(f"{column.name}_debug", replace(field, type=FieldType.BYTES), kind)
+                yield Column(f"{column.name}_debug", replace(field, type=FieldType.BYTES), kind, is_debug=True)
 
 
 def _column_name(field: Field, shape: Shape, previous: str) -> str:

@@ -389,8 +389,11 @@ def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) ->
 
 
 def told(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
-    """The error for people: file, record (counted from 1), offset, what is wrong."""
-    number = records_before(opened, error.offset, options) + 1
+    """The error for people: file, record (counted from 1), offset, what is wrong first."""
+    try:
+        number = records_before(opened, error.offset, options) + 1
+    except FramingError as earlier:  # blocks are looked at side by side, so that it was not the first to be met
+        return told(opened, path, earlier, options)
     return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}")
 
 
@@ -402,7 +405,10 @@ def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
     while position < end:
         data = opened.read_at(min(size, end - position), position)
         whole = options.self_sized and position + len(data) >= end  # the last record need not fill what is looked at
-        frames = walk(np.frombuffer(data, np.uint8), whole)
+        try:
+            frames = walk(np.frombuffer(data, np.uint8), whole)
+        except FramingError as error:
+            raise FramingError(error.problem, position + error.offset) from None
         count += len(frames.starts)
         if position + len(data) >= end or (not frames.used and size >= LARGEST_CHUNK):
             rest = data[frames.used :]
