@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 
+from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, record_length_of, refuse_blocks, walk_for
@@ -46,6 +47,7 @@ CHUNK = 16 << 20
 HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
+DESCRIPTOR = 4
 HIDDEN = ("_", ".")
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
@@ -325,28 +327,23 @@ def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
     """Cuts after so many records; of blocked ones, at the next block that begins with a record. One pass."""
     every = replace(options, split_bytes=1)
     blocked = options.blocked
+    headed = blocked or (not options.self_sized and options.recfm is RecordFormat.RDW)
     starts: Any = np.array(_block_cuts(opened, start, end, every) if blocked else [], np.int64)
     cuts, counts, seen = [start], [0], 0
     for base, frames in walk_part(opened, start, end, options):
         places = frames.places + base
         while counts[-1] + options.split_records < seen + len(places):
             wanted = max(counts[-1] + options.split_records - seen, 0)
-            at = _start_of(int(places[wanted]), options)
+            at = int(places[wanted]) - (DESCRIPTOR if headed else 0)
             if blocked:  # a record that heads its block begins four bytes after it
                 at = int(starts[min(np.searchsorted(starts, at - 4), len(starts) - 1)])
-            index = int(np.searchsorted(places, at))
+            index = int(np.searchsorted(places, at, "right" if headed else "left"))  # one of no bytes may end there
             if at <= cuts[-1] or index >= len(places):
                 break
             cuts.append(at)
             counts.append(seen + index)
         seen += len(places)
     return cuts, counts
-
-
-def _start_of(place: int, options: QsamOptions) -> int:
-    """Where a record begins, its descriptor word included."""
-    headed = not options.self_sized and not options.recfm.separator and (options.blocked or not options.recfm.fixed)
-    return place - 4 if headed and options.recfm.value != "U" else place
 
 
 def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separator: bytes) -> list[int]:
