@@ -11,6 +11,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
+from tdqsim._cli.guide import chapter
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.encoder import RecordEncoder
@@ -475,3 +476,9 @@ def test_what_would_be_read_otherwise_is_not_written(path):
     batch = pa.RecordBatch.from_pylist([{"F": "abcd"}, {"F": "x"}])
     commit_parts(options, [PartWriter(options, rows).write([batch], 0)], overwrite=True)
     assert texts(path, record_format="V") == ["abcd", "x"]
+
+
+def test_every_option_of_cobrix_is_on_the_page_for_its_users():
+    page = chapter("coming-from-cobrix")
+    for row in table("qsam_options"):
+        assert row["status"] == "own" or f"`{row['option']}`" in page, row["option"]
