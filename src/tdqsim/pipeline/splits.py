@@ -23,8 +23,9 @@ from pyarrow import fs
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of, refuse_blocks
 from tdqsim.pipeline.extractors import extracted, extractor_of
-from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, record_length_of, refuse_blocks, walk_for
+from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
@@ -47,7 +48,6 @@ CHUNK = 16 << 20
 HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
-DESCRIPTOR = 4
 HIDDEN = ("_", ".")
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
