@@ -341,3 +341,13 @@ def test_what_is_found_where():
     ]
     (_, bad) = layout.found_in(b"\xf0\x1a\xaa")
     assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is none of C, D and F")
+
+
+def test_the_length_of_a_record_by_its_tables():
+    text = "01 R. 05 G OCCURS 2. 10 N PIC 9. 10 T PIC X(2) OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X. 05 Y REDEFINES Z PIC 9."
+    layout = parse_copybook(text).record()
+    assert layout.length_of(ebcdic("2aabb0z") + b"more") == 7
+    assert layout.length_of(ebcdic("3aabbcc3aabbccz")) == layout.length == 15
+    assert layout.length_of(ebcdic("00z")) == layout.minimum_length == 3
+    assert layout.length_of(ebcdic("x")) == 15  # what tells nothing means the maximum
+    assert layout.with_rules(variable_size_occurs="max_size").length_of(ebcdic("00z")) == 15

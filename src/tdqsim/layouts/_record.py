@@ -62,6 +62,10 @@ class Decoder:
         values, _ = self._fields(self.layout.fields, 0, ())
         return values
 
+    def shift(self) -> int:
+        """How many bytes shorter the record is than with every table at its maximum."""
+        return self._fields(self.layout.fields, 0, ())[1]
+
     def _fields(self, fields: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> tuple[dict[str, Any], int]:
         """Values of fields one after another, and the shift behind them."""
         values: dict[str, Any] = {}

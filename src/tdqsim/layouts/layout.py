@@ -327,6 +327,24 @@ class Layout:
 
         return Encoder(self, base).run(values)
 
+    def length_of(self, record: bytes) -> int:
+        """Bytes of a record, by its tables of variable length; ``record`` are those that it begins with.
+
+        A table has as many occurrences as :meth:`decode` finds; what else may follow the record makes no difference.
+        """
+        from tdqsim.layouts._record import Decoder  # noqa: PLC0415
+
+        return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
+
+    @cached_property
+    def _lasting(self) -> frozenset[tuple[str, ...]]:
+        """Paths of fields that say nothing about where others are."""
+        return frozenset(
+            item.path
+            for item in self.walk()
+            if not any(inner.depending_on or inner.path in self.counters for inner in item.walk())
+        )
+
     def table(self) -> list[LayoutRow]:
         """The rows of the table of offsets, as ``tdq layout`` prints it."""
         return [_row(item) for item in (*self.walk(), *self.renames)]

@@ -13,7 +13,6 @@ from tdqsim.pipeline._framing import Frames, FramingError, Walk, found
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.tables import record_size
 
 __all__ = ["by_counters", "by_length_field"]
 
@@ -32,9 +31,9 @@ def by_length_field(options: QsamOptions) -> Walk:
 def by_counters(options: QsamOptions) -> Walk:
     """Records that are as long as their tables."""
     assert options.layout is not None
-    size_of, before = record_size(options.layout), options.record_start_offset
+    layout, before = options.layout, options.record_start_offset
     return _one_by_one(
-        options.layout.length + before, lambda head, _: size_of(head[before:]), "the number of occurrences", options
+        layout.length + before, lambda head, _: layout.length_of(head[before:]), "the number of occurrences", options
     )
 
 
