@@ -34,6 +34,7 @@ DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 LARGE = 0x80
 NO_WORD = -1
+LOW_HALF, SEGMENT_CODES = 0xFFFF, 0x0300
 BLOCKS_LOOKED_AT = 16
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
 
@@ -95,7 +96,7 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
-    said = _lengths_anywhere(data, options)
+    said, other = _halves_anywhere(data, options)
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
     steps: list[tuple[Ints, Ints]] = []
@@ -115,22 +116,27 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
             blocks, position, limit = blocks[live], after[live], limit[live]
     heads = _in_order(steps, len(starts))
     if not options.cobrix and len(heads):
-        other = heads + (2 if options.rdw_big_endian else 0)
-        codes = 3 if options.recfm.spanned else 0  # the low bits of the third byte are the segment code there
-        odd = (data[other] & np.uint8(~codes & 0xFF)) | data[other + 1]
+        odd = other[heads]
+        if options.recfm.spanned:
+            odd &= np.uint16(0xFFFF ^ SEGMENT_CODES)
         if odd.any():
             _refuse_other_half(data, int(heads[(odd != 0).argmax()]))
     return heads, said(heads).astype(np.int64) + options.rdw_adjustment
 
 
-def _lengths_anywhere(data: Bytes, options: QsamOptions) -> Callable[[Ints], npt.NDArray[np.uint16]]:
-    """The lengths in the descriptor words that begin at some places; read from views, not copies."""
+def _halves_anywhere(
+    data: Bytes, options: QsamOptions
+) -> tuple[Callable[[Ints], npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]:
+    """The lengths in the descriptor words that begin at some places, and the other halves of words anywhere.
+
+    They are read from views, not copies.
+    """
     kind = ">u2" if options.rdw_big_endian else "<u2"
     first, second = (np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,)) for part in (data, data[2:]))
     if options.cobrix:
-        return lambda places: np.where(first[places] != 0, first[places], second[places])
-    half = first if options.rdw_big_endian else second
-    return lambda places: half[places]
+        return lambda places: np.where(first[places] != 0, first[places], second[places]), second
+    half, other = (first, second) if options.rdw_big_endian else (second, first)
+    return lambda places: half[places], other
 
 
 def _refuse_other_half(data: Bytes, at: int) -> NoReturn:
@@ -247,19 +253,23 @@ def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
 
 def headed(options: QsamOptions) -> Walk:
     """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
-    kind = struct.Struct(">HH" if options.rdw_big_endian else "<HH")
-    which, adjust, cobrix = (0 if options.rdw_big_endian else 1), options.rdw_adjustment, options.cobrix
+    unpack = struct.Struct(">I" if options.rdw_big_endian else "<I").unpack_from
+    adjust, cobrix, big = options.rdw_adjustment, options.cobrix, options.rdw_big_endian
 
     def walk(data: Bytes, final: bool) -> Frames:
         raw = memoryview(data)  # type: ignore[arg-type]
-        unpack, size = kind.unpack_from, len(data)
+        size = len(data)
         starts: list[int] = []
         position = 0
         while position + DESCRIPTOR <= size:
-            halves = unpack(raw, position)
-            length = (halves[0] or halves[1] if cobrix else halves[which]) + adjust
-            if length < cobrix or (halves[1 - which] and not cobrix):
-                _refuse_word(data, position, spanned=length >= 0 and not cobrix)
+            word = unpack(raw, position)[0]  # the length is in the upper half of this number
+            length = (word >> 16) + adjust
+            if word & LOW_HALF and cobrix:
+                length = ((word >> 16 or word & LOW_HALF) if big else (word & LOW_HALF)) + adjust
+            elif word & LOW_HALF:
+                _refuse_word(data, position, spanned=True)
+            if length < cobrix:
+                _refuse_word(data, position, spanned=False)
             if position + DESCRIPTOR + length > size:
                 break
             starts.append(position + DESCRIPTOR)
