@@ -207,6 +207,14 @@ def test_code_pages_of_fields_count_in_ascii_too(path):
         assert read(path, copybook, cobrix=cobrix, record_format="D", **pages) == 2 * [{"A": "ї", "B": "é"}]
 
 
+def test_relaxed_signs_of_numbers_that_stay_text(path):
+    path.write_bytes(bytes.fromhex("F1C2D3 60F1C2"))
+    given = {"display_pic_always_string": "true", "strict_sign_overpunching": "false"}
+    assert read(path, "01 R. 05 F PIC S9(3).", **given) == [{"F": "-123"}, {"F": "+12"}]
+    assert read(path, "01 R. 05 F PIC S9(3).", strict_sign_overpunching="false") == [{"F": -123}, {"F": 12}]
+    assert read(path, "01 R. 05 F PIC S9(3).") == [{"F": None}, {"F": None}]
+
+
 def test_a_line_is_too_long_as_a_whole(path):
     path.write_bytes(b"1234\n1\n23456\nabc\n" + 9 * b"x")
     given = {"record_format": "D", "minimum_record_length": "2", "maximum_record_length": "4"}

@@ -1015,9 +1015,16 @@ def test_bytes_as_text_where_there_is_no_record():
     assert decoder.decode_fixed(b"\x01\x02\xff", 3).to_pydict() == {"A": ["0102FF"]}
 
 
-def test_bytes_of_fields_that_there_are_not():
-    with pytest.raises(LayoutError, match="debug does not go with a table of variable length in a table"):
-        schema_of(TABLES, debug="true", variable_size_occurs="true")
+def test_bytes_of_fields_in_tables_in_tables(tmp_path):
+    (tmp_path / "data").write_bytes("122ab1cz".encode("cp037"))
+    (row,) = read(tmp_path / "data", TABLES, debug="raw", variable_size_occurs="true", record_format="F")
+    assert [(each["M"], each["U"], each["U_debug"]) for each in row["T"]] == [
+        (2, ["a", "b"], [b"\x81", b"\x82"]), (1, ["c"], [b"\x83"])
+    ]  # fmt: skip
+    assert (row["Z"], row["Z_debug"]) == ("z", b"\xa9")
+
+
+def test_bytes_of_fields_as_text_are_for_lines():
     with pytest.raises(DatasetError, match="option debug is 'string', which is for lines only"):
         schema_of(TABLES, debug="string")
 

@@ -367,7 +367,7 @@ def _sharing(fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
     groups: dict[tuple[str, ...], list[Field]] = {}
     owner: dict[tuple[str, ...], tuple[str, ...]] = {}
     for item in fields:
-        first = owner[item.redefines] if item.redefines else item.path
+        first = owner.get(item.redefines, item.redefines) if item.redefines else item.path
         owner[item.path] = first
         groups.setdefault(first, []).append(item)
     return tuple(tuple(group) for group in groups.values())

@@ -221,9 +221,9 @@ def zoned_text(
 
 
 def sign_mark(data: bytes, *, ascii_digits: bool) -> str:
-    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing."""
+    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing; of several the last one."""
     marks = _MARKS[ascii_digits]
-    return next((chr(marks[byte]) for byte in data if marks[byte]), "")
+    return next((chr(marks[byte]) for byte in reversed(data) if marks[byte]), "")
 
 
 def _mark_table(*, ascii_digits: bool) -> Bytes:
