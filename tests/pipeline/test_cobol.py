@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from importlib import resources
 
 import pytest
 
@@ -11,7 +12,6 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim._cli.guide import chapter
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.encoder import RecordEncoder
@@ -487,6 +487,6 @@ def test_what_would_be_read_otherwise_is_not_written(path):
 
 
 def test_every_option_of_cobrix_is_on_the_page_for_its_users():
-    page = chapter("coming-from-cobrix")
+    page = (resources.files("tdqsim") / "guide" / "coming-from-cobrix.md").read_text("utf-8")
     for row in table("qsam_options"):
         assert row["status"] == "own" or f"`{row['option']}`" in page, row["option"]
