@@ -7,8 +7,8 @@ there are not. Under ``cobol`` the defaults are Cobrix's too, under ``qsam`` tho
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,12 @@ METADATA = {"basic": "basic", "extended": "extended", "false": "", "no": "", "no
 MODES = ("permissive", "dropmalformed", "failfast")
 RDW = ("rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length")
 HEADER_PARSERS = {"rdw": False, "xcom": False, "rdw_little_endian": False, "rdw_big_endian": True, "fixed_length": True}
+OPTIONS_AS_THEY_ARE = frozenset({
+    "record_length", "block_length", "record_length_field", "minimum_record_length", "maximum_record_length",
+    "record_start_offset", "record_end_offset", "generate_record_id", "generate_record_bytes",
+    "generate_corrupt_fields",
+    "segment_field", "segment_filter", "push_filters",
+})  # fmt: skip
 OTHERS = ("_", "*")  # as the id of the last level: all other segments
 
 
@@ -125,6 +131,12 @@ class QsamOptions:
         return wanted
 
 
+READ_AS: dict[str, Callable[[Given, str], Any]] = {
+    "bool": Given.flag, "int": Given.number, "str": Given.text, "tuple[str, ...]": Given.words
+}  # fmt: skip
+_PLAIN = {each.name: str(each.type) for each in fields(QsamOptions) if each.name in OPTIONS_AS_THEY_ARE}
+
+
 def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOptions:
     """Check the options of a read or write.
 
@@ -146,15 +158,13 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
     children = _segment_children(given)
     return QsamOptions(
+        **{name: READ_AS[kind](given, name) for name, kind in _PLAIN.items()},
         cobrix=cobrix,
         paths=_paths(given),
         layout=layout,
         shape=_shape(given),
         recfm=recfm,
-        record_length=given.number("record_length"),
-        block_length=given.number("block_length"),
         **_words(given, recfm),
-        record_length_field=given.text("record_length_field"),
         record_length_map=_lengths(given),
         length_adjustment=given.number("rdw_adjustment"),
         extractor=given.text("record_extractor"),
@@ -163,20 +173,11 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         header_parser_info=given.raw("rhp_additional_info"),
         counted=layout is not None and _counted(given, recfm, layout),
         partial_records=given.flag("allow_partial_records"),
-        minimum_record_length=given.number("minimum_record_length"),
-        maximum_record_length=most,
         file_start_offset=given.number("file_start_offset") + header,
         file_end_offset=given.number("file_end_offset") + trailer,
-        record_start_offset=given.number("record_start_offset"),
-        record_end_offset=given.number("record_end_offset"),
-        generate_record_id=given.flag("generate_record_id"),
-        generate_record_bytes=given.flag("generate_record_bytes"),
-        generate_corrupt_fields=given.flag("generate_corrupt_fields"),
         metadata=METADATA[given.choice("metadata", tuple(METADATA))],
         file_name_col=given.text("with_input_file_name_col"),
         offset_col=given.text("with_record_offset_col"),
-        segment_field=given.text("segment_field"),
-        segment_filter=given.words("segment_filter"),
         segment_map=_segments(given),
         redefine_rules=_redefine_rules(given),
         segment_levels=_segment_levels(given),
@@ -189,7 +190,6 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         split_bytes=max(given.number("input_split_size_mb"), 1) << 20,
         split_records=given.number("input_split_records"),
         splittable=given.flag("enable_indexes") and not children,
-        push_filters=given.flag("push_filters"),
         output=given.choice("output", ("file", "directory")),
         onto_record_bytes=given.flag("write_onto_record_bytes"),
         null_strings_as_spaces=given.flag("write_null_strings_as_spaces"),
