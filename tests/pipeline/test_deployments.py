@@ -142,7 +142,7 @@ def processes() -> Iterator[Callable[..., None]]:
 
     def start(*arguments: str) -> None:
         environ = clean_environment(
-            JAVA_HOME=str(find_java().spark_home()),
+            JAVA_HOME=str(find_java().home),
             SPARK_HOME=str(home),
             SPARK_LOCAL_IP="127.0.0.1",
             PYSPARK_PYTHON=sys.executable,
@@ -219,7 +219,7 @@ def test_by_spark_submit(folder: Path) -> None:
     (folder / "sources.py").write_text(SOURCES)
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     command = [str(submit), "--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false"]
-    home = str(find_java().spark_home())
+    home = str(find_java().home)
     environ = {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     assert said([*command, str(folder / "sources.py"), str(folder)], **environ) == SOURCES_SAID
 

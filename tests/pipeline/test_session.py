@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,6 @@ def test_archives_are_used_once_they_are_there(java: Java) -> None:
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     other = Java(java.home.with_name("other"), 17, "PATH")
     assert archive_path(other) != archive
-
-
-def test_the_shim_stands_in_for_any_java(java: Java) -> None:
-    (java.home / "bin").mkdir(parents=True)
-    shim = java.spark_home() / "bin" / "java"
-    assert os.access(shim, os.X_OK)
-    assert str(java.command) in shim.read_text()
-    assert "--add-modules=jdk.incubator.vector)" in shim.read_text()
 
 
 def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
@@ -104,16 +97,31 @@ def builder(monkeypatch: pytest.MonkeyPatch, java: Java) -> Builder:
     monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
     monkeypatch.setattr(sessions, "_spark", lambda: type("Session", (), {"builder": made}))
     monkeypatch.setattr(sessions, "find_java", lambda: java)
+    monkeypatch.setattr(sessions, "_jvms", [])
+    monkeypatch.setattr(sessions, "Jvm", partial(Machine, made))
     return made
+
+
+class Machine:
+    """Stands in for a JVM: takes down what it is started with."""
+
+    alive = True
+
+    def __init__(self, builder: Builder, java: Java, settings: dict[str, str], environ: dict[str, str]) -> None:
+        builder.made["jvm"] = (java, settings, environ)
+
+    def environ(self) -> dict[str, str]:
+        return {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "secret"}
 
 
 def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java: Java) -> None:
     before = dict(os.environ)
     session(register=False)
-    during = builder.made["environment"]
-    assert during["JAVA_HOME"] == str(java.spark_home())
-    assert (during["SPARK_LOCAL_IP"], "-XX:" in during["SPARK_LAUNCHER_OPTS"]) == ("127.0.0.1", True)
+    assert builder.made["environment"] == before | {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "secret"}
     assert dict(os.environ) == before
+    started_on, settings, environ = builder.made["jvm"]
+    assert (started_on, environ) == (java, {"SPARK_LOCAL_IP": "127.0.0.1"})
+    assert settings["spark.driver.memory"] == builder.made["config:spark.driver.memory"]
     assert builder.made["master"].startswith("local[")
 
 
@@ -143,6 +151,7 @@ def test_which_session_it_is(
     session(register=False, **given)
     assert {name: builder.made[name] for name in ("remote", "master") if name in builder.made} == wanted
     local = "config:spark.driver.memory" in builder.made
+    assert local <= ("jvm" in builder.made)
     assert local == any(value.startswith("local") for value in wanted.values())
 
 

@@ -15,12 +15,12 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.pipeline._jvm import Jvm
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, cache_folder, find_java
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = [
     "SparkMissing",
     "archive_path",
+    "cluster_settings",
+    "end_jvm",
     "local_settings",
     "memory_bytes",
     "progress",
@@ -106,36 +108,49 @@ def _new(
     java = find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    if chosen and not chosen.startswith("local"):
-        settings = _settings("cluster") | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())} | config
-        with _environment(java, local=False):
-            return _configured(builder.master(chosen), settings).getOrCreate()  # type: ignore[no-any-return]
-    settings = local_settings(java, quick_start=quick_start) | config
-    with _environment(java, local=True):
+    local = not chosen or chosen.startswith("local")
+    settings = local_settings(java, quick_start=quick_start) if local else cluster_settings()
+    settings |= config
+    with _connected(java, settings, local=local):
         if remote:  # a Connect server of our own
             return _own_server(builder.remote(remote), settings)
         spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
-    spark.sparkContext.setLogLevel(settings["spark.log.level"])
+    if local:
+        spark.sparkContext.setLogLevel(settings["spark.log.level"])
     return spark  # type: ignore[no-any-return]
 
 
+_jvms: list[Jvm] = []
+"""The one of this process; it outlives its sessions, as PySpark's own does."""
+
+
 @contextmanager
-def _environment(java: Java, *, local: bool) -> Iterator[None]:
-    """What the scripts that start Spark look at, only while they do: the process's own environment stays the user's."""
-    launcher = " ".join(row["value"] for row in table("spark") if row["name"] == "launcher_option")
-    wanted = {"JAVA_HOME": str(java.spark_home()), "SPARK_LAUNCHER_OPTS": launcher}
-    if local:
-        wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+def _connected(java: Java, settings: Mapping[str, str], *, local: bool) -> Iterator[None]:
+    """Let PySpark find a JVM while it makes a session; the process's environment stays the user's otherwise."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started one
+        yield
+        return
+    environ = {"SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")} if local else {}
+    if not _jvms or not _jvms[0].alive:
+        _jvms[:] = [Jvm(java, settings, environ)]
+    found = _jvms[0].environ()
+    os.environ.update(found)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in found:
+            del os.environ[name]
+
+
+def end_jvm() -> None:
+    """End the JVM of this process, if it has one, and wait for that; sessions are stopped before."""
+    while _jvms:
+        _jvms.pop().end()
+
+
+def cluster_settings() -> dict[str, str]:
+    """The settings of a session on a cluster."""
+    return _settings("cluster") | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())}
 
 
 def _settings(kind: str) -> dict[str, str]:
@@ -271,9 +286,8 @@ def _dump_base(java: Java, base: Path) -> None:
 
 WARM_UP = """
 import os, sys, tempfile, pathlib
-from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import find_java
-from tdqsim.pipeline.session import local_settings, session
+from tdqsim.pipeline.session import end_jvm, local_settings, session
 settings = local_settings(find_java())
 extra = ["-XX:ArchiveClassesAtExit=" + sys.argv[1]]
 if os.path.exists(sys.argv[2]):
@@ -292,23 +306,12 @@ with tempfile.TemporaryDirectory() as folder:
     records = spark.read.format("qsam").options(copybook_contents="01 R PIC X(80).", record_format="F").load(str(data))
     records.count()
     records.write.format("noop").mode("append").save()
-gateway = spark.sparkContext._gateway
 spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait(300)
+end_jvm()
 """
 
 
 # tasks ----------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _settle_once() -> None:
-    """Settle this worker process with all that its tasks load; even to ask whether it has settled costs 8 ms."""
-    import pandas  # noqa: F401, ICN001, PLC0415 - Arrow imports it for the first rows a task makes
-
-    settle()
 
 
 def run_tasks(
@@ -333,7 +336,7 @@ def run_tasks(
         return []
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _settle_once()
+        settle()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = [{**row, "_item": number} for row in task(work[number])]

@@ -26,7 +26,7 @@ from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.manifest import Receipt
 from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
 from tdqsim.pipeline.stages.run import RunRequest, run_job
@@ -91,22 +91,23 @@ def done(tmp_path: Path, region_directory: Path) -> Path:
     return run
 
 
+_calls: list[Any] = []
+
+
+def killed(task: Any) -> Any:
+    """Stands in for the function of a bucket: somebody presses Ctrl-C at the third."""
+    _calls.append(task)
+    if len(_calls) > 2:
+        raise KeyboardInterrupt
+    return replay_bucket(task)
+
+
 @pytest.mark.parametrize("command", ["report", "load", "reconcile"])
 def test_half_a_replay_is_no_result(
     tmp_path: Path, done: Path, region_directory: Path, command: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    from tdqsim.pipeline.stages import run as stages
-
-    real, calls = stages.replay_bucket, []
-
-    def killed(task: Any) -> Any:
-        calls.append(task)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return real(task)
-
-    monkeypatch.setattr(stages, "replay_bucket", killed)
+    monkeypatch.setattr("tdqsim.pipeline.stages.run.replay_bucket", killed)
     other = ReplaySpec(directory=region_directory, seed=7)
     with pytest.raises(KeyboardInterrupt):
         run_replay(done, other, "local")
