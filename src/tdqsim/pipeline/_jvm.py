@@ -55,6 +55,7 @@ class Jvm:
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = spark_home()
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
+        wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
         command = _command(java, home, settings, wanted)
         if "SPARK_HOME" not in os.environ:
             del wanted["SPARK_HOME"]

@@ -41,7 +41,7 @@ LOCAL_ROUNDS = 64
 _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
 """More lines are the frames of an error."""
-_TOLD = re.compile(r'\{"told": .*\}')
+_TOLD = re.compile(r'\{"told": ".*", "ours": (?:true|false)\}')
 ENGINES = ("local", "spark", "auto")
 _ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
 
