@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdqsim import Condition, Cvda, Region, define_connection, define_tdqueue
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.sysplex import Sysplex
 
 Say = Callable[[str], object]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim._cli.errors import CommandFailed, Exit, InputError, guarded
+from tdqsim.cli.errors import CommandFailed, Exit, InputError, guarded
 from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
 from tests.cli.conftest import Tdq
 
@@ -105,7 +105,7 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
 
 
 def test_closed_and_narrow_streams_are_no_errors() -> None:
-    code = "import sys; from tdqsim._cli.output import emit; from tdqsim._cli.errors import guarded\n"
+    code = "import sys; from tdqsim.cli.output import emit; from tdqsim.cli.errors import guarded\n"
     code += "sys.exit(guarded(lambda: emit('caf\\u00e9')))"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     narrow = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim._cli.errors import InputError
-from tdqsim._cli.output import emit_json, emit_table, record_value, shown_record
-from tdqsim._cli.workdir import output_directory
+from tdqsim.cli.errors import InputError
+from tdqsim.cli.output import emit_json, emit_table, record_value, shown_record
+from tdqsim.cli.workdir import output_directory
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
 
@@ -29,7 +29,7 @@ def test_a_table_elsewhere_than_on_a_terminal_is_whole_plain_columns(capsys: pyt
 
 
 def test_a_table_on_a_terminal_is_drawn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tdqsim._cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("tdqsim.cli.output.on_terminal", lambda: True)
     emit_table(("NAME", "TEXT"), [("PAYQ", "[bold]as it is[/bold]")], title="queues")
     drawn = capsys.readouterr().out
     assert "queues" in drawn
@@ -63,7 +63,7 @@ def test_runs_at_once_get_directories_of_their_own(tmp_path: Path, monkeypatch: 
 
 
 def test_a_directory_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
-    code = "import sys, os; from pathlib import Path; from tdqsim._cli.workdir import output_directory\n"
+    code = "import sys, os; from pathlib import Path; from tdqsim.cli.workdir import output_directory\n"
     code += "lock = output_directory(Path(sys.argv[1]), 'x'); lock.__enter__(); os._exit(9)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
     assert done.returncode == 9

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim.core.store import Entry, Moves, Order, SearchOrder, Store, StoredQueue
-from tdqsim.core.storecheck import check
+from tdqsim.core.store.check import check
 from tdqsim.errors import StoreDamaged, StoreError
 
 KEYS = (b"a", b"b", b"c")
@@ -637,7 +637,7 @@ def test_another_stores_journal_and_an_older_tree_are_refused(place, tmp_path):
 
 
 def test_check_and_salvage_know_of_the_journal(place, tmp_path):
-    from tdqsim.core import storecheck
+    from tdqsim.core.store import check as storecheck
 
     store, queue = started(place, 5)
     queue.take()

@@ -285,7 +285,7 @@ def test_cleared_entries_are_reclaimed_bit_by_bit_also_after_reopening(place):
 
 
 def test_a_store_of_a_newer_format_is_refused(place, monkeypatch):
-    monkeypatch.setattr("tdqsim.core._opening.FORMAT", 3)
+    monkeypatch.setattr("tdqsim.core.store._opening.FORMAT", 3)
     Store(place).close()
     monkeypatch.undo()
     with pytest.raises(StoreVersionError, match="format 3; this tdqsim reads up to 2"):

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.core import _entry, _examine, storecheck
-from tdqsim.core import store as store_module
-from tdqsim.core._examine import examine, rescue
-from tdqsim.core._lockfile import LockFile
-from tdqsim.core.store import Environment, Order, Store
-from tdqsim.core.storecheck import look_through
+from tdqsim.core.store import Environment, Order, Store, _entry, _examine
+from tdqsim.core.store import _store as store_module
+from tdqsim.core.store import check as storecheck
+from tdqsim.core.store._examine import examine, rescue
+from tdqsim.core.store._lockfile import LockFile
+from tdqsim.core.store.check import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tests.core import _child
 
@@ -525,7 +525,7 @@ def test_what_the_system_refuses_is_not_called_damage(tmp_path, half, name):
 LOOK = """
 import sys
 from pathlib import Path
-from tdqsim.core import storecheck
+from tdqsim.core.store import check as storecheck
 from tdqsim.core.store import Store
 path, saved = map(Path, sys.argv[1:])
 print(storecheck.check(path).sound, storecheck.salvage(path, saved).saved)

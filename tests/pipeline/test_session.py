@@ -274,7 +274,7 @@ def test_nothing_is_shown_or_asked_off_a_terminal(capsys: pytest.CaptureFixture[
 def test_defaults_come_from_the_table() -> None:
     import typer
 
-    from tdqsim._cli.pipeline import app
+    from tdqsim.cli.pipeline import app
 
     group: Any = typer.main.get_command(app)
     defaults = {

@@ -11,7 +11,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim._cli.guide import chapter
+from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.pipeline.frames import walk_for

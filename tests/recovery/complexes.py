@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region
-from tdqsim.cics.indoubt import decisions, heuristics
-from tdqsim.cics.remote import Link, RemoteSystem
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.remote import Link, RemoteSystem
+from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import queue
 

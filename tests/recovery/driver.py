@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue
 from tdqsim.testing import History
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.indoubt import Subordinate
+from tdqsim.cics.uow.indoubt import Subordinate
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import Cvda
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
-from tdqsim.cics.indoubt import decisions, heuristics
-from tdqsim.cics.remote import STEPS, RemoteSystem
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.remote import STEPS, RemoteSystem
+from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.dispatch import Strand
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.errors import RegionClosed, StoreError, StoreFull

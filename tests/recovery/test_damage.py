@@ -13,8 +13,8 @@ import pytest
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cli import main
-from tdqsim.core import _entry, storecheck
-from tdqsim.core.store import Store
+from tdqsim.core.store import Store, _entry
+from tdqsim.core.store import check as storecheck
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 from tdqsim.facts import Resp
 from tests.core.test_store_damage import damage
@@ -312,7 +312,7 @@ def test_an_older_half_is_noticed_after_a_clean_close(tmp_path):
 
 
 def test_a_store_of_a_newer_version_is_left_alone(tmp_path, monkeypatch):
-    from tdqsim.core import _opening
+    from tdqsim.core.store import _opening
 
     path = tmp_path / "store"
     fill(path, 10, clean=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition, Region
-from tdqsim.core import storecheck
+from tdqsim.core.store import check as storecheck
 from tdqsim.errors import StoreDamaged, StoreError
 from tests.recovery.helpers import NAMES, make, queue, queues
 
@@ -141,7 +141,7 @@ def test_a_salvage_to_a_full_disk_leaves_nothing(disk, tmp_path):
 @pytest.mark.parametrize("every", [1, 2, 3])
 def test_a_journal_that_cannot_be_written_costs_nothing_but_time(tmp_path, monkeypatch, every, short):
     """LMDB's commit takes the place of the frame; what was written of it is never read."""
-    from tdqsim.core import _journal
+    from tdqsim.core.store import _journal
 
     write, calls = _journal.pwrite, []
 

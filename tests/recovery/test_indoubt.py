@@ -6,7 +6,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.cics import Condition
-from tdqsim.cics.indoubt import Damage
+from tdqsim.cics.uow.indoubt import Damage
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda

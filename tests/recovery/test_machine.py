@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tdqsim.cics import restart
+from tdqsim.cics.uow import restart
 from tests.recovery.driver import Driver
 
 NEAR_QUEUES = ("NLOG", "NNO", "NPHY")

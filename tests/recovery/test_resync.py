@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.indoubt import Damage, decisions
+from tdqsim.cics.uow.indoubt import Damage, decisions
 from tdqsim.definitions import define_connection, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda

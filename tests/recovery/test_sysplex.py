@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.definitions import define_connection
 from tdqsim.errors import WouldWaitForever
 from tdqsim.facts import Resp
@@ -57,7 +57,7 @@ def test_no_unit_of_work_is_half_done_in_many_worlds(tmp_path, kind):
 
 def test_the_worlds_notice_a_decision_that_is_not_kept(tmp_path, monkeypatch):
     """A bug planted for them: the coordinator forgets its decision when somebody could not be told."""
-    from tdqsim.cics import indoubt
+    from tdqsim.cics.uow import indoubt
 
     monkeypatch.setattr(indoubt, "keep_decision", lambda _uow: None)
     noticed = 0

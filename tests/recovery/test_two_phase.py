@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.indoubt import Damage, decisions
-from tdqsim.cics.remote import STEPS
+from tdqsim.cics.ship.remote import STEPS
+from tdqsim.cics.uow.indoubt import Damage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import LIMITS, Cvda, Resp
 from tests.recovery.complexes import Complex, fan, remote, row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue
 from tests.rules import expect_rule, rule

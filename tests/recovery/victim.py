@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region
-from tdqsim.cics.logical import LogicalWork
-from tdqsim.cics.uow import UnitOfWork
-from tdqsim.core import _journal, _space, _writer
+from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.core.store import _journal, _space, _writer
 from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 
@@ -304,7 +304,7 @@ def forget_the_last_read() -> None:
 
 
 def acknowledge_before_the_commit() -> None:
-    from tdqsim.cics.hardening import Hardening
+    from tdqsim.cics.uow.hardening import Hardening
 
     Hardening.wait = lambda _self: None  # type: ignore[method-assign]
     UnitOfWork.commit_shortly = lambda _self: False  # type: ignore[method-assign]

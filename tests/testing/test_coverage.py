@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import EscapeMessage, System
-from tdqsim.cics.command import COMMANDS
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cli import main
 from tdqsim.definitions import parse_definitions
 from tdqsim.facts import rules, table

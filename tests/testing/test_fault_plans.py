@@ -20,8 +20,8 @@ from tdqsim import (
     define_terminal,
     define_transaction,
 )
-from tdqsim.cics.remote import STEPS
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.remote import STEPS
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.testing import (
     Crashed,
     CrashPoint,

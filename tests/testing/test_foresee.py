@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tdqsim import Abend, Condition, Region, Resp, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Task
-from tdqsim.cics.security import Access, AccessList
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.testing import CrashPoint, DiskFull, Fault, FaultPlan, RecycledStores, add_hook
 
 HERE = [

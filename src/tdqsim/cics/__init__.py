@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tdqsim.cics.conditions import Abend, Condition
-from tdqsim.cics.inquire import TdqueueInfo
-from tdqsim.cics.inspecting import QueueSnapshot
-from tdqsim.cics.install import InstallRefused
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
+from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.look.inspecting import QueueSnapshot
 from tdqsim.cics.region import Hook, Recorder, Region
-from tdqsim.cics.security import Access, AccessList, SecurityPolicy
-from tdqsim.cics.task import Task
-from tdqsim.cics.uow import UnitOfWork
+from tdqsim.cics.spi.inquire import TdqueueInfo
+from tdqsim.cics.spi.install import InstallRefused
+from tdqsim.cics.uow.unit import UnitOfWork
 
 __all__ = [
     "Abend",

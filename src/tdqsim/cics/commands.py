@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tdqsim.cics.control import ControlCommands
-from tdqsim.cics.create import CreateCommands
-from tdqsim.cics.execute import TextCommands
-from tdqsim.cics.formattime import FormatTimeCommands
-from tdqsim.cics.handling import HandlingCommands
-from tdqsim.cics.inquire_commands import InquireCommands
-from tdqsim.cics.interval import IntervalCommands
-from tdqsim.cics.set import SetCommands
-from tdqsim.cics.statistics import StatisticsCommands
-from tdqsim.cics.td import TdCommands
-from tdqsim.cics.td_bulk import TdBulkRequests
-from tdqsim.cics.units import UnitCommands
+from tdqsim.cics.kernel.control import ControlCommands
+from tdqsim.cics.kernel.formattime import FormatTimeCommands
+from tdqsim.cics.kernel.handling import HandlingCommands
+from tdqsim.cics.kernel.interval import IntervalCommands
+from tdqsim.cics.queues.td import TdCommands
+from tdqsim.cics.queues.td_bulk import TdBulkRequests
+from tdqsim.cics.spi.create import CreateCommands
+from tdqsim.cics.spi.inquire_commands import InquireCommands
+from tdqsim.cics.spi.set import SetCommands
+from tdqsim.cics.spi.statistics import StatisticsCommands
+from tdqsim.cics.spi.uow_commands import UnitCommands
+from tdqsim.cics.text.execute import TextCommands
 
 __all__ = ["Commands"]
 

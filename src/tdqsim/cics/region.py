@@ -9,37 +9,38 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from tdqsim import definitions as defs
-from tdqsim.cics import indoubt, inspecting, restart
-from tdqsim.cics.abstime import abstime, time_zone
-from tdqsim.cics.ati import Ati, Facility
-from tdqsim.cics.command import COMMANDS
 from tdqsim.cics.commands import Commands
-from tdqsim.cics.datasets_of import DataSets
-from tdqsim.cics.enqueue import Enqueue
-from tdqsim.cics.handlers import TransactionEntry
-from tdqsim.cics.hardening import Hardening
-from tdqsim.cics.inspecting import QueueSnapshot
-from tdqsim.cics.install import install
-from tdqsim.cics.interval import StartRequest
-from tdqsim.cics.intra import IntraSpace
-from tdqsim.cics.messages import Messages
-from tdqsim.cics.queues import IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.kernel.abstime import abstime, time_zone
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.enqueue import Enqueue
+from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.interval import StartRequest
+from tdqsim.cics.kernel.messages import Messages
+from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.look import inspecting
+from tdqsim.cics.look.inspecting import QueueSnapshot
+from tdqsim.cics.queues.ati import Ati, Facility
+from tdqsim.cics.queues.datasets import DataSets
+from tdqsim.cics.queues.intra import IntraSpace
+from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
 from tdqsim.cics.region_state import Hook, Recorder
 from tdqsim.cics.region_tasks import RegionTasks
-from tdqsim.cics.restart import Catalogue
-from tdqsim.cics.security import SecurityPolicy
-from tdqsim.cics.statistics import Statistics
-from tdqsim.cics.task import Task
-from tdqsim.cics.uow import UnitOfWork
+from tdqsim.cics.spi.install import install
+from tdqsim.cics.spi.statistics import Statistics
+from tdqsim.cics.uow import indoubt, restart
+from tdqsim.cics.uow.hardening import Hardening
+from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.core.keeper import claim
 from tdqsim.core.store import Durability, Store, StoredQueue
+from tdqsim.core.store.keeper import claim
 from tdqsim.facts import REGION_DEFAULTS, Cvda, table
 
 if TYPE_CHECKING:
-    from tdqsim.cics.explain import Explanation
+    from tdqsim.cics.look.explain import Explanation
     from tdqsim.datasets import DataSetDirectory
 
 __all__ = ["Hook", "Recorder", "Region", "StartType"]
@@ -98,7 +99,7 @@ class Region(RegionTasks):
         links: the ways to other regions by connection name.
         start_type: INITIAL, COLD, WARM or EMERGENCY.
         tdintra: as it was started: NOEMPTY or EMPTY.
-        statistics: see :class:`~tdqsim.cics.statistics.Statistics`.
+        statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`.
         abends: how many tasks abended, by code.
         closed: whether it has been closed.
         failed: whether it was closed as if it had failed: nothing is undone any more, the next start does that.
@@ -341,7 +342,7 @@ class Region(RegionTasks):
             size: bytes of the record of the WRITEQ that is foreseen.
             record: tell what happened to records that hold these bytes; a history must be attached.
         """
-        from tdqsim.cics.explain import explain  # noqa: PLC0415  (only who asks needs it)
+        from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
         self._check_open("explain")
         return explain(self, name, task=task, size=size, record=record)

@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from tdqsim import definitions as defs
-from tdqsim.cics import inspecting
-from tdqsim.cics.ati import Facility
-from tdqsim.cics.conditions import Condition
-from tdqsim.cics.handlers import Handler, TransactionEntry, import_handler, undefined
-from tdqsim.cics.install import install, install_tdqueue, remove_tdqueue
-from tdqsim.cics.queues import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.handlers import Handler, TransactionEntry, import_handler, undefined
+from tdqsim.cics.look import inspecting
+from tdqsim.cics.queues.ati import Facility
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
 from tdqsim.cics.region_state import RegionState
-from tdqsim.cics.signature import Way
+from tdqsim.cics.spi.install import install, install_tdqueue, remove_tdqueue
+from tdqsim.cics.spi.signature import Way
 from tdqsim.datasets import JobLog
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.facts import Resp
@@ -60,7 +60,7 @@ class RegionResources(RegionState):
         install(self.whole, inspecting.as_definitions(definitions), way=way, user=user or self.default_user)
 
     def install_tdqueue(self, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
-        """Install or replace one queue, as CREATE does; see :func:`tdqsim.cics.install.install_tdqueue`."""
+        """Install or replace one queue, as CREATE does; see :func:`tdqsim.cics.spi.install.install_tdqueue`."""
         return install_tdqueue(self.whole, definition, way=way, user=user, program=program)
 
     def remove_tdqueue(self, queue: TdQueue) -> None:

@@ -7,25 +7,25 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.commands import Commands
-from tdqsim.cics.queues import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.security import SecurityPolicy
+from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-    from tdqsim.cics.ati import Ati, Facility
-    from tdqsim.cics.datasets_of import DataSets
-    from tdqsim.cics.enqueue import Enqueue
-    from tdqsim.cics.handlers import TransactionEntry
-    from tdqsim.cics.hardening import Hardening
-    from tdqsim.cics.interval import StartRequest
-    from tdqsim.cics.messages import Messages
-    from tdqsim.cics.queues import RemoteLink
+    from tdqsim.cics.kernel.enqueue import Enqueue
+    from tdqsim.cics.kernel.handlers import TransactionEntry
+    from tdqsim.cics.kernel.interval import StartRequest
+    from tdqsim.cics.kernel.messages import Messages
+    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.queues.ati import Ati, Facility
+    from tdqsim.cics.queues.datasets import DataSets
+    from tdqsim.cics.queues.kinds import RemoteLink
     from tdqsim.cics.region import Region
-    from tdqsim.cics.restart import Catalogue
-    from tdqsim.cics.task import Task
-    from tdqsim.cics.uow import UnitOfWork
+    from tdqsim.cics.uow.hardening import Hardening
+    from tdqsim.cics.uow.restart import Catalogue
+    from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.clock import Clock
     from tdqsim.core.codepage import CodePage
     from tdqsim.core.dispatch import Dispatcher
@@ -158,7 +158,7 @@ class RegionState(Commands):
         self.refresh_all()
 
     def record(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Tell the recorder of a command that did not go through :meth:`~tdqsim.cics.task.Task.issue`."""
+        """Tell the recorder of a command that did not go through :meth:`~tdqsim.cics.kernel.task.Task.issue`."""
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 

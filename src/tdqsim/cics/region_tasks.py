@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import partial
 from typing import Any, Final
 
-from tdqsim.cics import indoubt, inspecting, restart
-from tdqsim.cics.ati import Facility, Request
 from tdqsim.cics.commands import Commands
-from tdqsim.cics.conditions import Abend, Condition
-from tdqsim.cics.enqueue import release_all
-from tdqsim.cics.handlers import Handler, TransactionEntry
-from tdqsim.cics.interval import StartRequest
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.enqueue import release_all
+from tdqsim.cics.kernel.handlers import Handler, TransactionEntry
+from tdqsim.cics.kernel.interval import StartRequest
+from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.look import inspecting
+from tdqsim.cics.queues.ati import Facility, Request
+from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.cics.region_resources import RegionResources
-from tdqsim.cics.task import Task
-from tdqsim.cics.uow import UOW_ID_LENGTH, UnitOfWork
+from tdqsim.cics.uow import indoubt, restart
+from tdqsim.cics.uow.unit import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.core.dispatch import Strand
 from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import Cvda, table

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tdqsim.core.keeper import KEPT_BY, claim
 from tdqsim.core.store import Environment, Store
+from tdqsim.core.store.keeper import KEPT_BY, claim
 from tdqsim.errors import StoreError
 from tdqsim.ibmi._journal import Journal
 from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject

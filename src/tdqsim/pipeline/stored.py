@@ -1,6 +1,7 @@
 """The queues of a store by their names, whichever kind of store it is: looked at, written to, cut off behind a number.
 
-A store of a region is opened without the region (:mod:`tdqsim.cics.stored`); that of an IBM i system with the system,
+A store of a region is opened without the region (:mod:`tdqsim.cics.queues.stored`); that of an IBM i system with the
+system,
 whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the store for
 itself, and says which process has it.
 """
@@ -17,9 +18,9 @@ from typing import Final, Literal, Protocol, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
-from tdqsim.cics.stored import StoredRegion
-from tdqsim.core._lockfile import LockFile
+from tdqsim.cics.queues.stored import StoredRegion
 from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
+from tdqsim.core.store._lockfile import LockFile
 from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 

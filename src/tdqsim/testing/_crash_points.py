@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.remote import LinkDown, RemoteSystem
+from tdqsim.cics.ship.remote import LinkDown, RemoteSystem
 from tdqsim.testing import torn
 from tdqsim.testing.faults import Crashed
 from tdqsim.testing.hooks import add_hook
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
-    from tdqsim.cics.remote import Link
+    from tdqsim.cics.ship.remote import Link
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
 

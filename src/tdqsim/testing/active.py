@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.checks import final_target
-from tdqsim.cics.remote import Link, RemoteSystem
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.ship.remote import Link, RemoteSystem
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 from tdqsim.ibmi import FaultPlan as MessagePlan

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.checks import final_target
+from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import TdqError

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region  # noqa: F401  (declares every command)
-from tdqsim.cics.command import COMMANDS, Command
+from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing.evidence import Evidence, marked_tests

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from tdqsim.cics import Region
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import StoreDamaged, TdqError
 from tdqsim.ibmi import System
@@ -125,7 +125,7 @@ def enumerate_sysplex_crashes(
     itself meets because of a crash (SYSIDERR, an abend) ends it and is no failure.
 
     Args:
-        scenario: called with a new :class:`~tdqsim.cics.sysplex.Sysplex` and an empty list, as for
+        scenario: called with a new :class:`~tdqsim.cics.ship.sysplex.Sysplex` and an empty list, as for
             :func:`enumerate_crashes`.
         check: called with the sysplex, in which all regions are active and linked again, and the list.
         regions: definitions by APPLID; the SYSID is the APPLID, so it has at most 4 characters.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.queues.kinds import IntraQueue
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

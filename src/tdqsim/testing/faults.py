@@ -20,15 +20,15 @@ from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from tdqsim.cics.command import COMMANDS
-from tdqsim.cics.remote import STEPS
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.ship.remote import STEPS
 from tdqsim.facts import Resp
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.ibmi import FaultPlan as MessagePlan
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.sysplex import Sysplex
+    from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.ibmi import System
     from tdqsim.testing.active import ActivePlan
 
@@ -147,7 +147,7 @@ class LinkCut:
     It counts on the links that there are when the plan is put on: one that a restarted region has is another link.
 
     Attributes:
-        step: one of :data:`tdqsim.cics.remote.STEPS`: a request, its reply, or a step of the two phases.
+        step: one of :data:`tdqsim.cics.ship.remote.STEPS`: a request, its reply, or a step of the two phases.
         nth: when the nth such message is sent.
         regions: APPLIDs of both ends; any link when empty.
         restore: seconds on the simulated clock after which the link is back; 0 leaves that to the test.

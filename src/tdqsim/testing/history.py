@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.checks import final_target
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history

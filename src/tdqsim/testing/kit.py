@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues import IntraQueue
-from tdqsim.cics.remote import RemoteSystem
-from tdqsim.cics.sysplex import Sysplex
+from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions

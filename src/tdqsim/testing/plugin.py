@@ -31,7 +31,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.sysplex import Sysplex
+    from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.clock import FrozenClock
     from tdqsim.testing.crash import Crashes

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.checks import final_target
-from tdqsim.cics.queues import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.cics.remote import RemoteSystem
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import System

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Abend, Region, SecurityPolicy, Task
-from tdqsim.cics.ati import AFTER_TASK
+from tdqsim.cics.queues.ati import AFTER_TASK
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import Resp
 from tests.rules import expect_rule, rule

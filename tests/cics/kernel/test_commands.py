@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tdqsim.cics import AccessList, Condition, Region
-from tdqsim.cics.command import COMMANDS
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp

@@ -9,7 +9,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.uow import UnitOfWork
+from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import RegionClosed, StoreFull, TdqError, WouldWaitForever
 from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.cics.abstime import (
+from tdqsim.cics.kernel.abstime import (
     abstime,
     abstime_of,
     format_abstime,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.cics.attribute_text import AttributeFault, definition_from_text, split_attributes
+from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text, split_attributes
 from tdqsim.definitions.tdqueue import IntraQueue
 from tdqsim.facts import TDQUEUE_ATTRIBUTES
 from tests.rules import rule

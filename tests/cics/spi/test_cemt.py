@@ -5,11 +5,11 @@ import json
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.cics import ceci
-from tdqsim.cics.cemt import cemt
-from tdqsim.cics.cemt_request import CemtError
-from tdqsim.cics.exec_text import TranslationError
-from tdqsim.cics.security import Access, AccessList
+from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics.text import ceci
+from tdqsim.cics.text.cemt import cemt
+from tdqsim.cics.text.cemt_request import CemtError
+from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.cics.cemt_request import CemtError, CemtRequest, parse_cemt
+from tdqsim.cics.text.cemt_request import CemtError, CemtRequest, parse_cemt
 from tdqsim.facts import Cvda
 from tests.rules import expect_rule
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics.abstime import abstime
-from tdqsim.cics.security import Access, AccessList
+from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.kernel.security import Access, AccessList
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
 from tests.cics.spi.test_attribute_text import FAULTS

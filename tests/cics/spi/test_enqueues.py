@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics.enqueue import acquire, give_up
+from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp

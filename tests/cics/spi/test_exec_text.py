@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics.exec_text import (
+from tdqsim.cics.text.exec_text import (
     AddressOf,
     HexLiteral,
     LengthOf,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.security import Access, AccessList
+from tdqsim.cics.kernel.security import Access, AccessList
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table

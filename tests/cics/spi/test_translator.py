@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.cics import Condition
-from tdqsim.cics.abstime import unpack_abstime
-from tdqsim.cics.command import COMMANDS
-from tdqsim.cics.exec_text import TranslationError
+from tdqsim.cics.kernel.abstime import unpack_abstime
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region
@@ -301,7 +301,7 @@ def test_a_receiver_too_short_for_its_value_is_named(task):
 
 @pytest.mark.rule("EXEC-DECLARED")
 def test_every_declared_command_can_be_found_by_its_words(reg):
-    from tdqsim.cics.translator import _by_verb
+    from tdqsim.cics.text.translator import _by_verb
 
     for command in COMMANDS.values():
         verb, *others = command.name.split()

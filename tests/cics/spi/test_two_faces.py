@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.cics.abstime import FormattedTime
-from tdqsim.cics.command import COMMANDS
+from tdqsim.cics.kernel.abstime import FormattedTime
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS
 from tests.cics.spi.helpers import region
 

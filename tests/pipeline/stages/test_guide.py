@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdqsim._cli.guide import chapter, chapters
+from tdqsim.cli.guide import chapter, chapters
 from tdqsim.facts import table
 
 

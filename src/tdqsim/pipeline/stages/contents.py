@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System

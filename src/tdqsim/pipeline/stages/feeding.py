@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System

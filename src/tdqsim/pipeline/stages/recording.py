@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.queues import IntraQueue
+from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.pipeline.stages.budget import Budget
 from tdqsim.pipeline.stages.depths import Depths

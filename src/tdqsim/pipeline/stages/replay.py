@@ -23,7 +23,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tdqsim.cics import Region, inspecting
+from tdqsim.cics import Region
+from tdqsim.cics.look import inspecting
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file

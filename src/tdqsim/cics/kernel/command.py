@@ -1,0 +1,238 @@
+"""The declaration of commands: each is written once, as a typed Python method.
+
+``@command("READQ TD", conditions="QZERO QIDERR ...")`` over a method of a :class:`CommandGroup` registers it in
+:data:`COMMANDS` and gives the same function back, so that a call costs nothing extra. What the text form, the argument
+checks and the coverage table need is read from the signature when it is first asked for: a parameter ``queue`` is the
+option QUEUE, a trailing underscore (``from_``) is dropped, :class:`Opt` in an ``Annotated`` hint gives kind and length.
+Options that a program receives are no parameters in Python (they are the return value); they are declared by
+``receives``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+
+from tdqsim.facts import EIBFN, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.conditions import Condition
+    from tdqsim.cics.kernel.eib import Eib
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.unit import UnitOfWork
+
+__all__ = [
+    "COMMANDS",
+    "SPI_VERBS",
+    "Command",
+    "CommandGroup",
+    "CommandOption",
+    "Cvda4",
+    "Flag",
+    "Fullword",
+    "Halfword",
+    "Name1",
+    "Name4",
+    "Name8",
+    "Opt",
+    "OptionKind",
+    "command",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+OptionKind = Literal["name", "data", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value"]
+"""What an option holds: a blank-padded name, a data area, a number, a keyword alone, a CVDA, a pointer, a callable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """What ``Annotated`` says of one parameter, or ``receives`` of one receiver.
+
+    Attributes:
+        kind: what the option holds.
+        length: bytes of a name or area; 0 when it is free.
+        word: the vendor's word for it, when it is not the parameter's name in upper case.
+        required: for a receiver: whether the command must have it.
+    """
+
+    kind: OptionKind
+    length: int = 0
+    word: str = ""
+    required: bool = False
+
+
+Name1 = Annotated[str, Opt("name", 1)]
+Name4 = Annotated[str, Opt("name", 4)]
+Name8 = Annotated[str, Opt("name", 8)]
+Halfword = Annotated[int, Opt("halfword", 2)]
+Fullword = Annotated[int, Opt("fullword", 4)]
+Flag = Annotated[bool, Opt("flag")]
+Cvda4 = Annotated[int, Opt("cvda", 4)]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOption:
+    """One option of a command.
+
+    Attributes:
+        word: the vendor's word, such as ``NOSUSPEND``.
+        parameter: the Python parameter; empty for a receiver.
+        kind: what it holds.
+        length: bytes; 0 when free.
+        required: whether the command must have it.
+        receiver: whether the program gets something through it.
+    """
+
+    word: str
+    parameter: str
+    kind: OptionKind
+    length: int
+    required: bool
+    receiver: bool
+
+
+class Command:
+    """One EXEC CICS command as declared.
+
+    Attributes:
+        name: such as ``READQ TD``.
+        method: the Python method's name, such as ``readq_td``.
+        function: the method.
+        conditions: the conditions it can raise.
+        receives: the receivers by word.
+        spi: whether it is a system programming command; its EIBRCODE is then the RESP number.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], conditions: frozenset[Resp], receives: Mapping[str, Opt]
+    ) -> None:
+        self.name = name
+        self.method = function.__name__
+        self.function = function
+        self.conditions = conditions
+        self.receives = receives
+        self.spi = name.split(" ", 1)[0] in SPI_VERBS
+
+    def __repr__(self) -> str:
+        return f"<Command {self.name}>"
+
+    @property
+    def eibfn(self) -> bytes:
+        """The two bytes that EIBFN shows after it."""
+        return EIBFN[self.name]
+
+    @cached_property
+    def group(self) -> str:
+        """The name of the class that declares it."""
+        return self.function.__qualname__.rpartition(".")[0]
+
+    @cached_property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+    @cached_property
+    def options(self) -> tuple[CommandOption, ...]:
+        """Its options: parameters in order, then receivers. ``nohandle`` is the common NOHANDLE of every command."""
+        hints = get_type_hints(self.function, _names(self.function), include_extras=True)
+        found = []
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.name != "self" and parameter.kind in (
+                parameter.POSITIONAL_OR_KEYWORD,
+                parameter.KEYWORD_ONLY,
+            ):
+                opt = _opt_of(hints.get(parameter.name))
+                word = opt.word or parameter.name.rstrip("_").upper()
+                required = parameter.default is parameter.empty
+                found.append(CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False))
+        for word, opt in self.receives.items():
+            found.append(CommandOption(word, "", opt.kind, opt.length, opt.required, receiver=True))
+        return tuple(found)
+
+    def option(self, word: str) -> CommandOption | None:
+        """The option with this word, or None. A word may be both a parameter and a receiver (LENGTH of READQ TD)."""
+        return next((option for option in self.options if option.word == word), None)
+
+
+def _names(function: Callable[..., Any]) -> dict[str, Any]:
+    """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
+    names = dict(function.__globals__)
+    for missing in ("Callable", "Condition", "Abend", "Mapping", "Iterator", "Sequence", "Task", "Region"):
+        names.setdefault(missing, Any)
+    return names
+
+
+def _opt_of(hint: Any) -> Opt:
+    for part in (hint, *get_args(hint)):
+        for extra in getattr(part, "__metadata__", ()):
+            if isinstance(extra, Opt):
+                return extra
+    return Opt("flag") if hint is bool else Opt("value")
+
+
+SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRACT"})
+
+COMMANDS: dict[str, Command] = {}
+"""Every declared command by name."""
+
+
+def command(name: str, conditions: str = "", receives: Mapping[str, Opt] | None = None) -> Callable[[F], F]:
+    """Declare a method as a command.
+
+    Args:
+        name: the command as the manuals call it.
+        conditions: names of the conditions it can raise, separated by blanks.
+        receives: the options through which a program receives something, by word.
+    """
+
+    def declare(function: F) -> F:
+        if name in COMMANDS:
+            raise ValueError(f"command {name} is declared twice: {COMMANDS[name].function} and {function}")
+        raised = frozenset(Resp[condition] for condition in conditions.split())
+        COMMANDS[name] = Command(name, function, raised, receives or {})
+        return function
+
+    return declare
+
+
+class CommandGroup:
+    """Commands that belong together. A task has all groups; so has a region, for commands outside a task.
+
+    A command's method does its work through :meth:`issue`, or, where every nanosecond counts, sets the EIB itself and
+    calls :meth:`respond` with a condition.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        eib: Eib
+        transid: str
+        userid: str
+
+        @property
+        def region(self) -> Region:
+            """The region the task runs in."""
+
+        @property
+        def uow(self) -> UnitOfWork:
+            """The task's unit of work; it is made when first asked for."""
+
+        def issue(
+            self,
+            name: str,
+            action: Callable[[], T],
+            *,
+            resource: str = "",
+            nohandle: bool = False,
+            otherwise: T,
+            arguments: Mapping[str, Any] | None = None,
+        ) -> T:
+            """Do a command's work: see :meth:`tdqsim.cics.kernel.task.Task.issue`."""
+
+        def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
+            """End a command with a condition: see :meth:`tdqsim.cics.kernel.task.Task.respond`."""

@@ -1,0 +1,184 @@
+"""The EXEC interface block, kept as CICS keeps it.
+
+Every command ends by putting one :class:`Completion` into the block: what it was, what it was issued for and how it
+ended. The block's other fields belong to the task and change rarely. :meth:`Eib.image` lays the 85 bytes of DFHEIBLK
+out in the region's code page; numbers are big-endian, dates and times packed decimal.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from typing import NamedTuple
+
+from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.facts import EIBFN, EIBRCODE, Resp
+
+__all__ = ["EIB_LENGTH", "NO_COMMAND", "Completion", "Eib", "completion", "failure"]
+
+EIB_LENGTH = 85
+_TD_GROUP = 0x08
+_NO_AID = bytes(1)
+_NO_RCODE = bytes(6)
+
+
+class Completion(NamedTuple):
+    """How a command ended, as the EIB shows it.
+
+    Attributes:
+        fn: EIBFN, two bytes.
+        rsrce: EIBRSRCE, the resource's name without padding.
+        resp: EIBRESP.
+        resp2: EIBRESP2.
+        rcode: EIBRCODE, six bytes.
+    """
+
+    fn: bytes
+    rsrce: str
+    resp: Resp
+    resp2: int
+    rcode: bytes
+
+
+NO_COMMAND = Completion(bytes(2), "", Resp.NORMAL, 0, _NO_RCODE)
+"""The state before the first command."""
+
+
+def completion(name: str, resource: str = "") -> Completion:
+    """The normal end of a command, such as ``completion("READQ TD", "PAYQ")``."""
+    return Completion(EIBFN[name], resource, Resp.NORMAL, 0, _NO_RCODE)
+
+
+def failure(condition: Condition, *, spi: bool) -> Completion:
+    """The end of the condition's command with the condition.
+
+    EIBRCODE of a system programming command is the RESP number as a fullword; that of a transient data command is a
+    code of its own in the first byte; elsewhere it stays zero.
+    """
+    fn = EIBFN.get(condition.command, bytes(2))
+    if spi:
+        rcode = int(condition.resp).to_bytes(4, "big") + bytes(2)
+    elif fn[0] == _TD_GROUP:
+        rcode = bytes([EIBRCODE.get(condition.resp, 0)]) + bytes(5)
+    else:
+        rcode = _NO_RCODE
+    return Completion(fn, condition.resource, condition.resp, condition.resp2, rcode)
+
+
+class Eib:
+    """The block of one task.
+
+    Attributes:
+        last: how the last command ended.
+        eibtrnid: transaction id.
+        eibtaskn: task number.
+        eibtrmid: terminal or session; empty for none.
+        eibcalen: length of the COMMAREA; 0 for triggered tasks.
+        eibaid: the attention identifier, one byte; zero when there was no terminal input.
+        eibds: the last file or data set named to file control; transient data leaves it alone.
+        eibreqid: the request id of the last START or other interval control command.
+        moment_ns: what EIBDATE and EIBTIME show: the task's start, then each ASKTIME.
+        zone: the region's time zone.
+    """
+
+    __slots__ = (
+        "eibaid",
+        "eibcalen",
+        "eibds",
+        "eibreqid",
+        "eibtaskn",
+        "eibtrmid",
+        "eibtrnid",
+        "last",
+        "moment_ns",
+        "zone",
+    )
+
+    def __init__(
+        self, trnid: str, taskn: int, moment_ns: int, zone: tzinfo = UTC, *, trmid: str = "", calen: int = 0
+    ) -> None:
+        self.last = NO_COMMAND
+        self.eibtrnid = trnid
+        self.eibtaskn = taskn
+        self.eibtrmid = trmid
+        self.eibcalen = calen
+        self.eibaid = _NO_AID
+        self.eibds = ""
+        self.eibreqid = ""
+        self.moment_ns = moment_ns
+        self.zone = zone
+
+    @property
+    def eibfn(self) -> bytes:
+        """Function code of the last command: two bytes."""
+        return self.last.fn
+
+    @property
+    def eibrcode(self) -> bytes:
+        """Response code of the last command as older programs test it: six bytes."""
+        return self.last.rcode
+
+    @property
+    def eibresp(self) -> Resp:
+        """The condition of the last command."""
+        return self.last.resp
+
+    @property
+    def eibresp2(self) -> int:
+        """The reason of the last command's condition."""
+        return self.last.resp2
+
+    @property
+    def eibrsrce(self) -> str:
+        """The resource the last command was issued for, eight characters padded with blanks."""
+        return self.last.rsrce.ljust(8)
+
+    @property
+    def moment(self) -> datetime:
+        """What EIBDATE and EIBTIME show, as a local datetime without a zone."""
+        return local_time(abstime(self.moment_ns, self.zone))
+
+    @property
+    def eibdate(self) -> int:
+        """0CYYDDD as a number, local time: 126325 is day 325 of 2026."""
+        moment = self.moment
+        return (moment.year - 1900) * 1000 + moment.timetuple().tm_yday
+
+    @property
+    def eibtime(self) -> int:
+        """0HHMMSS as a number, local time."""
+        moment = self.moment
+        return moment.hour * 10000 + moment.minute * 100 + moment.second
+
+    def image(self, codepage: str = "cp037") -> bytes:
+        """The 85 bytes of DFHEIBLK with text in a code page (a Python codec's name)."""
+
+        def text(value: str, length: int) -> bytes:
+            return value.ljust(length)[:length].encode(codepage, "replace") if value else bytes(length)
+
+        return b"".join(
+            (
+                _packed(self.eibtime),
+                _packed(self.eibdate),
+                text(self.eibtrnid, 4),
+                _packed(self.eibtaskn % 10**7),
+                text(self.eibtrmid, 4),
+                bytes(4),
+                self.eibcalen.to_bytes(2, "big"),
+                self.eibaid,
+                self.eibfn,
+                self.eibrcode,
+                text(self.eibds, 8),
+                text(self.eibreqid, 8),
+                text(self.last.rsrce, 8),
+                bytes(17),
+                int(self.eibresp).to_bytes(4, "big"),
+                self.eibresp2.to_bytes(4, "big", signed=True),
+                bytes(1),
+            )
+        )
+
+
+def _packed(value: int) -> bytes:
+    """S9(7) COMP-3."""
+    return bytes.fromhex(f"{value:07d}C")

@@ -1,0 +1,138 @@
+"""ENQ and DEQ: exclusive use of a name that programs have agreed on.
+
+It is the only way to keep a non-recoverable or extrapartition queue to oneself over several requests. A name belongs to
+a task, which may get it several times, for its unit of work or, with the TASK option, for itself; it gives it up as
+often, or it is free when the unit of work and the task have ended. A DEQ undoes an ENQ of the same lifetime only. Names
+are always given with their length here, so each is a string (enqueue pool EXECSTRN), never an address. Sources: ENQ,
+DEQ (IBM Docs); ENQUEUE_TYPE of the XPI's ENQUEUE function for the pool; that the lifetimes count apart: choice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.region import Region
+
+__all__ = ["Enqueue", "acquire", "give_up", "release_all"]
+
+_LONGEST: Final = 255
+_POOL: Final = "EXECSTRN"
+
+
+class Enqueue:
+    """One name that is held or waited for.
+
+    Attributes:
+        resource: the name.
+        owner: the task that has it, or None.
+        holds: how often it was got for a unit of work, and for the task itself.
+        since_ns: since when the owner has it.
+        waiting: who waits for it.
+    """
+
+    __slots__ = ("holds", "owner", "resource", "since_ns", "waiting")
+
+    def __init__(self, resource: bytes) -> None:
+        self.resource = resource
+        self.owner: Task | None = None
+        self.holds: dict[object, int] = {}
+        self.since_ns = 0
+        self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")
+
+
+def _name(task: Task, resource: object, length: int | None) -> bytes:
+    name = task.region.encode(resource) if isinstance(resource, str) else resource
+    if not isinstance(name, bytes | bytearray):
+        raise TypeError(f"resource {resource!r}: allowed are bytes and str")
+    size = len(name) if length is None else length
+    if not 0 < size <= _LONGEST:
+        raise Condition(Resp.LENGERR, 1, f"the name has {size} bytes; allowed are 1 to {_LONGEST}")
+    if size > len(name):
+        raise TdqError(f"LENGTH {size} is more than the {len(name)} bytes of RESOURCE")
+    return bytes(name[:size])
+
+
+def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
+    """Get a name for the task or its unit of work.
+
+    Args:
+        task: who wants it.
+        resource: the name; text is encoded in the region's code page.
+        for_task: for the task rather than for its unit of work.
+        nosuspend: ENQBUSY instead of waiting.
+        length: how many bytes of ``resource`` are the name; all when not given.
+
+    Raises:
+        TdqError: ``length`` goes beyond the name.
+        Condition: ENQBUSY: another has it and NOSUSPEND was given; LENGERR.
+        Abend: the wait for it came to an end, by DTIMOUT or a purge.
+    """
+    name = _name(task, resource, length)
+    region = task.region
+    enqueue = region.enqueues.get(name)
+    if enqueue is None:
+        enqueue = region.enqueues[name] = Enqueue(name)
+    found = enqueue
+
+    def attempt() -> Any:
+        if found.owner is not task:
+            if found.holds or not found.waiting.is_first(region.dispatcher.current):
+                return WAIT
+            found.owner, found.since_ns = task, region.clock.time_ns()
+        holder = task if for_task else task.uow
+        found.holds[holder] = found.holds.get(holder, 0) + 1
+        return None
+
+    if attempt() is not WAIT:
+        return
+    if nosuspend:
+        raise Condition(Resp.ENQBUSY, detail=f"{name!r} is held by {found.owner}")
+    try:
+        task.wait(attempt, found.waiting, "ENQUEUE", _POOL)
+    except BaseException:
+        if not found.holds:
+            _free(region, found)  # it was about to be given to this task
+        raise
+
+
+def give_up(task: Task, resource: object, *, for_task: bool, length: int | None = None) -> None:
+    """Give a name up once; one that was not got for this lifetime is left as it is.
+
+    Raises:
+        TdqError, Condition: as :func:`acquire`.
+    """
+    enqueue = task.region.enqueues.get(_name(task, resource, length))
+    holder = task if for_task else task.uow if task.has_uow else None
+    if enqueue is None or holder not in enqueue.holds:
+        return
+    enqueue.holds[holder] -= 1
+    if not enqueue.holds[holder]:
+        _let_go(task.region, enqueue, holder)
+
+
+def _let_go(region: Region, enqueue: Enqueue, holder: object) -> None:
+    del enqueue.holds[holder]
+    if not enqueue.holds:
+        _free(region, enqueue)
+
+
+def _free(region: Region, enqueue: Enqueue) -> None:
+    enqueue.owner = None
+    if enqueue.waiting:
+        enqueue.waiting.wake_one()
+    elif region.enqueues.get(enqueue.resource) is enqueue:
+        del region.enqueues[enqueue.resource]
+
+
+def release_all(region: Region, holder: object) -> None:
+    """A unit of work or a task has ended, or was shunted: what it holds is free."""
+    for enqueue in tuple(region.enqueues.values()):
+        if holder in enqueue.holds:
+            _let_go(region, enqueue, holder)

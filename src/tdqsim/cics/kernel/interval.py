@@ -1,0 +1,243 @@
+"""Interval control: START, RETRIEVE, CANCEL and DELAY, on the simulated clock.
+
+Only what transient data programs need beside ATI: a START makes one task, now or later, with its own data. Source:
+START, RETRIEVE, CANCEL, DELAY (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tdqsim.cics.kernel.command import CommandGroup, Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.queues.ati import Facility
+    from tdqsim.cics.region import Region
+    from tdqsim.core.dispatch import Timer
+
+__all__ = ["IntervalCommands", "StartRequest", "interval_ns"]
+
+_NS = 10**9
+
+
+class StartRequest:
+    """One START that has not begun its task.
+
+    Attributes:
+        transid: the transaction.
+        data: what RETRIEVE gives; None for none.
+        userid: the user of the task.
+        termid: its terminal; empty for none.
+        reqid: its name, for CANCEL.
+        timer: the clock's alarm; None when it is due.
+        committed: whether it counts; a START PROTECT does once its unit of work has committed.
+    """
+
+    __slots__ = ("committed", "data", "region", "reqid", "termid", "timer", "transid", "userid")
+
+    def __init__(
+        self, region: Region, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
+    ) -> None:
+        self.region = region
+        self.transid = transid
+        self.data = data
+        self.userid = userid
+        self.termid = termid
+        self.reqid = reqid
+        self.timer: Timer | None = None
+        self.committed = True
+
+    def settle(self, deadline_ns: int, *, committed: bool) -> None:
+        """The unit of work that issued a START PROTECT has ended: do it, or drop it."""
+        self.committed = committed
+        if committed:
+            self.region.start_at(self, deadline_ns)
+        else:
+            self.region.start_requests.pop(self.reqid, None)
+
+    def due(self) -> None:
+        """The interval is over: attach, or wait for the terminal."""
+        self.region.start_requests.pop(self.reqid, None)
+        if not self.termid:
+            self.attach(None)
+            return
+        facility = self.region.facility("TERMINAL", self.termid)
+        facility.requests.append(self.attach)
+        self.region.ati.serve(facility)
+
+    def attach(self, facility: Facility | None) -> None:
+        """Make the task."""
+        entry = self.region.transactions.get(self.transid)
+        if entry is None or (why := entry.why_not()):
+            message = "DFHAC2001" if entry is None else str(why)
+            program = entry.definition.program if entry is not None else ""
+            self.region.messages.write(message, transid=self.transid, program=program)
+            return
+        startcode = "S" if self.data is None else "SD"
+        self.region.attach(entry, startcode=startcode, userid=self.userid, facility=facility, data=self.data)
+
+
+def interval_ns(interval: int, hours: int, minutes: int, seconds: int) -> int:
+    """Nanoseconds of INTERVAL(hhmmss), or of HOURS, MINUTES and SECONDS.
+
+    Raises:
+        Condition: INVREQ: a part is negative, or minutes or seconds of INTERVAL are over 59.
+    """
+    if interval:
+        hours, rest = divmod(interval, 10_000)
+        minutes, seconds = divmod(rest, 100)
+        if interval < 0 or minutes > 59 or seconds > 59:
+            raise Condition(Resp.INVREQ, 4, f"INTERVAL({interval}) is not hhmmss")
+    if min(hours, minutes, seconds) < 0:
+        raise Condition(Resp.INVREQ, 4, "HOURS, MINUTES and SECONDS cannot be negative")
+    return (hours * 3600 + minutes * 60 + seconds) * _NS
+
+
+class IntervalCommands(CommandGroup):
+    """START and its relations."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        start_data: list[bytes]
+
+        def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+            """Wait: see the task."""
+
+    @command("START", "INVREQ LENGERR NOTAUTH TERMIDERR TRANSIDERR USERIDERR")
+    def start(
+        self,
+        transid: Annotated[str, Opt("name", 4)],
+        from_: Annotated[bytes | None, Opt("data", word="FROM")] = None,
+        *,
+        interval: Annotated[int, Opt("fullword", 4)] = 0,
+        hours: Annotated[int, Opt("fullword", 4)] = 0,
+        minutes: Annotated[int, Opt("fullword", 4)] = 0,
+        seconds: Annotated[int, Opt("fullword", 4)] = 0,
+        reqid: Annotated[str, Opt("name", 8)] = "",
+        termid: Annotated[str, Opt("name", 4)] = "",
+        userid: Annotated[str, Opt("name", 8)] = "",
+        protect: Flag = False,
+        nohandle: Flag = False,
+    ) -> str:
+        """Have a transaction started, now or after an interval.
+
+        Args:
+            transid: the transaction.
+            from_: data for the task's RETRIEVE.
+            interval: how long to wait, as hhmmss; 130 is a minute and a half.
+            hours: the same in parts (AFTER).
+            minutes: with ``hours``.
+            seconds: with ``hours``.
+            reqid: a name for CANCEL; one is made up when not given.
+            termid: the terminal of the task; it waits until that is free.
+            userid: the user of a task without terminal; the issuer's when not given.
+            protect: only once this unit of work has committed; nothing is started when it is backed out.
+            nohandle: raise nothing; the response is in the EIB.
+
+        Returns:
+            The request's name.
+
+        Raises:
+            Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use).
+        """
+
+        def make() -> str:
+            region = self.region
+            _check_start(region, transid, termid, reqid)
+            delay = interval_ns(interval, hours, minutes, seconds)
+            name = reqid or region.next_reqid()
+            self.eib.eibreqid = name
+            request = StartRequest(region, transid, data=from_, userid=userid or self.userid, termid=termid, reqid=name)
+            region.start_requests[name] = request
+            deadline = region.clock.time_ns() + delay
+            if protect:
+                request.committed = False
+                self.uow.at_end.append(lambda committed: request.settle(deadline, committed=committed))
+            else:
+                region.start_at(request, deadline)
+            return name
+
+        return self.issue("START", make, resource=transid, nohandle=nohandle, otherwise="")
+
+    @command("RETRIEVE", "ENDDATA", receives={"INTO": Opt("data"), "LENGTH": Opt("halfword", 2)})
+    def retrieve(self, *, nohandle: Flag = False) -> bytes:
+        """The data that START gave this task; each is given once.
+
+        Raises:
+            Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered.
+        """
+
+        def next_data() -> bytes:
+            if not self.start_data:
+                raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
+            return self.start_data.pop(0)
+
+        return self.issue("RETRIEVE", next_data, nohandle=nohandle, otherwise=b"")
+
+    @command("CANCEL", "NOTFND")
+    def cancel(self, reqid: Annotated[str, Opt("name", 8)], *, nohandle: Flag = False) -> None:
+        """Take back a START whose interval is not over.
+
+        Raises:
+            Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
+        """
+
+        def take_back() -> None:
+            request = self.region.start_requests.get(reqid)
+            if request is None:
+                raise Condition(Resp.NOTFND, detail=f"no START request {reqid} is waiting")
+            if not request.committed:
+                raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
+            del self.region.start_requests[reqid]
+            if request.timer is not None:
+                request.timer.cancel()
+
+        self.issue("CANCEL", take_back, nohandle=nohandle, otherwise=None)
+
+    @command("DELAY", "INVREQ")
+    def delay(
+        self,
+        interval: Annotated[int, Opt("fullword", 4)] = 0,
+        *,
+        hours: Annotated[int, Opt("fullword", 4)] = 0,
+        minutes: Annotated[int, Opt("fullword", 4)] = 0,
+        seconds: Annotated[int, Opt("fullword", 4)] = 0,
+        nohandle: Flag = False,
+    ) -> None:
+        """Wait for a time on the region's clock; other tasks run meanwhile.
+
+        Args:
+            interval: how long, as hhmmss.
+            hours: the same in parts (FOR).
+            minutes: with ``hours``.
+            seconds: with ``hours``.
+            nohandle: raise nothing; the response is in the EIB.
+
+        Raises:
+            Condition: INVREQ: the interval is not valid.
+        """
+
+        def wait() -> None:
+            dispatcher = self.region.dispatcher
+            pause = interval_ns(interval, hours, minutes, seconds)
+            try:
+                dispatcher.wait(lambda: WAIT, WaitQueue("DELAY"), pause)
+            except TimedOut:
+                return
+
+        self.issue("DELAY", wait, nohandle=nohandle, otherwise=None)
+
+
+def _check_start(region: Region, transid: str, termid: str, reqid: str) -> None:
+    entry: Any = region.transactions.get(transid)
+    if entry is None:
+        raise Condition(Resp.TRANSIDERR, detail=f"transaction {transid} is not defined")
+    if termid and termid not in region.terminals:
+        raise Condition(Resp.TERMIDERR, detail=f"terminal {termid} is not defined")
+    if reqid and reqid in region.start_requests:
+        raise Condition(Resp.INVREQ, detail=f"request {reqid} is waiting already")

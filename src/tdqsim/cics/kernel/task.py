@@ -1,0 +1,449 @@
+"""A task: one run of a program, its EIB, its unit of work, and what happens when it ends.
+
+A task that runs as a strand of the dispatcher may wait inside a command and others go on. The program outside may use a
+task too (``with region.task() as t:``); then ready tasks get their turn after each command.
+
+How a program ends, and what becomes of it:
+
+==============================  ===============================================================================
+it returns, or issues RETURN    syncpoint: the unit of work is committed
+an abend, a condition that      the active HANDLE ABEND exit is called, if there is one, and the task then ends
+nobody handled, an exception    normally; else dynamic backout, message DFHAC2236, and the Abend is its result
+the region closes               its waits raise RegionClosed; backout
+==============================  ===============================================================================
+
+A condition that leaves the program is the abend of its AExx code; any other exception is ASRA, with it as the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from sys import getrefcount
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from tdqsim.cics.commands import Commands
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
+from tdqsim.cics.kernel.eib import Completion, Eib, completion, failure
+from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.core.dispatch import TimedOut, WaitQueue
+from tdqsim.errors import RegionClosed, StoreError, TdqError
+from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.handlers import Handler
+    from tdqsim.cics.queues.ati import Facility, Request
+    from tdqsim.cics.queues.kinds import TdQueue
+    from tdqsim.cics.region import Region
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["TIMED_OUT", "Task"]
+
+T = TypeVar("T")
+
+TIMED_OUT: Final = "AKCS"
+_PROGRAM_CHECK: Final = "ASRA"
+_BACKOUT_REQUIRED: Final = "ASPN"
+_NO_QUEUES: Final[dict[str, Any]] = {}
+_COMPLETIONS: Final[dict[tuple[str, str], Completion]] = {}
+_COMPLETIONS_KEPT: Final = 10_000
+
+
+def _references_to_a_local() -> int:
+    """How many references Python counts to what only a local name holds."""
+    thing = object()
+    return getrefcount(thing)
+
+
+_ALONE: Final = _references_to_a_local()
+
+
+def _done(name: str, resource: str) -> Completion:
+    found = _COMPLETIONS.get((name, resource))
+    if found is None:
+        if len(_COMPLETIONS) >= _COMPLETIONS_KEPT:
+            _COMPLETIONS.clear()
+        found = _COMPLETIONS[name, resource] = completion(name, resource)
+    return found
+
+
+class Task(Commands):
+    """One task. Its commands are methods; see :class:`~tdqsim.cics.commands.Commands`.
+
+    Attributes:
+        region: where it runs.
+        number: EIBTASKN.
+        transid: its transaction.
+        program: the program's name.
+        userid: whose authority it has.
+        eib: the EXEC interface block.
+        startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the program
+            outside.
+        facility: its terminal or session, or None.
+        request: the queue's request that started it, or None.
+        condition: the last condition of a command that was not raised; LENGERR's true length is found there.
+        abcode: the code of its abend; empty while it has none.
+        outside: whether its commands are issued by the program outside the strands.
+        implicit: whether it is one command with a syncpoint of its own.
+        handles, handle_stack: HANDLE and IGNORE.
+        browses: the browses that are open, by resource type; they end with the task.
+        start_data: what RETRIEVE has still to give.
+        qzero: logically recoverable queues read to QZERO in units of work that have committed.
+        alias: the indirect queue through which the current request came, or None.
+        suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
+        strand: its strand; None for the program outside.
+        ended: whether it is over.
+    """
+
+    __slots__ = (
+        "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
+        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
+        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
+    )  # fmt: skip
+
+    region: Region
+
+    def __init__(self, region: Region, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
+        self.region = region
+        self.number = number
+        self.transid = transid
+        self.program = transid
+        self.userid = userid
+        self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
+        self.startcode = startcode
+        self.facility: Facility | None = None
+        self.request: Request | None = None
+        self.condition: Condition | None = None
+        self.abcode = ""
+        self.outside = True
+        self.implicit = False
+        self.handles = NO_HANDLES
+        self.handle_stack = []
+        self.browses: dict[str, Any] = {}
+        self.start_data = []
+        self.qzero: dict[Any, None] = {}
+        self.alias: TdQueue | None = None
+        self.suspended: tuple[str, str] | None = None
+        self.strand: Strand | None = None
+        self.dtimout_ns: int | None = None
+        self.ended = False
+        self._uow: UnitOfWork | None = None
+        self._queues = region.tdqueues
+        self._entered = False
+
+    def __repr__(self) -> str:
+        return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
+
+    # -- the unit of work -----------------------------------------------------------------------------------------
+
+    @property
+    def has_uow(self) -> bool:
+        """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
+        return self._uow is not None
+
+    @property
+    def uow(self) -> UnitOfWork:
+        """The unit of work; it begins when it is first asked for."""
+        uow = self._uow
+        if uow is None:
+            uow = self._uow = self.region.new_uow(self)
+        return uow
+
+    def take_syncpoint(self) -> None:
+        """Commit the unit of work.
+
+        Raises:
+            Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
+        """
+        uow = self._uow
+        if uow is None:
+            return
+        if uow.commit_shortly():
+            self._uow = None
+            if getrefcount(uow) == _ALONE:
+                self.region.spare_uow = uow
+            return
+        try:
+            committed = self.region.commit(uow)
+        except StoreError as error:
+            raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
+        finally:
+            self._uow = None
+        if not committed:
+            raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
+
+    def _take_last_syncpoint(self) -> None:
+        """Commit what is left when the program returns.
+
+        Raises:
+            Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
+            Condition: as :meth:`take_syncpoint` does.
+        """
+        if self._uow is not None and self._uow.must_back_out:  # a local name would keep it from being used again
+            self.take_rollback()
+            raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
+        self.take_syncpoint()
+
+    def take_rollback(self) -> None:
+        """Back the unit of work out."""
+        uow, self._uow = self._uow, None
+        if uow is not None:
+            self.region.back_out(uow)
+
+    def detach_uow(self) -> None:
+        """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
+        self._uow = None
+
+    # -- how every command goes -----------------------------------------------------------------------------------
+
+    def issue(
+        self,
+        name: str,
+        action: Callable[[], T],
+        *,
+        resource: str = "",
+        nohandle: bool = False,
+        otherwise: T,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> T:
+        """Do a command's work and end it as CICS does: EIB, handling of a condition, the others' turn.
+
+        Args:
+            name: the command.
+            action: the work; raises Condition or Abend.
+            resource: what EIBRSRCE shows.
+            nohandle: NOHANDLE or RESP was given.
+            otherwise: what the command returns after a condition that is not raised.
+            arguments: what the program gave, for hooks.
+        """
+        if self.ended or self.region.closed:
+            self._refuse(name)
+        hook = self.region.hook
+        try:
+            if hook is not None:
+                hook.before(self, name, arguments or {})
+            value = action()
+        except Condition as condition:
+            if hook is not None:
+                hook.after(self, name, arguments or {}, condition)
+            if self.region.recorder is not None:
+                self.region.recorder.command(self, name, arguments or {}, condition)
+            return self.respond(condition, name, resource, nohandle=nohandle, otherwise=otherwise)
+        self.eib.last = _done(name, resource)
+        if hook is not None:
+            hook.after(self, name, arguments or {}, value)
+        if self.region.recorder is not None:
+            self.region.recorder.command(self, name, arguments or {}, value)
+        if self.outside:
+            self.let_others_run()
+        return value
+
+    def _refuse(self, name: str) -> None:
+        if self.region.closed:
+            raise RegionClosed(f"{name}: the region {self.region.applid} is closed")
+        raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
+
+    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
+        """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.
+
+        Returns:
+            What the active HANDLE returns, or ``otherwise``; for LENGERR of READQ TD the truncated record.
+
+        Raises:
+            Condition: nobody handles it and CICS does not ignore it.
+        """
+        condition.command, condition.resource = name, condition.resource or resource
+        self.condition = condition
+        self.alias = None
+        self.eib.last = failure(condition, spi=COMMANDS[name].spi)
+        if self.outside:
+            self.let_others_run()
+        value: Any = condition.data or otherwise
+        handles = self.handles
+        if nohandle:
+            return value  # type: ignore[no-any-return]
+        label = handles.labels.get(condition.resp)
+        if label is None:
+            if condition.resp in handles.ignored or not abend_code(condition):
+                return value  # type: ignore[no-any-return]
+            label = handles.labels.get(Resp.ERROR)  # only where the default action is an abend
+            if label is None and Resp.ERROR in handles.ignored:
+                return value  # type: ignore[no-any-return]
+        if label is not None:
+            return label(condition)  # type: ignore[no-any-return]
+        raise condition
+
+    def handles_condition(self, resp: Resp) -> bool:
+        """Whether an active HANDLE names this very condition."""
+        return resp in self.handles.labels
+
+    def let_others_run(self) -> None:
+        """Give ready tasks their turn, when it is the program outside that issues commands."""
+        dispatcher = self.region.dispatcher
+        if dispatcher._ready or dispatcher._deadlines:  # noqa: SLF001  (its ``pending``, without a call)
+            dispatcher.run_ready()
+
+    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+        """Wait inside a command.
+
+        Args:
+            attempt: what is tried, again and again.
+            queue: where to wait.
+            kind: the wait's resource type as INQUIRE TASK shows it, such as ``TD_READ``.
+            name: its resource name.
+
+        Raises:
+            Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
+        """
+        region = self.region
+        strand = region.dispatcher.current
+        before, strand.local = strand.local, self
+        known = region.tasks.setdefault(self.number, self)
+        self.suspended = (kind, name)
+        uow = self._uow
+        if uow is not None:
+            uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
+        try:
+            return region.dispatcher.wait(attempt, queue, self.dtimout_ns)
+        except TimedOut as error:
+            raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
+        finally:
+            self.suspended = None
+            strand.local = before
+            if known is self and self.implicit:
+                region.tasks.pop(self.number, None)
+            if uow is not None and uow.waitstate is Cvda.WAITING:
+                uow.waitstate, uow.since_ns = Cvda.ACTIVE, region.clock.time_ns()
+
+    # -- running a program ----------------------------------------------------------------------------------------
+
+    def run(self, program: Handler, args: tuple[Any, ...] = ()) -> Any:
+        """Run a program to its end; the strand's function.
+
+        Raises:
+            Abend: it ended abnormally.
+            RegionClosed: the region was closed meanwhile.
+        """
+        region = self.region
+        strand = region.dispatcher.current
+        strand.local, self.strand = self, strand
+        value, error = None, None
+        try:
+            try:
+                value = program(self, *args)
+            except TaskReturn as leave:
+                value = leave.value
+            except RegionClosed:
+                raise
+            except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
+                error = left
+            return self._finish(value, error)
+        except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
+            self.end(normal=False)
+            raise
+
+    def _finish(self, value: Any, error: Exception | None) -> Any:
+        """End after the program has returned, or after an exception: the abend exit first, then backout."""
+        try:
+            if error is not None:
+                value = self._exit(error)
+            self._take_last_syncpoint()
+            self.end(normal=True)
+        except RegionClosed:
+            raise
+        except Exception as last:  # noqa: BLE001
+            abend = self.to_abend(last)
+            self._abnormal_end(abend)
+            raise abend from abend.cause
+        return value
+
+    def _exit(self, error: Exception) -> Any:
+        """Call the active abend exit, and the one that it has named or reset itself when it abends too.
+
+        Without one the error goes on.
+        """
+        while True:
+            handles = self.handles
+            if handles.abend is None or isinstance(error, RegionClosed):
+                raise error
+            abend = self.to_abend(error)
+            self.abcode = abend.code
+            self.handles = handles._replace(abend=None, cancelled=handles.abend)
+            try:
+                return handles.abend(abend)
+            except TaskReturn as leave:
+                return leave.value
+            except Exception as again:  # noqa: BLE001  (whatever leaves the exit is an abend as well)
+                error = again
+
+    def to_abend(self, error: BaseException) -> Abend:
+        """The abend that an exception leaving the program is."""
+        if isinstance(error, Abend):
+            return error
+        code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
+        return Abend(code or _PROGRAM_CHECK, error)
+
+    def _abnormal_end(self, abend: Abend) -> None:
+        region = self.region
+        self.abcode = abend.code
+        region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
+        region.log.warning(
+            "abend", transid=self.transid, task=self.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
+        )
+        termid = self.facility.name if self.facility is not None else ""
+        self.end(normal=False)
+        region.messages.write("DFHAC2236", transid=self.transid, abcode=abend.code, program=self.program, termid=termid)
+
+    def end(self, *, normal: bool) -> None:
+        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end."""
+        if self.ended:
+            return
+        try:
+            self.take_rollback()
+        finally:
+            self.ended = True
+            self._queues = _NO_QUEUES
+            self.browses.clear()
+            self.region.task_ended(self, normal=normal)
+
+    # -- with region.task() as t ----------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        if self._entered:
+            raise TdqError("a task is entered once")
+        self._entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Syncpoint at the normal end; after an exception the abend exit, or backout and the exception goes on."""
+        if self.ended:
+            return False
+        if error is None or isinstance(error, TaskReturn):
+            self._leave()
+            return True
+        if self.handles.abend is not None and isinstance(error, Exception) and not isinstance(error, RegionClosed):
+            try:
+                self._exit(error)
+                self._leave()
+            except BaseException:
+                self.end(normal=False)
+                raise
+            return True
+        if isinstance(error, Exception):
+            self.abcode = self.to_abend(error).code
+        self.end(normal=False)
+        return False
+
+    def _leave(self) -> None:
+        try:
+            self._take_last_syncpoint()
+        except BaseException:
+            self.end(normal=False)
+            raise
+        self.end(normal=True)
+        if self.outside:
+            self.let_others_run()

@@ -1,0 +1,301 @@
+"""Why a queue is as it is, in sentences: its state, who holds it and who waits, its trigger, and what it would meet.
+
+What each request would meet is asked of the commands' own rules by :mod:`~tdqsim.cics.look.explain_requests`; what is
+said
+of triggers comes from the cycle's table in :mod:`~tdqsim.cics.queues.ati` and from what it has noted of the latch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.look.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
+from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = ["SHIPPED", "UNKNOWN", "WAIT", "Explanation", "Prediction", "explain"]
+
+_NORMAL: Final = Resp.NORMAL.name
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN_EVENTS: Final = 5
+_ENDS: Final = {OVER: "its end ends the cycle", AGAIN: "it is started again until somebody reads the queue to QZERO"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What there is to say of a queue.
+
+    Attributes:
+        queue: the name that was asked about.
+        target: the queue that it stands for; empty when there is none.
+        statements: sentences on its state and its trigger.
+        commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then what an operator
+            may do (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).
+        starts: whether the next WRITEQ of one record, when it goes well and is committed, begins a cycle.
+        history: what is on record of its last operations, oldest first; empty when nothing records them.
+    """
+
+    queue: str
+    target: str
+    statements: tuple[str, ...]
+    commands: dict[str, Prediction]
+    starts: bool
+    history: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        """All of it, for people."""
+        lines = [*self.statements, *(str(self.commands[name]) for name in TD)]
+        operator = [each for name, each in self.commands.items() if name in OPERATOR]
+        well = [each.command for each in operator if each.outcome == _NORMAL and not each.reason]
+        lines += [f"{', '.join(well)} would go well."] if well else []
+        lines += [str(each) for each in operator if each.command not in well]
+        if self.history:
+            lines += ["What happened last:", *(f"  {line}" for line in self.history)]
+        return "\n".join(lines)
+
+
+def explain(
+    region: Region, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
+) -> Explanation:
+    """Say why a queue is as it is.
+
+    Args:
+        region: where it is.
+        name: the queue's name, or an alias.
+        task: whose requests to foresee; a new task of the default user when not given.
+        size: bytes of the record of the WRITEQ that is foreseen.
+        record: tell what happened to records that hold these bytes, instead of the last operations.
+
+    Raises:
+        TdqError: ``record`` is asked about, and no history is attached.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
+    if record is not None and not hasattr(region.recorder, "story"):
+        raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
+    name = name.rstrip(" ")
+    probe = task if task is not None else Task(region, 0, "TEST", region.default_user)
+    commands = foresee(region, name, probe, size)
+    try:
+        target = final_target(region, name)
+    except Condition as condition:
+        detail = condition.detail
+        return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
+    statements = tuple(_statements(region, name, target, probe))
+    starts = isinstance(target, IntraQueue) and _would_start(region, target)
+    return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
+
+
+def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...]:
+    recorder: Any = region.recorder
+    if not hasattr(recorder, "story"):
+        return ()
+    events = recorder.of(queue, _SHOWN_EVENTS) if record is None else recorder.story(queue, record)
+    return tuple(event.line(recorder.show) for event in events)
+
+
+# -- what there is to say ---------------------------------------------------------------------------------------------
+
+
+def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Iterator[str]:
+    if name != queue.name:
+        yield f"{name} stands for queue {queue.name}{_through(region, name)}."
+    if isinstance(queue, RemoteQueue):
+        yield from _remote(region, queue, probe)
+    elif isinstance(queue, ExtraQueue):
+        yield _data_set(queue)
+        if would_be_open(region, queue):
+            yield "It is opened when the region starts; here the region is only looked at."
+    else:
+        assert isinstance(queue, IntraQueue), queue
+        yield from _intra(region, queue)
+    if any(not hasattr(hook, "foresee") for hook in _hooks(region)):
+        yield "A hook looks at every command of the region; what it does is not foreseen."
+
+
+def _hooks(region: Region) -> tuple[object, ...]:
+    """What looks at every command; several may share the slot."""
+    hook: Any = region.hook
+    return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
+
+
+def _remote(region: Region, queue: RemoteQueue, probe: Task) -> Iterator[str]:
+    state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
+    yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
+    link: Any = region.links.get(queue.remotesystem)
+    if not hasattr(link, "foresee"):
+        yield f"There is no connection to system {queue.remotesystem}."
+        return
+    try:
+        there = link.foresee(probe).region
+        target = final_target(there, queue.remotename)
+    except Condition as condition:
+        yield f"It cannot be asked there: {condition.detail}."
+        return
+    for each in _statements(there, queue.remotename, target, probe):
+        yield f"In region {there.applid}: {each}"
+
+
+def _data_set(queue: ExtraQueue) -> str:
+    kind = "output" if queue.output else "input"
+    words = [queue.enablestatus.name, queue.openstatus.name]
+    words += [queue.emptystatus.name] if queue.emptystatus is not Cvda.NOTAPPLIC else []
+    return f"Queue {queue.name} is a data set for {kind}, {', '.join(words)}."
+
+
+def _intra(region: Region, queue: IntraQueue) -> Iterator[str]:
+    kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
+    committed = " committed" if queue.logical else ""
+    yield (
+        f"Queue {queue.name} is {kinds[queue.recovstatus]} and {queue.enablestatus.name}; "
+        f"it holds {_records(queue.stored.count)}{committed}."
+    )
+    yield from _units_of_work(queue)
+    yield from _waiters(queue)
+    if queue.enablestatus is Cvda.DISABLING:
+        yield "It is DISABLED when nobody holds or waits for its ends any more; nobody new is let in."
+    space = region.intra
+    if space.count() >= space.capacity:
+        yield f"All {space.capacity} control intervals of DFHINTRA are in use, {queue.cis} of them by this queue."
+    yield from _trigger(region, queue)
+
+
+def _through(region: Region, name: str) -> str:
+    alias = region.tdqueues[name]
+    assert isinstance(alias, IndirectQueue), alias
+    return (
+        f" (through {alias.indirectname})" if isinstance(region.tdqueues.get(alias.indirectname), IndirectQueue) else ""
+    )
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
+
+
+def _units_of_work(queue: IntraQueue) -> Iterator[str]:
+    owners = dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None)
+    for uow in owners:
+        ends = " and ".join(lock.end for lock in queue.locks if lock.owner is uow)
+        work = uow.work.get(queue)
+        done = []
+        if work is not None:
+            done = [f"read {_records(work.reads)}"] if work.reads else []
+            done += ["deleted the queue"] if work.deleted else []
+            done += [f"written {_records(len(work.written))}"] if work.written else []
+        state = "" if uow.waitstate is not Cvda.SHUNTED else f" {uow.state.name}, SHUNTED: it waits for its coordinator"
+        what = f"has {', '.join(done)}, uncommitted" if done else "has changed nothing yet"
+        yield f"The {uow.title}{state} holds {ends} and {what}."
+
+
+def _waiters(queue: IntraQueue) -> Iterator[str]:
+    for lock in queue.locks:
+        for strand in lock.waiting.waiters:
+            yield f"{strand.name} waits for the {lock.end} end{_until(strand.deadline_ns)}."
+    for strand in queue.td_read.waiters if queue.td_read is not None else ():
+        yield f"{strand.name} waits in TD_READ, for what is written and not committed{_until(strand.deadline_ns)}."
+
+
+def _until(deadline_ns: int | None) -> str:
+    return "" if deadline_ns is None else f", until {_moment(deadline_ns)}"
+
+
+def _moment(time_ns: int) -> str:
+    return f"{_EPOCH + timedelta(microseconds=time_ns // 1000):%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+# -- triggers ---------------------------------------------------------------------------------------------------------
+
+
+def _would_start(region: Region, queue: IntraQueue) -> bool:
+    if queue.stored.count + 1 < queue.fire_at:
+        return False
+    return region.ati.why_no_cycle(queue) is None
+
+
+def _trigger(region: Region, queue: IntraQueue) -> Iterator[str]:
+    if not queue.transid or not queue.triggerlevel:
+        yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if queue.transid else "it has no TRANSID.")
+        return
+    if queue.latch:
+        yield from _cycle(region, queue)
+    else:
+        yield from _no_cycle(region, queue)
+
+
+def _no_cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
+    count, level = queue.stored.count, queue.triggerlevel
+    looked = "at a commit of what was written" if queue.logical else "at a WRITEQ"
+    if count < level:
+        more = "1 more is" if level - count == 1 else f"{level - count} more are"
+        yield f"It starts {queue.transid} at {_records(level)}; {more} needed."
+    else:
+        yield (
+            f"It starts {queue.transid} at {_records(level)}. The level is reached, but the count is looked at only "
+            f"{looked}, and no cycle has begun since the last one was over."
+        )
+    yield from _uncommitted_writes(queue)
+    why = region.ati.why_no_cycle(queue)
+    if why is not None:
+        yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
+    elif failure := region.transactions[queue.transid].why_not():
+        yield f"Its task could not be attached: transaction {queue.transid} is disabled or has no program ({failure})."
+
+
+def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
+    owner = queue.write_end.owner if queue.write_end is not None else None
+    work = owner.work.get(queue) if owner is not None else None
+    if owner is not None and work is not None and work.written:
+        verb = "does" if len(work.written) == 1 else "do"
+        whose = f"by task {owner.taskid} {owner.transid}" if owner.taskid else f"by {owner.title}"
+        yield f"{_records(len(work.written))} written {whose} and not committed {verb} not count yet."
+
+
+def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
+    """A cycle is on: who began it, and where is its task?"""
+    yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
+    if queue.latched is not None:
+        yield _set_by(queue.latched)
+    task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
+    if task is not None:
+        parked = task.strand.waiting_for if task.strand is not None else None
+        until = _until(task.strand.deadline_ns) if task.strand is not None else ""
+        state = f", which waits for {parked.name}{until}" if parked is not None else ", which is ready to run"
+        after = AFTER_TASK[queue.atifacility, True]
+        yield f"Its task is {task.number}{state}; when that ends normally without QZERO, {_ENDS[after]}."
+        return
+    facility = region.facilities.get((queue.atifacility, queue.facilityid))
+    if facility is not None and any(getattr(request, "queue", None) is queue for request in facility.requests):
+        kind = "terminal" if facility.kind == "TERMINAL" else "connection"
+        why = (
+            "is out of service or not defined" if not facility.inservice
+            else f"has task {facility.task.number} {facility.task.transid}" if facility.task is not None
+            else "has other requests first"
+        )  # fmt: skip
+        yield f"Its task waits for {kind} {facility.name}, which {why}."
+        return
+    entry = region.transactions.get(queue.transid)
+    failure = "DFHAC2001" if entry is None else entry.why_not()
+    gone = f"could not be attached ({failure})" if failure else "has ended without reading the queue to QZERO"
+    yield f"Its task {gone}. The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
+
+
+def _set_by(latch: Latch) -> str:
+    """Who set the latch."""
+    task = f"task {latch.task} {latch.transid}{f' at terminal {latch.termid}' if latch.termid else ''}"
+    what = f"the commit of unit of work {latch.uow} of {task}" if latch.uow else f"a WRITEQ TD of {task}"
+    return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
+
+
+def _serves(task: Task, queue: IntraQueue) -> bool:
+    return task.request is not None and task.request.queue is queue and task.request.cycle == queue.cycle

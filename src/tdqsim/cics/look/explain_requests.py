@@ -1,0 +1,303 @@
+"""What each request would meet now: the commands' own rules, asked without doing anything.
+
+Nothing is decided here. Every answer comes from what the command itself goes by, in the order of decision of
+:mod:`~tdqsim.cics.queues.checks`:
+
+====================================  ====================================================================
+step                                  asked of
+====================================  ====================================================================
+name, aliases                         :func:`~tdqsim.cics.queues.checks.final_target`
+a planned fault                       the region's hook, when it can say (``foresee``)
+security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
+shipping                              :meth:`~tdqsim.cics.ship.remote.RemoteSystem.foresee`, then the same in that
+region
+length                                :func:`~tdqsim.cics.queues.td.check_size`; the data set's DCB
+locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
+the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.td.logical_attempt`, on a
+                                      twin of what the unit of work has done
+room                                  :class:`~tdqsim.cics.queues.intra.IntraSpace`, the store's file; the data set's
+SPACE
+INQUIRE, SET, DISCARD                 the checks that the commands make before they change anything
+====================================  ====================================================================
+
+What cannot be asked without doing it is said to be UNKNOWN: whether a data set can be opened. A disk that fills up
+under a data set shows only when a block is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.queues.extra import DataSet
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.td import check_size, logical_attempt
+from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.spi.create import check_discard
+from tdqsim.cics.spi.requests import find_queue
+from tdqsim.cics.spi.set import check_set
+from tdqsim.cics.uow.locks import ASKED
+from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.core.dispatch import WAIT as _WAITS
+from tdqsim.errors import StoreDamaged
+from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.locks import Lock
+
+__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "would_be_open"]
+
+WAIT: Final = "WAIT"
+SHIPPED: Final = "SHIPPED"
+UNKNOWN: Final = "UNKNOWN"
+_NORMAL: Final = Resp.NORMAL.name
+
+TD: Final = (READQ, WRITEQ, DELETEQ)
+OPERATOR: Final = (
+    "INQUIRE TDQUEUE", "SET TDQUEUE ENABLED", "SET TDQUEUE DISABLED", "SET TDQUEUE OPEN", "SET TDQUEUE CLOSED",
+    "DISCARD TDQUEUE",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What one request would meet.
+
+    Attributes:
+        command: such as READQ TD, or SET TDQUEUE DISABLED.
+        outcome: NORMAL, the name of a condition, WAIT, SHIPPED (a link that cannot be asked) or UNKNOWN.
+        nosuspend: for READQ TD: the outcome with NOSUSPEND; the same for others.
+        reason: why, as a sentence; what NORMAL would bring with it, if anything.
+        resp2: RESP2 of the condition.
+    """
+
+    command: str
+    outcome: str
+    nosuspend: str
+    reason: str = ""
+    resp2: int = 0
+
+    def __str__(self) -> str:
+        """A sentence."""
+        if self.outcome == _NORMAL:
+            return f"{self.command} would go well{f': {self.reason}' if self.reason else ''}."
+        what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "cannot be foreseen"}
+        said = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
+        busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
+        return f"{self.command} {said}{busy}: {self.reason}."
+
+
+class _Wait(Exception):
+    """The request would wait."""
+
+
+class _Unsaid(Exception):
+    """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
+
+
+def foresee(region: Region, name: str, task: Task, size: int) -> dict[str, Prediction]:
+    """What each command would meet.
+
+    Args:
+        region: where.
+        name: the queue, or an alias, as the program names it.
+        task: who asks; it has done what it has done.
+        size: bytes of the record of WRITEQ TD.
+    """
+    told = {command: _told(command, lambda c=command: _request(region, c, name, task, size)) for command in TD}  # type: ignore[misc]
+    return told | {command: _told(command, ask) for command, ask in _operator(region, name, task.userid)}
+
+
+def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
+    """Ask, and put the answer into words."""
+    try:
+        reason = ask()
+    except Condition as condition:
+        resp = condition.resp.name
+        return Prediction(command, resp, resp, condition.detail, condition.resp2)
+    except _Wait as wait:
+        busy = Resp.QBUSY.name if command == READQ else WAIT
+        return Prediction(command, WAIT, busy, str(wait))
+    except _Unsaid as unsaid:
+        outcome, why = unsaid.args
+        return Prediction(command, outcome, outcome, why)
+    return Prediction(command, _NORMAL, _NORMAL, reason or "")
+
+
+# -- READQ, WRITEQ, DELETEQ -------------------------------------------------------------------------------------------
+
+
+def _request(region: Region, command: str, name: str, task: Task, size: int) -> str | None:
+    planned = getattr(region.hook, "foresee", None)
+    if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
+        raise fault
+    queue = final_target(region, name)
+    if isinstance(queue, RemoteQueue):
+        return _shipped(region, command, queue, task, size)
+    try:
+        check_state(task, command, queue)
+    except Condition as condition:
+        if condition.resp is Resp.NOTOPEN and would_be_open(region, queue):
+            raise _Unsaid(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
+        raise
+    if isinstance(queue, ExtraQueue):
+        _data_set(command, queue, size)
+        return None
+    assert isinstance(queue, IntraQueue), queue
+    _OF[command](task, queue, size)
+    return None
+
+
+def would_be_open(region: Region, queue: TdQueue) -> bool:
+    """Whether a data set is closed only because the region is one to look at."""
+    return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
+
+
+def _shipped(region: Region, command: str, queue: RemoteQueue, task: Task, size: int) -> str:
+    check_state(task, READQ, queue)
+    link: Any = region.link(queue.remotesystem)
+    if not isinstance(link, RemoteSystem):
+        raise _Unsaid(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
+    mirror = link.foresee(task)
+    there = mirror.region
+    where = f"queue {queue.remotename} of region {there.applid}"
+    if command == WRITEQ and queue.remotelength > 1:
+        size = min(size, queue.remotelength)
+    try:
+        reason = _request(there, command, queue.remotename, mirror, size)
+    except Condition as condition:
+        answer = link.far.answer(condition)
+        raise Condition(answer.resp, answer.resp2, f"{where}: {answer.detail}") from condition
+    except _Wait as wait:
+        raise _Wait(f"{where}: {wait}") from wait
+    return f"{where}{f': {reason}' if reason else ' takes it'}"
+
+
+def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
+    file: Any = queue.file
+    if not isinstance(file, DataSet):
+        raise _Unsaid(UNKNOWN, f"what is behind {queue.name} is no data set")
+    if command == READQ:
+        file.foresee_read()
+        return
+    if size <= 0:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {size}; it is 1 or more")
+    file.foresee_write(size)
+
+
+def _readq(task: Task, queue: IntraQueue, _size: int) -> None:
+    try:
+        record = _next_record(task, queue)
+    except StoreDamaged as error:
+        raise Condition(Resp.IOERR, detail=str(error)) from error
+    if record is None:
+        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
+
+
+def _next_record(task: Task, queue: IntraQueue) -> object | None:
+    read_end, write_end = queue.read_end, queue.write_end
+    if read_end is None or write_end is None:
+        return queue.stored.peek()
+    _ask_for(read_end, task)
+    uow, work = _work(task, queue)
+    twin = work.twin() if work is not None else LogicalWork(queue, task.region.intra, task.region.store.durable)
+    record: object | None = logical_attempt(twin, write_end, uow)
+    if record is _WAITS:
+        raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
+    return record
+
+
+def _work(task: Task, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
+    """The task's unit of work, and what it has done to the queue, as far as there is any."""
+    uow = task.uow if task.has_uow else None
+    return uow, None if uow is None else uow.work.get(queue)
+
+
+def _writeq(task: Task, queue: IntraQueue, size: int) -> None:
+    region = task.region
+    check_size(region.intra.longest, size)
+    if queue.write_end is not None:
+        _ask_for(queue.write_end, task)
+    _, work = _work(task, queue)
+    empty = not queue.stored.count and (work is None or not work.last_seq)
+    if not region.intra.has_room(queue, size, empty=empty):
+        full = f"all {region.intra.capacity} control intervals of DFHINTRA are in use"
+        raise Condition(Resp.NOSPACE, detail=full)
+    if region.readonly:
+        return
+    half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
+    if refused := half.refusal(size, later=queue.logical):
+        raise Condition(Resp.NOSPACE, detail=refused)
+
+
+def _deleteq(task: Task, queue: IntraQueue, _size: int) -> None:
+    for lock in queue.locks:
+        _ask_for(lock, task)
+
+
+_OF: Final[dict[str, Callable[[Task, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
+
+
+def _ask_for(lock: Lock, task: Task) -> None:
+    """What getting one end would meet."""
+    met = ASKED[lock.standing(task.uow if task.has_uow else None)]
+    if met is None:
+        ahead = f"{len(lock.waiting)} wait for it already" if lock.waiting else ""
+        held = lock.holder() if lock.owner is not None else "about to be given on"
+        raise _Wait(f"the {lock.end} end is {held}{f', and {ahead}' if ahead else ''}{_limit(task)}")
+    if met is not Resp.NORMAL:
+        raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
+
+
+def _limit(task: Task) -> str:
+    """How long the task would wait, when DTIMOUT says."""
+    return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
+
+
+# -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------
+
+
+def _operator(region: Region, name: str, user: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+    """The commands that the queue's type knows, and how to ask."""
+    yield OPERATOR[0], lambda: _inquire(region, user, name)
+    queue = region.tdqueues.get(name)
+    yield OPERATOR[1], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.ENABLED)
+    yield OPERATOR[2], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.DISABLED)
+    if isinstance(queue, ExtraQueue):
+        yield OPERATOR[3], lambda: _set(region, user, name, "OPENSTATUS", Cvda.OPEN)
+        yield OPERATOR[4], lambda: _set(region, user, name, "OPENSTATUS", Cvda.CLOSED)
+    yield OPERATOR[5], lambda: _discard(region, user, name)
+
+
+def _inquire(region: Region, user: str, name: str) -> None:
+    find_queue(region, user, "INQUIRE TDQUEUE", name, Access.READ)
+
+
+def _set(region: Region, user: str, name: str, option: str, value: Cvda) -> str:
+    queue = check_set(region, user, name, {option: value}).queue
+    if isinstance(queue, ExtraQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
+        verb = "opened" if value is Cvda.OPEN else "closed"
+        raise _Unsaid(UNKNOWN, f"the data set is only then {verb}")
+    return _effect_of_disable(queue) if value is Cvda.DISABLED else ""
+
+
+def _effect_of_disable(queue: TdQueue) -> str:
+    if (
+        isinstance(queue, IntraQueue)
+        and queue.enablestatus is Cvda.ENABLED
+        and any(lock.in_use for lock in queue.locks)
+    ):
+        return "the queue would be DISABLING until its users have ended"
+    return ""
+
+
+def _discard(region: Region, user: str, name: str) -> str:
+    queue: TdQueue = check_discard(region, user, name)
+    lost = queue.stored.count if isinstance(queue, IntraQueue) else 0
+    return f"its records are lost ({lost})" if lost else ""

@@ -1,0 +1,409 @@
+"""Automatic transaction initiation: the trigger cycle of a queue, as a table.
+
+A queue with TRANSID and TRIGGERLEVEL > 0 starts a task when it holds that many records *or more* while no *cycle* is
+on. The start begins a cycle (the latch); until the cycle is over nothing else is started, however many records come.
+
+When the count is looked at: on a NO or PHYSICAL queue at every WRITEQ that went well, while the writer goes on; on a
+LOGICAL queue at the commit of a unit of work that wrote, on the committed count. Nothing is looked at on READQ,
+DELETEQ or backout.
+
+What ends a cycle or goes on with it::
+
+    event                          NO, PHYSICAL      LOGICAL
+    READQ by anybody gets QZERO    over, at once     over, when the task ends that saw it and committed
+    DELETEQ by anybody             over, at once     the same
+    SET of its trigger, task gone  over              over
+    task ends, FILE                over              over
+    task ends normally, TERMINAL   started again     started again        (SYSTEM likewise)
+    task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO)
+    task cannot be attached        stays on          stays on
+
+A SET of the trigger frees a queue that is stuck: its cycle's task has abended, or could not be attached. While that
+task is due or runs, a SET changes nothing of the cycle, since nothing more is started while the latch is set; a task
+that ends when TRIGGERLEVEL is 0 or ATIFACILITY another by then is treated as these say.
+
+The end of a FILE task only opens the way: the *next* write at or over the level starts a task, not the end itself. An
+initiation that fails before there is a task (transaction unknown or remote) begins no cycle, so that every later write
+tries again; the message is written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (IBM Docs).
+
+While the unit of work of a triggered task is shunted, its queue's cycle is *held*: whatever of the table happens then
+counts when the doubt is over, and no second task is started before. (The manuals only hint at it: unconfirmed.)
+
+A task for a terminal waits until the terminal is in service and has no other task. To restart for ever a program that
+takes no record off its queue, because it never reads it or always backs out, would be endless here, where no operator
+looks on: after ``ati_starts_without_read`` starts the cycle stays on and nothing more is started.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tdqsim.cics.queues.kinds import NEVER, IntraQueue
+from tdqsim.facts import table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.handlers import TransactionEntry
+    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.unit import UnitOfWork
+
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]
+
+OVER: Final = "over"
+AGAIN: Final = "started again"
+STAYS: Final = "stays on"
+
+AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
+    # (ATIFACILITY, whether the task ended normally): what happens to its cycle, when that is still on
+    ("FILE", True): OVER,
+    ("FILE", False): OVER,
+    ("TERMINAL", True): AGAIN,
+    ("TERMINAL", False): STAYS,
+    ("SYSTEM", True): AGAIN,
+    ("SYSTEM", False): STAYS,
+}
+
+_LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
+
+
+class Latch(NamedTuple):
+    """What set a queue's latch: the write, or for a LOGICAL queue the commit, that reached the trigger level.
+
+    Attributes:
+        task, transid, termid: of the task that did it.
+        uow: the unit of work whose commit it was, in hexadecimal; empty for a WRITEQ.
+        time_ns: when, nanoseconds since 1970 UTC.
+        items: how many records the queue then held.
+    """
+
+    task: int
+    transid: str
+    termid: str
+    uow: str
+    time_ns: int
+    items: int
+
+    def stored(self) -> bytes:
+        """As the store keeps it."""
+        return json.dumps(self).encode()
+
+    @classmethod
+    def read(cls, stored: bytes) -> Latch | None:
+        """What the store has kept; None for a store that does not say."""
+        try:
+            return cls(*json.loads(stored))
+        except (ValueError, TypeError):
+            return None
+
+
+class Request:
+    """A request to start a task on behalf of a queue.
+
+    Attributes:
+        queue: the queue.
+        cycle: the cycle it belongs to.
+        facility: ATIFACILITY when it was made.
+    """
+
+    __slots__ = ("cycle", "facility", "queue")
+
+    def __init__(self, queue: IntraQueue) -> None:
+        self.queue = queue
+        self.cycle = queue.cycle
+        self.facility = queue.atifacility
+
+    def belongs_to(self, queue: IntraQueue) -> bool:
+        """Whether it belongs to the queue's present cycle."""
+        return self.queue is queue and self.cycle == queue.cycle
+
+
+class _Held:
+    """A cycle that a shunted unit of work keeps on.
+
+    Attributes:
+        queue: the queue.
+        outcome: what the end of the cycle's task, or a QZERO, would have done meanwhile; empty while nothing has.
+        request: the cycle's request; None after a restart, when nothing of the task is left.
+    """
+
+    __slots__ = ("outcome", "queue", "request")
+
+    def __init__(self, queue: IntraQueue, request: Request | None) -> None:
+        self.queue = queue
+        self.request = request
+        self.outcome = ""
+
+
+class Facility:
+    """A terminal or a connection's session: one task at a time, requests in order.
+
+    Attributes:
+        name: the terminal's or connection's name.
+        kind: ``TERMINAL`` or ``SYSTEM``.
+        inservice: whether tasks can be attached to it; False while it is not defined.
+        userid: the user signed on; empty for none.
+        task: the task it has.
+        requests: what waits for it: queues' requests, and starts with data.
+    """
+
+    __slots__ = ("inservice", "kind", "name", "requests", "task", "userid")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.inservice = False
+        self.userid = ""
+        self.task: Task | None = None
+        self.requests: deque[Any] = deque()
+
+    def __repr__(self) -> str:
+        state = "in service" if self.inservice else "out of service or not defined"
+        return f"<Facility {self.kind} {self.name} {state}, {len(self.requests)} waiting>"
+
+
+class Ati:
+    """The trigger cycles of one region."""
+
+    __slots__ = ("_held", "_region", "_resumed")
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._held: dict[bytes, _Held] = {}
+        self._resumed: set[IntraQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
+
+    def arm(self, queue: IntraQueue) -> None:
+        """Work out at which count the next write starts a task."""
+        armed = queue.transid and queue.triggerlevel > 0 and not queue.latch
+        queue.fire_at = queue.triggerlevel if armed else NEVER
+
+    # -- reached --------------------------------------------------------------------------------------------------
+
+    def written(self, queue: IntraQueue, task: Task) -> None:
+        """The level was reached by a task's WRITEQ to a non-recoverable queue."""
+        if self.due(queue, task):
+            self.schedule(queue)
+
+    def due(self, queue: IntraQueue, by: Task | UnitOfWork) -> bool:
+        """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`.
+
+        Args:
+            queue: the queue.
+            by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
+        """
+        if queue.stored.count < queue.fire_at:
+            return False
+        if (message := self.why_no_cycle(queue)) is not None:
+            self._report_once(queue, *message)
+            return False
+        queue.failed_start = False
+        queue.latch = True
+        queue.latched = latch = _set_by(by, self._region.clock.time_ns(), queue.stored.count)
+        queue.cycle += 1
+        queue.starts = 0
+        queue.fire_at = NEVER
+        if queue.recovstatus != "NO":
+            self._region.store.durable.put_meta(latch_key(queue), latch.stored())
+        return True
+
+    def why_no_cycle(self, queue: IntraQueue) -> tuple[str, str] | None:
+        """The message and reason that keep the start from being made; None when nothing does."""
+        entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
+        if entry is None:
+            return "DFHTD0183", "it is not defined"
+        if entry.definition.remotesystem not in ("", self._region.sysid):
+            return "DFHTD0340", "it is remote"
+        return None
+
+    def _report_once(self, queue: IntraQueue, message: str, reason: str) -> None:
+        if not queue.failed_start:
+            queue.failed_start = True
+            self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+
+    def never_began(self, queue: IntraQueue) -> None:
+        """The commit that reached the level has failed: the store knows of no cycle."""
+        queue.latch, queue.latched = False, None
+        self.arm(queue)
+
+    def schedule(self, queue: IntraQueue) -> None:
+        """Have a task started for the cycle that has just begun. It runs later, never inside the writer."""
+        self._resumed.discard(queue)
+        self._request(Request(queue))
+
+    def _request(self, request: Request) -> None:
+        if request.facility == "FILE":
+            self._attach(request, None)
+            return
+        facility = self._region.facility(request.facility, request.queue.facilityid)
+        facility.requests.append(request)
+        if not facility.inservice:
+            self._region.log.info(
+                "ati_waits_for_facility",
+                queue=request.queue.name,
+                transid=request.queue.transid,
+                facility=facility.name,
+            )
+        self.serve(facility)
+
+    def serve(self, facility: Facility) -> None:
+        """Give a facility that is free and in service its next task."""
+        while facility.inservice and facility.task is None and facility.requests:
+            request = facility.requests.popleft()
+            if isinstance(request, Request):
+                self._attach(request, facility)
+            else:
+                request(facility)
+
+    def _attach(self, request: Request, facility: Facility | None) -> None:
+        queue, region = request.queue, self._region
+        entry = region.transactions.get(queue.transid)
+        if entry is None or (failure := entry.why_not()):
+            message = "DFHAC2001" if entry is None else str(failure)
+            program = entry.definition.program if entry is not None else ""
+            region.messages.write(message, transid=queue.transid, program=program)
+            return
+        gone = queue.stored.last_seq - queue.stored.count  # goes up with every record that leaves for good
+        if gone != queue.starts_gone:
+            queue.starts, queue.starts_gone = 0, gone
+        if queue.starts >= _LIMIT:
+            region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
+            return
+        queue.starts += 1
+        queue.triggers += 1
+        region.attach(entry, startcode="QD", userid=self._userid(request, facility), facility=facility, request=request)
+
+    def _userid(self, request: Request, facility: Facility | None) -> str:
+        region = self._region
+        if region.security is None:
+            return region.default_user
+        return (facility.userid if facility is not None else request.queue.userid) or region.default_user
+
+    # -- over -----------------------------------------------------------------------------------------------------
+
+    def emptied(self, queue: IntraQueue) -> None:
+        """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended."""
+        if not queue.latch:
+            return
+        held = self._holder(queue)
+        if held is None:
+            self._over(queue)
+        else:
+            held.outcome = OVER
+
+    def trigger_changed(self, queue: IntraQueue) -> None:
+        """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone for good is given up."""
+        queue.failed_start = False
+        held = self._holder(queue)
+        if not self._has_task(queue) and (held is None or held.outcome is STAYS):
+            self.emptied(queue)
+
+    def _has_task(self, queue: IntraQueue) -> bool:
+        """Whether the task of the queue's cycle is due or runs."""
+        if queue in self._resumed:
+            return True
+        region = self._region
+        waiting = (request for facility in region.facilities.values() for request in facility.requests)
+        requests = chain((task.request for task in region.tasks.values()), waiting)
+        return any(isinstance(each, Request) and each.belongs_to(queue) for each in requests)
+
+    def gone(self, queue: IntraQueue) -> None:
+        """The queue is discarded or replaced: its cycle is over, also one that is held."""
+        self._over(queue)
+
+    def _over(self, queue: IntraQueue) -> None:
+        if queue.latch and queue.recovstatus != "NO":
+            self._region.store.durable.delete_meta(latch_key(queue))
+        queue.latch, queue.latched = False, None
+        self.arm(queue)
+
+    def task_ended(self, request: Request, *, normal: bool) -> None:
+        """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
+        queue = request.queue
+        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or not request.belongs_to(queue):
+            return
+        outcome = AFTER_TASK[queue.atifacility, normal]
+        held = self._holder(queue)
+        if held is not None:
+            held.outcome = held.outcome or outcome
+        else:
+            self._go_on(queue, outcome)
+
+    def _go_on(self, queue: IntraQueue, outcome: str) -> None:
+        if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
+            self._over(queue)
+        elif outcome is AGAIN:
+            self.schedule(queue)
+
+    # -- held -----------------------------------------------------------------------------------------------------
+
+    def cycle_of(self, uow: UnitOfWork) -> str:
+        """The queue whose cycle a unit of work holds, or would hold if it were shunted now; empty for none."""
+        if uow.id in self._held:
+            return self._held[uow.id].queue.name
+        request = uow.task.request if uow.task is not None else None
+        if request is None or not request.queue.latch or not request.belongs_to(request.queue):
+            return ""
+        return request.queue.name
+
+    def hold(self, uow: UnitOfWork) -> None:
+        """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
+        if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
+            self._hold(uow, _Held(uow.task.request.queue, uow.task.request))
+
+    def hold_again(self, uow: UnitOfWork, queue: IntraQueue) -> None:
+        """After a restart: a unit of work is shunted still that holds a queue's cycle."""
+        queue.latch = True
+        queue.fire_at = NEVER
+        self._hold(uow, _Held(queue, None))
+
+    def _hold(self, uow: UnitOfWork, held: _Held) -> None:
+        self._held[uow.id] = held
+        uow.at_end.append(lambda _committed: self._resolved(uow.id))
+
+    def _holder(self, queue: IntraQueue) -> _Held | None:
+        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
+
+    def _resolved(self, uow_id: bytes) -> None:
+        """The doubt is over: what the end of the task would have done is done now."""
+        held = self._held.pop(uow_id)
+        queue, request = held.queue, held.request
+        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or self._holder(queue) is not None:
+            return
+        if request is None and not held.outcome:
+            if self.resume(queue):
+                self.schedule(queue)
+        else:
+            self._go_on(queue, held.outcome)
+
+    def resume(self, queue: IntraQueue) -> bool:
+        """At a restart: a cycle of a TERMINAL or SYSTEM queue goes on, one of a FILE queue is over.
+
+        Returns:
+            Whether it goes on: then a task is to be scheduled for it.
+        """
+        queue.latch = True
+        if self._holder(queue) is not None:
+            queue.fire_at = NEVER
+            return False
+        if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
+            self._over(queue)
+            return False
+        queue.cycle += 1
+        queue.fire_at = NEVER
+        self._resumed.add(queue)
+        return True
+
+
+def _set_by(by: Task | UnitOfWork, time_ns: int, items: int) -> Latch:
+    from tdqsim.cics.kernel.task import Task  # noqa: PLC0415  (a task imports this module)
+
+    if isinstance(by, Task):
+        return Latch(by.number, by.transid, by.eib.eibtrmid, "", time_ns, items)
+    return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), time_ns, items)
+
+
+def latch_key(queue: IntraQueue) -> bytes:
+    """Where the store says that a queue's cycle is on."""
+    return b"ati/" + queue.name.encode()

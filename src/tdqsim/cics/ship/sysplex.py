@@ -1,0 +1,169 @@
+"""Several regions in one process, on one dispatcher and one clock, and the links between them.
+
+Regions find each other through CONNECTION definitions: a connection whose NETNAME (or name) is the APPLID of another
+region of the sysplex is linked to it when both are there, be it installed before or later. :meth:`Sysplex.connect`
+links regions without definitions, under their SYSIDs. A region that has failed or was shut down may be started again
+from its store and added again; its links come back and what was in doubt is resynchronised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from tdqsim.cics.region import Region
+from tdqsim.cics.ship.remote import Link
+from tdqsim.core.clock import Clock
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.definitions import Connection
+from tdqsim.errors import TdqError
+
+__all__ = ["Sysplex"]
+
+
+class Sysplex:
+    """Regions that talk to each other.
+
+    Args:
+        dispatcher: the dispatcher they share; one of their own by default.
+        clock: its clock when none is given.
+        seed: its seed when none is given.
+    """
+
+    def __init__(self, *, dispatcher: Dispatcher | None = None, clock: Clock | None = None, seed: int = 0) -> None:
+        self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
+        self._regions: dict[str, Region] = {}
+        self._links: dict[frozenset[str], Link] = {}
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that all share."""
+        return self.dispatcher.clock
+
+    @property
+    def regions(self) -> dict[str, Region]:
+        """The open regions by APPLID."""
+        return {applid: region for applid, region in self._regions.items() if not region.closed}
+
+    def region(self, *args: Any, **options: Any) -> Region:
+        """Start a region in the sysplex; arguments as :class:`~tdqsim.cics.region.Region`'s, without dispatcher."""
+        return self.add(Region(*args, dispatcher=self.dispatcher, **options))
+
+    def add(self, region: Region) -> Region:
+        """Take a region in and link it by its connections.
+
+        Raises:
+            TdqError: it has a dispatcher of its own, or an open region has its APPLID or SYSID.
+        """
+        if region.dispatcher is not self.dispatcher:
+            raise TdqError(
+                f"region {region.applid} has a dispatcher of its own; make it with dispatcher=sysplex.dispatcher"
+            )
+        for other in self.regions.values():
+            if other.applid == region.applid or other.sysid == region.sysid:
+                raise TdqError(
+                    f"region {other.applid} with SYSID {other.sysid} is in the sysplex already; "
+                    f"{region.applid} with SYSID {region.sysid} needs names of its own"
+                )
+        self._regions[region.applid] = region
+        for other in tuple(self.regions.values()):
+            if other is not region:
+                self._find(region, other)
+        region.connections = _Connections(region.connections, partial(self._installed, region))
+        return region
+
+    def _installed(self, region: Region) -> None:
+        """A connection was installed in a region of the sysplex: it may lead to one that is not linked yet."""
+        for other in tuple(self.regions.values()):
+            if other is not region and frozenset((region.applid, other.applid)) not in self._links:
+                self._find(region, other)
+
+    def _find(self, one: Region, other: Region) -> None:
+        """Link two regions when one of them has a connection to the other, or when they were linked before."""
+        here, there = _connection(one, other), _connection(other, one)
+        before = self._links.get(frozenset((one.applid, other.applid)))
+        if here or there:
+            self.connect(one, other, name=here, name_there=there)
+        elif before is not None:
+            names = {end.region.applid: end.name for end in before.ends}
+            self.connect(one, other, name=names[one.applid], name_there=names[other.applid])
+
+    def connect(self, one: Region, other: Region, *, name: str = "", name_there: str = "") -> Link:
+        """Link two regions; what they are in doubt about is resynchronised.
+
+        Args:
+            one: a region of the sysplex.
+            other: another one.
+            name: how ``one`` calls ``other``: 1 to 4 characters; its SYSID when not given.
+            name_there: how ``other`` calls ``one``.
+
+        Raises:
+            TdqError: one of them is not in the sysplex, or both are the same.
+        """
+        for region in (one, other):
+            if self._regions.get(region.applid) is not region or region.closed:
+                raise TdqError(f"region {region.applid} is not in this sysplex, or is closed")
+        if one is other:
+            raise TdqError(f"region {one.applid} cannot be linked to itself")
+        link = Link(one, name or other.sysid, other, name_there or one.sysid)
+        before = self._links.get(frozenset((one.applid, other.applid)))
+        for end in link.ends:
+            for old in () if before is None else before.ends:
+                if old.region is end.region:
+                    end.succeed(old)
+            end.region.links[end.name] = end
+        self._links[frozenset((one.applid, other.applid))] = link
+        for end in link.ends:
+            end.resynchronise()
+        return link
+
+    def link(self, one: Region | str, other: Region | str) -> Link:
+        """The link between two regions, given as regions or by APPLID.
+
+        Raises:
+            TdqError: there is none.
+        """
+        applids = [region if isinstance(region, str) else region.applid for region in (one, other)]
+        found = self._links.get(frozenset(applids))
+        if found is None:
+            raise TdqError(f"there is no link between {applids[0]} and {applids[1]}")
+        return found
+
+    def run(self) -> None:
+        """Let the tasks of all regions run until none can go on."""
+        self.dispatcher.run()
+
+    def close(self) -> None:
+        """Close all regions."""
+        for region in tuple(self.regions.values()):
+            region.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Connections(dict[str, Connection]):
+    """The connections of a region of a sysplex; tells of each one that is installed."""
+
+    def __init__(self, given: dict[str, Connection], installed: Callable[[], None]) -> None:
+        super().__init__(given)
+        self._installed = installed
+
+    def __setitem__(self, name: str, connection: Connection) -> None:
+        super().__setitem__(name, connection)
+        self._installed()
+
+
+def _connection(one: Region, other: Region) -> str:
+    """The name of the connection that ``one`` has to ``other``; empty for none."""
+    for connection in one.connections.values():
+        if connection.applid == other.applid or (not connection.netname and connection.name == other.sysid):
+            return connection.name
+    return ""

@@ -1,0 +1,231 @@
+"""What INQUIRE TDQUEUE returns for each option and each kind of queue.
+
+Which types have a value of their own, and what the others give back, is the table ``facts/inquire_tdqueue.tsv`` (after
+INQUIRE TDQUEUE, IBM Docs); this module adds where each value is read. For every pair of queue type and options a *plan*
+is made once: a row of readers, so that an inquiry costs one call for each option and nothing else.
+
+Values come back as :class:`~tdqsim.facts.Cvda`, as ``int`` (binary fullwords, and ABSTIME in milliseconds since 1900),
+or as ``str`` of the receiver's full length, padded with blanks. An option that does not apply is NOTAPPLIC, -1 or
+blanks, as the table says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.signature import Signature
+from tdqsim.errors import TdqError
+from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, QUEUE_TYPES, Cvda, InquireOption
+
+if TYPE_CHECKING:
+    from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+    from tdqsim.cics.region import Region
+
+__all__ = ["TdqueueInfo", "inquire_values", "split_dsname"]
+
+Reader = Callable[[Any, Any], Any]
+"""(queue, region) -> value."""
+
+
+class TdqueueInfo(Info):
+    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        tdqueue: str
+        atifacility: Cvda
+        atitermid: str
+        atitranid: str
+        atiuserid: str
+        blockformat: Cvda
+        blocksize: int
+        changeagent: Cvda
+        changeagrel: str
+        changetime: int
+        changeusrid: str
+        databuffers: int
+        ddname: str
+        definesource: str
+        definetime: int
+        disposition: Cvda
+        dsname: str
+        emptystatus: Cvda
+        enablestatus: Cvda
+        erroroption: Cvda
+        indirectname: str
+        indoubt: Cvda
+        indoubtwait: Cvda
+        installagent: Cvda
+        installtime: int
+        installusrid: str
+        iotype: Cvda
+        member: str
+        numitems: int
+        openstatus: Cvda
+        printcontrol: Cvda
+        recordformat: Cvda
+        recordlength: int
+        recovstatus: Cvda
+        remotename: str
+        remotesystem: str
+        rewind: Cvda
+        sysoutclass: str
+        triggerlevel: int
+        type: Cvda
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+_CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvda) in ATTRIBUTE_CVDA.items()}
+"""(attribute, value) of a definition -> CVDA."""
+
+
+def _atiuserid(queue: IntraQueue, region: Region) -> str:
+    if not queue.transid:
+        return ""
+    if region.security is None:
+        return str(region.default_user)  # the security manager is not active
+    return str(queue.userid or region.default_user)
+
+
+def _indoubt(queue: IntraQueue, _region: Region) -> Cvda:
+    return Cvda.NOTAPPLIC if queue.wait == "NO" else _CVDA["WAITACTION", queue.waitaction]
+
+
+_INTRA: Final[Mapping[str, Reader]] = {
+    "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
+    "ATITERMID": lambda queue, _region: queue.facilityid,
+    "ATITRANID": lambda queue, _region: queue.transid,
+    "ATIUSERID": _atiuserid,
+    "INDOUBT": _indoubt,
+    "INDOUBTWAIT": lambda queue, _region: _CVDA["WAIT", queue.wait],
+    "NUMITEMS": lambda queue, _region: queue.numitems,
+    "RECOVSTATUS": lambda queue, _region: _CVDA["RECOVSTATUS", queue.recovstatus],
+    "TRIGGERLEVEL": lambda queue, _region: queue.triggerlevel,
+}
+
+
+def split_dsname(dsname: str) -> tuple[str, str]:
+    """DSNAME and MEMBER of a definition's DSNAME: ``X(MEMB)`` is a member, ``X(+1)`` a generation and no member."""
+    name, _, inside = dsname.partition("(")
+    inside = inside.removesuffix(")")
+    if not inside or inside.lstrip("+-").isdigit():
+        return dsname, ""
+    return name, inside
+
+
+def _attribute(attribute: str) -> Reader:
+    def read(queue: ExtraQueue, _region: Region) -> Cvda:
+        return _CVDA.get((attribute, getattr(queue.definition, attribute.lower())), Cvda.NOTAPPLIC)
+
+    return read
+
+
+_UNKNOWN: Final = -1  # the null value: BLOCKSIZE(0), RECORDSIZE(0) leave it to the data set
+
+_EXTRA: Final[Mapping[str, Reader]] = {
+    "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
+    "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize or _UNKNOWN,
+    "DATABUFFERS": lambda queue, _region: queue.definition.databuffers,
+    "DDNAME": lambda queue, _region: queue.definition.dd,
+    "DISPOSITION": _attribute("DISPOSITION"),
+    "DSNAME": lambda queue, _region: split_dsname(queue.definition.dsname)[0],
+    "EMPTYSTATUS": lambda queue, _region: queue.emptystatus,
+    "ERROROPTION": _attribute("ERROROPTION"),
+    "IOTYPE": _attribute("TYPEFILE"),
+    "MEMBER": lambda queue, _region: split_dsname(queue.definition.dsname)[1],
+    "OPENSTATUS": lambda queue, _region: queue.openstatus,
+    "PRINTCONTROL": _attribute("PRINTCONTROL"),
+    "RECORDFORMAT": _attribute("RECORDFORMAT"),
+    "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize or _UNKNOWN,
+    "REWIND": _attribute("REWIND"),
+    "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
+}
+_OTHERS: Final[Mapping[str, Reader]] = {
+    "ENABLESTATUS": lambda queue, _region: queue.enablestatus,
+    "INDIRECTNAME": lambda queue, _region: queue.indirectname,
+    "REMOTENAME": lambda queue, _region: queue.remotename,
+    "REMOTESYSTEM": lambda queue, _region: queue.remotesystem,
+}
+
+
+def _signature(option: str) -> Reader:
+    place = Signature._fields.index(option.lower())
+    return lambda queue, _region: queue.signature[place]
+
+
+def _of_the_data_set(option: str, defined: Reader) -> Reader:
+    """What is true of the open data set, where it can say so, else what is defined."""
+
+    def read(queue: ExtraQueue, region: Region) -> Any:
+        ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
+        actual = ask(option) if ask is not None else None
+        return defined(queue, region) if actual is None else actual
+
+    return read
+
+
+def _when_open(reader: Reader) -> Reader:
+    return lambda queue, region: reader(queue, region) if queue.openstatus is Cvda.OPEN else Cvda.NOTAPPLIC
+
+
+def _padded(reader: Reader, length: int) -> Reader:
+    return lambda queue, region: reader(queue, region)[:length].ljust(length)
+
+
+def _constant(value: Any) -> Reader:
+    return lambda _queue, _region: value
+
+
+def _own_reader(option: str, queue_type: str) -> Reader:
+    """Reads the value of an option that the queue type has."""
+    if option == "TYPE":
+        return _constant(Cvda[queue_type])
+    if option.lower() in Signature._fields:
+        return _signature(option)
+    if queue_type == "EXTRA" and option in _EXTRA:
+        return _of_the_data_set(option, _EXTRA[option])
+    return _INTRA[option] if option in _INTRA else _OTHERS[option]
+
+
+def _reader(option: InquireOption, queue_type: str) -> Reader:
+    if queue_type not in option.types:
+        nothing = option.otherwise
+        return _constant(nothing.ljust(option.length) if isinstance(nothing, str) else nothing)
+    reader = _own_reader(option.name, queue_type)
+    if option.receiver == "CHAR":
+        return _padded(reader, option.length)
+    return _when_open(reader) if option.closed_notapplic and queue_type == "EXTRA" else reader
+
+
+_READERS: Final = {
+    (queue_type, name): _reader(option, queue_type)
+    for queue_type in QUEUE_TYPES
+    for name, option in INQUIRE_TDQUEUE_OPTIONS.items()
+}
+_PLANS: Final[dict[tuple[str, tuple[str, ...]], tuple[tuple[str, Reader], ...]]] = {}
+_PLANS_KEPT: Final = 1024
+
+
+def _plan(queue_type: str, options: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
+    names = tuple(option.upper() for option in options) or tuple(INQUIRE_TDQUEUE_OPTIONS)
+    for name in names:
+        if name not in INQUIRE_TDQUEUE_OPTIONS:
+            raise TdqError(f"{name} is no option of INQUIRE TDQUEUE; allowed are {', '.join(INQUIRE_TDQUEUE_OPTIONS)}")
+    plan = tuple((name, _READERS[queue_type, name]) for name in names)
+    if len(_PLANS) < _PLANS_KEPT:  # a program names a few sets of options; one that names more pays each time
+        _PLANS[queue_type, options] = plan
+    return plan
+
+
+def inquire_values(region: Region, queue: TdQueue, options: tuple[str, ...]) -> dict[str, Any]:
+    """The values of the options named, or of all when none is.
+
+    Raises:
+        TdqError: there is no such option.
+    """
+    plan = _PLANS.get((queue.type, options)) or _plan(queue.type, options)
+    return {name: read(queue, region) for name, read in plan}

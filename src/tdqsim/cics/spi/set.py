@@ -1,0 +1,311 @@
+"""SET TDQUEUE: what can be changed of an installed queue, and when.
+
+All options are checked before the first is acted upon, so that a refused SET changes nothing; only a data set that
+cannot be opened or closed is found out last, when the other changes are made ("as few as possible", says IBM). SET is
+not recoverable: no backout undoes it. Source: SET TDQUEUE; CEMT SET TDQUEUE; Disabling transient data queues (IBM
+Docs).
+
+===========  ==================  ===========================================================================
+Queue        Can be set          Needs
+===========  ==================  ===========================================================================
+intra        ENABLESTATUS        not while DISABLING; DISABLED not for names beginning with C
+intra        TRIGGERLEVEL        nothing; a cycle whose task is gone is over, as with ATI...
+intra        ATI...              DISABLED; ATIUSERID also a queue without facility and a known user
+extra        ENABLESTATUS        as above
+extra        OPENSTATUS          nothing; a closed queue that is closed, or an open one opened, is left alone
+remote       ENABLESTATUS        takes effect at once: it only says whether requests are shipped
+indirect     nothing             an alias has no state
+===========  ==================  ===========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from tdqsim.cics.kernel.command import CommandGroup, Name4, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.spi.requests import RESERVED, find_queue, is_null, queue_name, refusal, to_cvda
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp, table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = ["SetCommands", "check_set"]
+
+_COMMAND: Final = "SET TDQUEUE"
+_OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
+_TRIGGER: Final = {"ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "TRIGGERLEVEL"}
+
+CvdaValue = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
+Name4Value = Annotated[str | None, Opt("name", 4)]
+Name8Value = Annotated[str | None, Opt("name", 8)]
+NumberValue = Annotated[int | None, Opt("fullword", 4)]
+
+
+@dataclass(slots=True)
+class _Change:
+    """One SET that has been asked for: what to do, in the order in which it is done."""
+
+    region: Region
+    user: str
+    queue: TdQueue
+    values: Mapping[str, Any]
+    steps: list[Callable[[], None]] = field(default_factory=list)
+
+    def refuse(self, cause: str, detail: str) -> Condition:
+        return refusal(_COMMAND, cause, f"queue {self.queue.name}: {detail}")
+
+
+class SetCommands(CommandGroup):
+    """SET for transient data queues."""
+
+    __slots__ = ()
+
+    @command(_COMMAND, "INVREQ IOERR NOTAUTH QIDERR USERIDERR")
+    def set_tdqueue(
+        self,
+        tdqueue: Name4,
+        *,
+        atifacility: CvdaValue = None,
+        atitermid: Name4Value = None,
+        atitranid: Name4Value = None,
+        atiuserid: Name8Value = None,
+        enablestatus: CvdaValue = None,
+        openstatus: CvdaValue = None,
+        triggerlevel: NumberValue = None,
+        nohandle: bool = False,
+    ) -> None:
+        """Change attributes and states of a queue.
+
+        An option that is left out, or has a null value (None, blanks, -1, IGNORE), stays as it is. CVDAs may be given
+        by name.
+
+        Args:
+            tdqueue: the queue's name.
+            atifacility: TERMINAL or NOTERMINAL; intrapartition, DISABLED.
+            atitermid: terminal or session of triggered tasks; intrapartition, DISABLED.
+            atitranid: the transaction to start; intrapartition, DISABLED.
+            atiuserid: user of triggered tasks without a terminal; intrapartition, DISABLED.
+            enablestatus: ENABLED or DISABLED. A queue in use becomes DISABLING until its users have ended.
+            openstatus: OPEN or CLOSED; extrapartition.
+            triggerlevel: 0 to 32767; intrapartition. The next write at or over it starts the transaction.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ as
+                the table above; IOERR when the data set cannot be opened or closed.
+        """
+        name = queue_name(tdqueue)
+        given = {
+            "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,
+            "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,
+        }  # fmt: skip
+        values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
+        self.issue(
+            _COMMAND,
+            lambda: _set(self.region, self.userid, name, values),
+            resource=name,
+            nohandle=nohandle,
+            otherwise=None,
+            arguments={"tdqueue": name, **values},
+        )
+
+
+def _leaves_alone(option: str, value: Any) -> bool:
+    if option == "TRIGGERLEVEL":
+        return value is None or value == -1
+    return is_null(value)
+
+
+def _set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> None:
+    change = check_set(region, user, name, values)
+    for step in change.steps:
+        step()
+    if isinstance(change.queue, IntraQueue) and not _TRIGGER.isdisjoint(values):
+        region.ati.trigger_changed(change.queue)
+    region.changed(change.queue)
+
+
+def check_set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> _Change:
+    """Everything about a SET that can be said before it is done; its steps do it.
+
+    Raises:
+        Condition: see ``set_tdqueue``.
+    """
+    queue = find_queue(region, user, _COMMAND, name, Access.UPDATE)
+    change = _Change(region, user, queue, values)
+    _check_type(change)
+    for option, plan in _PLANS.items():
+        if option in values:
+            plan(change, values[option])
+    return change
+
+
+def _check_type(change: _Change) -> None:
+    """Every option must be one of the queue's type."""
+    queue_type = change.queue.type
+    for option in change.values:
+        if queue_type in _OPTIONS[option]["types"].split():
+            continue
+        if queue_type in ("INDIRECT", "REMOTE"):
+            raise change.refuse("remote or indirect", f"{option} of a queue of type {queue_type} cannot be changed")
+        raise change.refuse("wrong type", f"{option} cannot be set for a queue of type {queue_type}")
+    if queue_type == "INDIRECT":
+        raise change.refuse("remote or indirect", "an indirect queue cannot be changed")
+
+
+def _cvda(change: _Change, option: str, value: Any) -> Cvda:
+    cvda = to_cvda(value)
+    allowed = _OPTIONS[option]["values"].split()
+    if cvda is None or cvda.name not in allowed:
+        raise change.refuse("bad cvda", f"{option} must be {' or '.join(allowed)}, not {value!r}")
+    return cvda
+
+
+def _name(change: _Change, option: str, value: Any) -> str:
+    longest = int(_OPTIONS[option]["values"].split()[1])
+    name = str(value).rstrip()
+    if len(name) > longest:
+        raise TdqError(f"{_COMMAND} {change.queue.name}: {option} has at most {longest} characters: {name!r}")
+    return name
+
+
+# -- one plan for each option, in the order in which they are carried out ---------------------------------------------
+
+
+def _must_be_disabled(change: _Change, option: str) -> IntraQueue:
+    queue = change.queue
+    assert isinstance(queue, IntraQueue)
+    if queue.enablestatus is Cvda.DISABLING:
+        raise change.refuse("disable pending", f"{option} cannot be changed while the queue is being disabled")
+    if queue.enablestatus is not Cvda.DISABLED:
+        raise change.refuse("not disabled", f"{option} can be changed only while the queue is DISABLED")
+    return queue
+
+
+def _plan_atifacility(change: _Change, value: Any) -> None:
+    queue = _must_be_disabled(change, "ATIFACILITY")
+    terminal = _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL
+
+    def step() -> None:
+        if terminal:
+            queue.atifacility = "TERMINAL"
+            queue.facilityid = queue.facilityid or queue.definition.facilityid or queue.name
+        else:
+            queue.atifacility, queue.facilityid = "FILE", ""
+
+    change.steps.append(step)
+
+
+def _plan_atitermid(change: _Change, value: Any) -> None:
+    queue = _must_be_disabled(change, "ATITERMID")
+    name = _name(change, "ATITERMID", value)
+    change.steps.append(lambda: setattr(queue, "facilityid", name))
+
+
+def _plan_atitranid(change: _Change, value: Any) -> None:
+    queue = _must_be_disabled(change, "ATITRANID")
+    name, region = _name(change, "ATITRANID", value), change.region
+    entry = region.transactions.get(name)
+    if entry is None:
+        raise change.refuse("unknown transaction", f"transaction {name} is not defined in this region")
+    if entry.definition.remotesystem not in ("", region.sysid):
+        raise change.refuse("unknown transaction", f"transaction {name} is remote; a queue starts local ones")
+    change.steps.append(lambda: setattr(queue, "transid", name))
+
+
+def _without_facility(change: _Change, queue: IntraQueue) -> bool:
+    """Whether the queue starts tasks without a terminal once this SET is done."""
+    if "ATIFACILITY" in change.values:
+        return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
+    return queue.atifacility == "FILE"
+
+
+def _plan_atiuserid(change: _Change, value: Any) -> None:
+    queue = _must_be_disabled(change, "ATIUSERID")
+    user = _name(change, "ATIUSERID", value)
+    if not _without_facility(change, queue):
+        raise change.refuse("userid with facility", "ATIUSERID is for queues without a terminal")
+    check_userid(change.region, change.user, user, _COMMAND)
+    change.steps.append(lambda: setattr(queue, "userid", user))
+
+
+def check_userid(region: Region, issuer: str, user: str, command_name: str) -> None:
+    """Whether the issuer may let triggered tasks run for a user.
+
+    Raises:
+        Condition: USERIDERR: the security manager does not know the user; NOTAUTH 102: the issuer is no surrogate.
+    """
+    security = region.security
+    if security is None:
+        return
+    if not security.knows_user(user):
+        raise refusal("SET TDQUEUE", "unknown user", f"user {user} is not known")
+    if not security.may_act_for(issuer, user):
+        raise refusal(command_name, "surrogate", f"user {issuer} may not act for {user}")
+
+
+def _plan_triggerlevel(change: _Change, value: Any) -> None:
+    queue = change.queue
+    assert isinstance(queue, IntraQueue)
+    low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
+    change.steps.append(lambda: setattr(queue, "triggerlevel", value))
+
+
+def _plan_enablestatus(change: _Change, value: Any) -> None:
+    queue, region = change.queue, change.region
+    wanted = _cvda(change, "ENABLESTATUS", value)
+    if queue.enablestatus is Cvda.DISABLING:
+        raise change.refuse("disable pending", "ENABLESTATUS cannot be changed while the queue is being disabled")
+    if wanted is Cvda.DISABLED and queue.name.startswith(RESERVED):
+        raise change.refuse("reserved name", f"a queue whose name begins with {RESERVED} cannot be disabled")
+
+    def step() -> None:
+        if wanted is Cvda.ENABLED:
+            queue.enablestatus = Cvda.ENABLED
+        elif queue.type == "REMOTE":
+            queue.enablestatus = Cvda.DISABLED
+        elif queue.enablestatus is Cvda.ENABLED:
+            queue.enablestatus = Cvda.DISABLING
+            region.settle_disable(queue)
+
+    change.steps.append(step)
+
+
+def _plan_openstatus(change: _Change, value: Any) -> None:
+    queue = change.queue
+    assert isinstance(queue, ExtraQueue)
+    wanted = _cvda(change, "OPENSTATUS", value)
+
+    def step() -> None:
+        if queue.openstatus is wanted:
+            return
+        if queue.file is None:
+            raise change.refuse("open failed", "it has no data set")
+        try:
+            (queue.file.open if wanted is Cvda.OPEN else queue.file.close)()
+        except Condition as condition:
+            if condition.resp is not Resp.IOERR:
+                raise
+            cause = "open failed" if wanted is Cvda.OPEN else "close failed"
+            raise change.refuse(cause, condition.detail) from condition
+
+    change.steps.append(step)
+
+
+_PLANS: Final[Mapping[str, Callable[[_Change, Any], None]]] = {
+    "ATIFACILITY": _plan_atifacility,
+    "ATITERMID": _plan_atitermid,
+    "ATITRANID": _plan_atitranid,
+    "ATIUSERID": _plan_atiuserid,
+    "TRIGGERLEVEL": _plan_triggerlevel,
+    "ENABLESTATUS": _plan_enablestatus,
+    "OPENSTATUS": _plan_openstatus,
+}

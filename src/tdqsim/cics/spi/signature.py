@@ -1,0 +1,153 @@
+"""The resource signature: who defined, changed and installed a resource, when, and by which agent.
+
+What goes into each field depends on the way the resource came into the region. The table ``facts/signature.tsv`` says
+so, one row a way and field, after "Summary of the resource signature field values" (IBM Docs). A definition that came
+from a file carries no field by itself: the agent is then CSDBATCH, its times are those of the installation and its user
+is the region's, never the date or the owner of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from tdqsim.cics.kernel.abstime import abstime_of
+from tdqsim.facts import Cvda, table
+
+__all__ = ["Definition", "Installer", "Signature", "Way", "sign"]
+
+Way = Literal["grplist", "csd", "create", "system"]
+"""How a definition came in: by the group list at a cold start, from a group by hand, by CREATE, by CICS itself."""
+
+_FROM_FILE: Final = "CSDBATCH"
+
+
+class Signature(NamedTuple):
+    """The nine fields of a resource signature.
+
+    Attributes:
+        definesource: 8 characters at most: the group, the program that issued CREATE, or SYSTEM.
+        definetime: ABSTIME at which the definition was made.
+        changeagent: CREATESPI, CSDAPI, CSDBATCH, DREPAPI or SYSTEM.
+        changeagrel: release of CICS that was running then, four digits.
+        changetime: ABSTIME of the last change.
+        changeusrid: who ran the change agent.
+        installagent: CREATESPI, CSDAPI, GRPLIST or SYSTEM.
+        installtime: ABSTIME of the installation.
+        installusrid: who installed it.
+    """
+
+    definesource: str
+    definetime: int
+    changeagent: Cvda
+    changeagrel: str
+    changetime: int
+    changeusrid: str
+    installagent: Cvda
+    installtime: int
+    installusrid: str
+
+
+class Definition(Protocol):
+    """What the signature reads of a definition: its group and the marks a CSD keeps beside it."""
+
+    @property
+    def group(self) -> str: ...  # noqa: D102
+    @property
+    def definetime(self) -> Any: ...  # noqa: D102
+    @property
+    def changetime(self) -> Any: ...  # noqa: D102
+    @property
+    def changeusrid(self) -> str: ...  # noqa: D102
+    @property
+    def changeagent(self) -> str: ...  # noqa: D102
+    @property
+    def changeagrel(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """Who installs, and when.
+
+    Attributes:
+        now: ABSTIME of the installation.
+        start: ABSTIME of the region's last cold start.
+        user: user id of the task that installs or creates.
+        region_user: user id of the region's own job.
+        release: the region's release, four digits.
+        program: the program that issued CREATE; the transaction id stands for it when there is none.
+    """
+
+    now: int
+    start: int
+    user: str
+    region_user: str
+    release: str
+    program: str = ""
+
+
+_Origin = Callable[[Definition, Installer], Any]
+
+
+def _own_time(name: str) -> _Origin:
+    def read(definition: Definition, who: Installer) -> int:
+        stamp = getattr(definition, name)
+        if stamp is None and name == "changetime":
+            stamp = definition.definetime  # never changed: the change is the definition
+        return who.now if stamp is None else abstime_of(stamp)
+
+    return read
+
+
+_FROM_DEFINITION: Final[Mapping[str, _Origin]] = {
+    "DEFINETIME": _own_time("definetime"),
+    "CHANGETIME": _own_time("changetime"),
+    "CHANGEAGENT": lambda definition, _who: definition.changeagent or _FROM_FILE,
+    "CHANGEAGREL": lambda definition, who: definition.changeagrel or who.release,
+    "CHANGEUSRID": lambda definition, who: definition.changeusrid or who.region_user,
+}
+_ORIGINS: Final[Mapping[str, _Origin]] = {
+    "group": lambda definition, _who: definition.group,
+    "program": lambda _definition, who: who.program,
+    "start": lambda _definition, who: who.start,
+    "now": lambda _definition, who: who.now,
+    "user": lambda _definition, who: who.user,
+    "region": lambda _definition, who: who.region_user,
+    "release": lambda _definition, who: who.release,
+}
+
+
+def _origin(field: str, word: str) -> _Origin:
+    if word.startswith("'"):
+        text = word.strip("'")
+        return lambda _definition, _who: text
+    return _FROM_DEFINITION[field] if word == "definition" else _ORIGINS[word]
+
+
+@cache
+def _plan(way: str) -> tuple[_Origin, ...]:
+    """One reader for each field of :class:`Signature`, in its order."""
+    rows = {row["field"]: row["origin"] for row in table("signature") if row["way"] == way}
+    return tuple(_origin(field.upper(), rows[field.upper()]) for field in Signature._fields)
+
+
+_AGENTS: Final = {name: Cvda[name] for name in ("CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "GRPLIST")}
+
+
+def _agent(name: str) -> Cvda:
+    return _AGENTS.get(name) or Cvda[name]
+
+
+def sign(way: Way, definition: Definition, who: Installer) -> Signature:
+    """The signature of a definition that is installed now.
+
+    Args:
+        way: how it comes in; see :data:`Way`.
+        definition: the definition.
+        who: who installs it, and when.
+    """
+    fields = [read(definition, who) for read in _plan(way)]
+    fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])
+    return Signature(*fields)

@@ -1,0 +1,283 @@
+"""Statistics of transient data: what is counted, when it is reset, and who is given it.
+
+Counts live on the queues, where the commands keep them as plain numbers; here they are read. At the end of an interval
+and at RESETNOW every count becomes 0 and every peak the current value; current values and definitions stay. A queue
+that is discarded leaves its counts behind as unsolicited statistics. Source: Transient data: resource statistics,
+global statistics (IBM Docs); the general reset rule.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.kernel.command import CommandGroup, Flag, Opt, command
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.spi.inquire import split_dsname
+from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
+from tdqsim.cics.spi.statistics_records import StatisticsRecord
+from tdqsim.errors import TdqError
+from tdqsim.facts import REGION_DEFAULTS, Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.core.dispatch import Timer
+
+__all__ = ["Collection", "Statistics", "StatisticsCommands", "global_record", "queue_record"]
+
+_COLLECTIONS_KEPT: Final = 256
+_NS: Final = 1_000_000_000
+
+_NOTHING: Final[dict[str, Any]] = {
+    "triggerlevel": 0, "recovery": "", "facility_type": "", "facility": "", "wait": "", "waitaction": "", "transid": "",
+    "triggers": 0, "cis_in_use": 0, "peak_cis": 0, "items": 0, "peak_items": 0, "remotesystem": "", "remotename": "",
+    "indirectname": "", "iotype": "", "ddname": "", "dsname": "", "member": "",
+}  # fmt: skip
+
+
+def _intra_values(queue: IntraQueue) -> dict[str, Any]:
+    return {
+        "triggerlevel": queue.triggerlevel,
+        "recovery": queue.recovstatus,
+        "facility_type": queue.atifacility,
+        "facility": queue.facilityid,
+        "wait": queue.wait,
+        "waitaction": queue.waitaction if queue.wait == "YES" else "",
+        "transid": queue.transid,
+        "triggers": queue.triggers,
+        "cis_in_use": queue.cis,
+        "peak_cis": max(queue.peak_cis, queue.cis),
+        "items": queue.numitems,
+        "peak_items": queue.peak_items,
+    }
+
+
+def _extra_values(queue: ExtraQueue) -> dict[str, Any]:
+    definition = queue.definition
+    dsname, member = split_dsname(definition.dsname)
+    return {"iotype": definition.typefile, "ddname": definition.dd, "dsname": dsname, "member": member}
+
+
+def _type_values(queue: TdQueue) -> dict[str, Any]:
+    if isinstance(queue, IntraQueue):
+        return _intra_values(queue)
+    if isinstance(queue, ExtraQueue):
+        return _extra_values(queue)
+    if isinstance(queue, IndirectQueue):
+        return {"indirectname": queue.indirectname}
+    assert isinstance(queue, RemoteQueue)
+    return {"remotesystem": queue.remotesystem, "remotename": queue.remotename}
+
+
+def queue_record(queue: TdQueue) -> StatisticsRecord:
+    """The statistics of one queue (DFHTQRDS)."""
+    values: dict[str, Any] = {
+        "name": queue.name, "type": queue.type, "writes": queue.writes, "reads": queue.reads, "deletes": queue.deletes,
+    }  # fmt: skip
+    return StatisticsRecord("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
+
+
+def global_record(region: Region) -> StatisticsRecord:
+    """The statistics of all queues (DFHTQGDS).
+
+    CI reads and writes are those of a data set with buffers; here they are not made, and are shown as 0.
+    """
+    space = region.intra
+    values = {
+        "ci_reads": 0,
+        "ci_writes": 0,
+        "formatting_writes": space.formatted,
+        "ci_size": space.ci_size,
+        "control_intervals": space.control_intervals,
+        "cis_in_use": space.count(),
+        "peak_cis": space.peak,
+        "nospace": space.nospace,
+        "buffers": int(REGION_DEFAULTS["td_buffers"]),
+        "strings": int(REGION_DEFAULTS["td_strings"]),
+        "io_errors": 0,
+    }
+    return StatisticsRecord("TQG", values)
+
+
+def _reset(queue: TdQueue) -> None:
+    queue.writes = queue.reads = queue.deletes = 0
+    if isinstance(queue, IntraQueue):
+        queue.triggers = 0
+        queue.peak = queue.numitems
+        queue.peak_cis = queue.cis
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Statistics that were written at one moment, as a region writes them to SMF.
+
+    Attributes:
+        reason: INTERVAL, REQUEST (PERFORM STATISTICS RECORD) or UNSOLICITED (a queue was discarded).
+        abstime: when.
+        queues: one record for each queue concerned.
+        total: the global record; None when unsolicited.
+    """
+
+    reason: Literal["INTERVAL", "REQUEST", "UNSOLICITED"]
+    abstime: int
+    queues: tuple[StatisticsRecord, ...]
+    total: StatisticsRecord | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON-able values, CVDAs by name."""
+        return {
+            "reason": self.reason,
+            "abstime": self.abstime,
+            "queues": [_plain(record) for record in self.queues],
+            "total": None if self.total is None else _plain(self.total),
+        }
+
+
+def _plain(record: StatisticsRecord) -> dict[str, Any]:
+    return {name: value.name if isinstance(value, Cvda) else value for name, value in record.values.items()}
+
+
+class Statistics:
+    """The statistics of one region.
+
+    Attributes:
+        collections: what was written, oldest first; the last 256 are kept.
+    """
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)
+        self._interval_ns = 0
+        self._timer: Timer | None = None
+
+    def now(self) -> Collection:
+        """What would be written at this moment; nothing is written and nothing reset."""
+        return self._collect("REQUEST")
+
+    def _collect(self, reason: Literal["INTERVAL", "REQUEST"]) -> Collection:
+        region = self._region
+        records = tuple(queue_record(queue) for queue in region.tdqueues.values())
+        return Collection(reason, abstime(region.clock.time_ns(), region.zone), records, global_record(region))
+
+    def record(self, reason: Literal["INTERVAL", "REQUEST"] = "REQUEST") -> Collection:
+        """Write the statistics of all queues."""
+        collection = self._collect(reason)
+        self.collections.append(collection)
+        return collection
+
+    def reset(self) -> None:
+        """Counts become 0, peaks the current value (RESETNOW)."""
+        for queue in self._region.tdqueues.values():
+            _reset(queue)
+        self._region.intra.reset()
+
+    def discarded(self, queue: TdQueue) -> None:
+        """Write what was counted of a queue that goes away."""
+        region = self._region
+        moment = abstime(region.clock.time_ns(), region.zone)
+        self.collections.append(Collection("UNSOLICITED", moment, (queue_record(queue),), None))
+
+    def every(self, seconds: float) -> None:
+        """Write and reset at intervals on the region's clock from now on (STATRCD=ON, STATINT); 0 stops it.
+
+        The intervals pass with the clock: they make nobody wait and no clock jump.
+
+        Raises:
+            TdqError: the number is negative.
+        """
+        if seconds < 0:
+            raise TdqError(f"a statistics interval of {seconds} seconds: allowed is 0 (none) or more")
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._interval_ns = round(seconds * _NS)
+        if self._interval_ns:
+            self._set_timer(self._region.clock.time_ns() + self._interval_ns)
+
+    def _set_timer(self, moment_ns: int) -> None:
+        self._timer = self._region.dispatcher.call_at(moment_ns, lambda: self._end_interval(moment_ns), passive=True)
+
+    def _end_interval(self, moment_ns: int) -> None:
+        self.record("INTERVAL")
+        self.reset()
+        behind = self._region.clock.time_ns() - moment_ns
+        passed = max(behind // self._interval_ns, 0) + 1  # a clock that jumped far ends one interval, not hundreds
+        self._set_timer(moment_ns + passed * self._interval_ns)
+
+
+class StatisticsCommands(CommandGroup):
+    """EXTRACT and PERFORM STATISTICS for transient data."""
+
+    __slots__ = ()
+
+    @command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)})
+    def extract_statistics(
+        self,
+        resid: Annotated[str | None, Opt("name", 4)] = None,
+        *,
+        tdqueue: Flag = True,
+        nohandle: bool = False,
+    ) -> StatisticsRecord | None:
+        """The statistics of one queue, or of transient data as a whole.
+
+        Args:
+            resid: the queue; None for the global record.
+            tdqueue: the resource type; TDQUEUE is the only one.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Returns:
+            The record; its ``image`` gives the bytes that SET points to. None after a condition that was not raised.
+
+        Raises:
+            Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
+        """
+        if not tdqueue:
+            raise TdqError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
+        name = "" if resid is None else queue_name(resid)
+        return self.issue(
+            "EXTRACT STATISTICS", lambda: _extract(self.region, self.userid, name), resource=name, nohandle=nohandle,
+            otherwise=None, arguments={"resid": name},
+        )  # fmt: skip
+
+    @command("PERFORM STATISTICS", "NOTAUTH")
+    def perform_statistics(
+        self, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
+    ) -> None:
+        """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE).
+
+        Args:
+            record: the RECORD keyword.
+            tdqueue: the resource type; TDQUEUE is the only one.
+            resetnow: reset counts and peaks as well.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: NOTAUTH 100.
+        """
+        if not (record and tdqueue):
+            raise TdqError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
+        self.issue(
+            "PERFORM STATISTICS", lambda: _perform(self.region, self.userid, reset=resetnow), nohandle=nohandle,
+            otherwise=None, arguments={"resetnow": resetnow},
+        )  # fmt: skip
+
+
+def _extract(region: Region, user: str, name: str) -> StatisticsRecord:
+    may_issue(region, user, "STATISTICS", Access.READ)
+    if not name:
+        return global_record(region)
+    queue = region.tdqueues.get(name)
+    if queue is None:
+        raise refusal("EXTRACT STATISTICS", "not found", f"there is no queue {name}")
+    may_see(region, user, name, Access.READ)
+    return queue_record(queue)
+
+
+def _perform(region: Region, user: str, *, reset: bool) -> None:
+    may_issue(region, user, "STATISTICS", Access.UPDATE)
+    region.statistics.record()
+    if reset:
+        region.statistics.reset()

@@ -1,0 +1,115 @@
+"""Statistics records as EXTRACT STATISTICS returns them: named fields, and the bytes a program would map.
+
+The layouts DFHTQRDS (one queue) and DFHTQGDS (all of them) are the table ``facts/statistics.tsv``. Values are plain
+Python; text is turned into bytes by the region's code page only when the bytes are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from tdqsim.cics.kernel.abstime import pack_abstime
+from tdqsim.core.codepage import CodePage
+from tdqsim.facts import table
+
+__all__ = ["StatisticsRecord", "statistics_code"]
+
+_FULLWORD_MAXIMUM: Final = 2**31 - 1
+_BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}
+
+
+class _Field(NamedTuple):
+    name: str
+    offset: int
+    kind: str
+    origin: str
+    reset: str
+
+    @property
+    def length(self) -> int:
+        return _BINARY_LENGTHS.get(self.kind) or int(self.kind[1:])
+
+
+@cache
+def _layout(record: str) -> tuple[_Field, ...]:
+    return tuple(
+        _Field(row["field"], int(row["offset"], 16), row["kind"], row["origin"], row["reset"])
+        for row in table("statistics")
+        if row["record"] == record
+    )
+
+
+@cache
+def _codes() -> Mapping[tuple[str, str], int]:
+    return {(row["field"], row["value"].replace("(none)", "")): int(row["code"]) for row in table("statistics_codes")}
+
+
+def statistics_code(field: str, value: str) -> int:
+    """The byte a record holds for a word: ``("recovery", "LOGICAL")``; ``""`` is a queue without the attribute."""
+    return _codes()[field, value]
+
+
+def _record_length(record: str) -> int:
+    return max(field.offset + field.length for field in _layout(record))
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsRecord:
+    """One record.
+
+    Attributes:
+        record: ``TQR`` for one queue, ``TQG`` for all.
+        values: what each field was made of, by its plain name: writes, reads, deletes, triggers, items, peak_items,
+            cis_in_use, peak_cis and the queue's attributes; for all queues ci_size, nospace and their like.
+    """
+
+    record: str
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        """A value by its plain name, or by the field's name such as ``TQRWRITE``."""
+        if name in self.values:
+            return self.values[name]
+        for field in _layout(self.record):
+            if field.name == name:
+                return self._value(field)
+        raise KeyError(name)
+
+    def _value(self, field: _Field) -> Any:
+        if field.origin.isdigit():
+            return int(field.origin)
+        if field.origin == "length":
+            return _record_length(self.record)
+        return self.values[field.origin]
+
+    def fields(self) -> Iterator[tuple[str, Any]]:
+        """The fields by IBM's names, in the record's order."""
+        for field in _layout(self.record):
+            yield field.name, self._value(field)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plain values, for JSON."""
+        return dict(self.values)
+
+    def image(self, page: CodePage) -> bytes:
+        """The record's bytes as a program maps them: binary is big-endian, text in the code page, padded with blanks.
+
+        A count past a fullword is shown as the highest fullword.
+        """
+        data = bytearray(_record_length(self.record))
+        for field in _layout(self.record):
+            data[field.offset : field.offset + field.length] = _bytes(field, self._value(field), page)
+        return bytes(data)
+
+
+def _bytes(field: _Field, value: Any, page: CodePage) -> bytes:
+    if field.kind[0] == "C":
+        return page.encode(str(value)[: field.length].ljust(field.length))
+    if field.kind[0] == "P":
+        return pack_abstime(int(value))
+    if isinstance(value, str):
+        value = statistics_code(field.origin, value)
+    return min(int(value), _FULLWORD_MAXIMUM).to_bytes(field.length, "big", signed=field.length > 1)

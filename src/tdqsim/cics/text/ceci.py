@@ -1,0 +1,174 @@
+"""CECI: commands typed by hand, one after another, inside one task and its unit of work.
+
+``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. Words may be cut to a beginning that only
+one has, values need no quotes, names that begin with ``&`` are variables of the session, receivers may be left without
+a variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen
+shows them. Source: CECI (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.text.execute import run_text
+from tdqsim.cics.text.translator import Resolved, resolve
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = ["CeciResult", "CeciSession", "session"]
+
+_COMPLETE = "COMMAND EXECUTION COMPLETE"
+_CHECK = "COMMAND SYNTAX CHECK"
+_END = "END-EXEC"
+
+
+@dataclass(frozen=True, slots=True)
+class CeciResult:
+    """What one command did.
+
+    Attributes:
+        command: what was typed.
+        name: the command's name, such as ``WRITEQ TD``.
+        response: the condition.
+        resp2: the reason.
+        received: what came back, by option; records as bytes.
+        text: the screen.
+    """
+
+    command: str
+    name: str
+    response: Resp
+    resp2: int
+    received: dict[str, Any]
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON-able values: CVDAs by name, bytes in hexadecimal."""
+        return {
+            "command": self.command,
+            "name": self.name,
+            "response": self.response.name,
+            "eibresp": int(self.response),
+            "eibresp2": self.resp2,
+            "received": {word: _jsonable(value) for word, value in self.received.items()},
+        }
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Cvda):
+        return value.name
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    return value.rstrip() if isinstance(value, str) else value
+
+
+@dataclass(slots=True)
+class CeciSession:
+    """One CECI transaction.
+
+    Attributes:
+        region: where.
+        variables: the session's variables by name with their ``&``.
+    """
+
+    region: Region
+    variables: dict[str, Any] = field(default_factory=dict)
+    _task: Any = None
+
+    def __post_init__(self) -> None:
+        self._task = self.region.task(transid="CECI")
+        self._task.__enter__()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _t: TracebackType | None) -> None:
+        if self._task is None:
+            return
+        if kind is None:
+            self.end()
+        else:
+            task, self._task = self._task, None
+            task.__exit__(kind, error, None)
+
+    def execute(self, command: str) -> CeciResult:
+        """Execute one command. RETURN ends the session.
+
+        Raises:
+            TranslationError: it is no command; nothing was executed.
+            TdqError: the session is over.
+        """
+        task = self._open_task()
+        resolved = resolve(command, bare=True)
+        try:
+            received = run_text(task, _with_receivers(resolved, command), self.variables, bare=True, quiet=True)
+        except TaskReturn:
+            received = {}
+            self.end()
+        response, resp2 = task.eib.eibresp, task.eib.eibresp2
+        shown = self._screen(command, resolved.command.name, received, response, resp2)
+        return CeciResult(command, resolved.command.name, response, resp2, received, shown)
+
+    def check(self, command: str) -> str:
+        """What CECS does: check the syntax and execute nothing; the screen.
+
+        Raises:
+            TranslationError: it is no command.
+        """
+        resolved = resolve(command, bare=True)
+        return f" {command}\n STATUS:  {_CHECK}\n  EXEC CICS {resolved.command.name}"
+
+    def end(self) -> None:
+        """End the transaction: its unit of work is committed."""
+        task = self._open_task()
+        self._task = None
+        task.__exit__(None, None, None)
+
+    def _open_task(self) -> Any:
+        if self._task is None:
+            raise TdqError("the CECI session is over; start another")
+        return self._task
+
+    def _screen(self, command: str, name: str, received: dict[str, Any], response: Resp, resp2: int) -> str:
+        page = self.region.codepage
+        lines = [f" {command}", f" STATUS:  {_COMPLETE}", f"  EXEC CICS {name}"]
+        for word, value in received.items():
+            shown = page.printable(value) if isinstance(value, bytes) else _shown(value)
+            lines.append(f"   {word.capitalize()}( {shown} )")
+        lines.append(f"   RESPONSE: {response.name:<13} EIBRESP={int(response):+011d} EIBRESP2={resp2:+011d}")
+        return "\n".join(lines)
+
+
+def _with_receivers(resolved: Resolved, command: str) -> str:
+    """A command that says not where things go: they are shown all the same, as on the screen's body."""
+    given = {option.word for _declared, option in (*resolved.sends, *resolved.receives)}
+    if resolved.command.name == "INQUIRE TDQUEUE" and not resolved.receives:
+        words = list(resolved.command.receives)
+    elif "INTO" not in resolved.command.receives or given & {"INTO", "SET"}:
+        return command
+    else:
+        words = ["INTO"] if "LENGTH" in given else ["INTO", "LENGTH"]
+    text = command.rstrip().rstrip(".")
+    ended = text.upper().endswith(_END)
+    return f"{text[: -len(_END)] if ended else text} {' '.join(words)}"
+
+
+def _shown(value: Any) -> str:
+    """A number as CECI shows it, CVDAs too; text in quotes."""
+    return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
+
+
+def session(region: Region, variables: dict[str, Any] | None = None) -> CeciSession:
+    """Start a CECI transaction in a region.
+
+    Args:
+        region: the region.
+        variables: variables to begin with, by name with their ``&``.
+    """
+    return CeciSession(region, {} if variables is None else variables)

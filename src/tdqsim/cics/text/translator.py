@@ -1,0 +1,479 @@
+"""EXEC CICS text to a call of the declared command, and its result back into host variables.
+
+Nothing here knows a single command by heart: the words of a command, their kinds and lengths come from its declaration
+(:mod:`tdqsim.cics.kernel.command`), so a command that is declared can be written as text. Translation has three steps:
+
+1. *Resolve* (once for each distinct text): which command is it, is every word one of its options, is nothing missing.
+2. *Bind*: read the host variables, converted by kind (name, data, number, CVDA).
+3. *Deliver*: give receivers their values. After an exception receivers stay as they were, but for READQ TD with
+   LENGERR, whose INTO holds the truncated record and whose LENGTH the true length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from tdqsim.cics.kernel.abstime import unpack_abstime
+from tdqsim.cics.kernel.command import COMMANDS, Command, CommandOption
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.text.exec_text import (
+    AddressOf,
+    Argument,
+    ExecText,
+    HexLiteral,
+    LengthOf,
+    Number,
+    Option,
+    Reference,
+    TextLiteral,
+    parse_exec,
+)
+from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
+from tdqsim.core.codepage import CodePage
+from tdqsim.facts import Cvda, Resp, table
+
+__all__ = ["Call", "Resolved", "bind", "brought", "deliver", "resolve"]
+
+_RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
+_COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
+_RESOLVED_KEPT: Final = 1024
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A text whose command and options are known.
+
+    Attributes:
+        source: the text cut into words.
+        command: the command.
+        sends: (declared option, word of the text) for each option whose value goes in.
+        receives: the same for each through which something comes back.
+        keywords: CVDA keywords: (declared option, CVDA).
+        common: RESP, RESP2, NOHANDLE by name.
+        names: the words of HANDLE or IGNORE CONDITION that name conditions.
+    """
+
+    source: ExecText
+    command: Command
+    sends: tuple[tuple[CommandOption, Option], ...]
+    receives: tuple[tuple[CommandOption, Option], ...]
+    keywords: tuple[tuple[CommandOption, Cvda], ...]
+    common: Mapping[str, Option]
+    names: tuple[Option, ...] = ()
+
+
+@dataclass(slots=True)
+class Call:
+    """A resolved text with the values of its host variables.
+
+    Attributes:
+        resolved: what it was made of.
+        arguments: positional arguments of the method.
+        keywords: keyword arguments.
+        quiet: whether NOHANDLE, RESP or RESP2 was given.
+    """
+
+    resolved: Resolved
+    arguments: list[Any] = field(default_factory=list)
+    keywords: dict[str, Any] = field(default_factory=dict)
+    quiet: bool = False
+
+
+# -- which command -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def _by_verb(_known: int) -> Mapping[str, tuple[tuple[frozenset[str], Command], ...]]:
+    """Verb -> (other words of the name, command), most words first. ``_known`` renews it as commands come."""
+    found: dict[str, list[tuple[frozenset[str], Command]]] = {}
+    for command in COMMANDS.values():
+        verb, *others = command.name.split()
+        found.setdefault(verb, []).append((frozenset(others), command))
+    return {verb: tuple(sorted(rows, key=lambda row: -len(row[0]))) for verb, rows in found.items()}
+
+
+def _command(source: ExecText) -> Command:
+    verb = source.options[0]
+    rows = _by_verb(len(COMMANDS)).get(verb.word)
+    if rows is None or verb.argument is not None:
+        raise source.error(f"{verb.word} is no command", verb.offset)
+    words = [option.word for option in source.options[1:]]
+    fitting = [row for row in rows if row[0] <= set(words)]
+    if fitting:  # most words of the name first; among equals the one whose word comes first
+        return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
+    only = rows[0] if len(rows) == 1 else None
+    if only is not None and only[0] <= only[1].receives.keys():
+        return only[1]  # ASKTIME without its ABSTIME
+    hint = " (without TD the command is one of temporary storage)" if verb.word.endswith("Q") else ""
+    names = ", ".join(sorted(command.name for _others, command in rows))
+    raise source.error(f"no command {verb.word} has these options{hint}; there are {names}", verb.offset)
+
+
+@cache
+def _keywords(name: str) -> Mapping[str, str]:
+    return {row["keyword"]: row["option"] for row in table("cvda_keywords") if row["command"] == name}
+
+
+@cache
+def _synonyms(name: str) -> Mapping[str, str]:
+    return {row["word"]: row["option"] for row in table("exec_words") if row["command"] == name}
+
+
+@cache
+def _defaults(name: str) -> Mapping[str, str]:
+    return {row["option"]: row["value"] for row in table("exec_defaults") if row["command"] == name}
+
+
+@lru_cache(_RESOLVED_KEPT)
+def resolve(text: str, *, bare: bool = False) -> Resolved:
+    """Find the command of a text and the meaning of its words.
+
+    Args:
+        text: the text, with or without EXEC CICS and END-EXEC.
+        bare: values need no quotes, and receivers no variable (CECI).
+
+    Raises:
+        TranslationError: it is no command; an option is unknown, doubled, missing, or lacks or has an argument.
+    """
+    source = parse_exec(text, bare=bare)
+    if bare:
+        source = _in_full(source)
+    return _Resolver(source, _command(source), bare=bare).resolved()
+
+
+def _in_full(source: ExecText) -> ExecText:
+    """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
+    verb, *rest = source.options
+    verb = _expanded(verb, _by_verb(len(COMMANDS)).keys())
+    rows = _by_verb(len(COMMANDS)).get(verb.word, ())
+    names = frozenset[str]().union(*(words for words, _command_of_them in rows))
+    rest[:1] = [_expanded(option, names) for option in rest[:1]]
+    named = replace(source, options=(verb, *rest))
+    if not rows:
+        return named
+    command = _command(named)
+    name = command.name
+    known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
+    return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
+
+
+def _expanded(option: Option, words: Collection[str]) -> Option:
+    found = [] if option.word in words else [word for word in words if word.startswith(option.word)]
+    return replace(option, word=found[0]) if len(found) == 1 else option
+
+
+class _Resolver:
+    """Sorts the words of one text into what its command takes."""
+
+    def __init__(self, source: ExecText, command: Command, *, bare: bool) -> None:
+        self.source = source
+        self.command = command
+        self.bare = bare
+        self.sends: list[tuple[CommandOption, Option]] = []
+        self.receives: list[tuple[CommandOption, Option]] = []
+        self.keywords: list[tuple[CommandOption, Cvda]] = []
+        self.common: dict[str, Option] = {}
+        self.names: list[Option] = []
+        self.parameters = {option.word: option for option in command.options if not option.receiver}
+        self.receivers = {option.word: option for option in command.options if option.receiver}
+
+    def resolved(self) -> Resolved:
+        seen: set[str] = set()
+        name = self.command.name.split()[1:]
+        for option in self._without_noise():
+            if option.word in seen:
+                raise self.source.error(f"{option.word} is given twice", option.offset)
+            seen.add(option.word)
+            if option.word not in name or option.argument is not None or option.word in self.parameters:
+                self._sort(option)
+        self._check_missing(seen)
+        return Resolved(
+            self.source, self.command, tuple(self.sends), tuple(self.receives), tuple(self.keywords), self.common,
+            tuple(self.names),
+        )  # fmt: skip
+
+    def _without_noise(self) -> Iterator[Option]:
+        """The words after the verb: synonyms by their option's name, words without effect left out."""
+        synonyms = _synonyms(self.command.name)
+        for option in map(self._default, self.source.options[1:]):
+            if option.word not in synonyms:
+                yield option
+            elif synonyms[option.word]:
+                yield replace(option, word=synonyms[option.word])
+
+    def _default(self, option: Option) -> Option:
+        """The option with the argument that it stands for when it has none."""
+        if option.argument is None and (value := _defaults(self.command.name).get(option.word)) is not None:
+            return replace(option, argument=TextLiteral(value))
+        return option
+
+    def _sort(self, option: Option) -> None:
+        word = option.word
+        if word in _COMMON:
+            self._common(option)
+        elif word in self.parameters or word in self.receivers:
+            self._declared(option)
+        elif word in _keywords(self.command.name):
+            declared = self.parameters[_keywords(self.command.name)[word]]
+            if option.argument is not None:
+                raise self.source.error(f"{word} takes no argument", option.argument_offset)
+            self.keywords.append((declared, Cvda[word]))
+        elif _takes_conditions(self.command) and word in Resp.__members__:
+            self.names.append(option)
+        else:
+            own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
+            names = ["names of conditions"] if _takes_conditions(self.command) else []
+            raise self.source.error(
+                f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *_COMMON])}",
+                option.offset,
+            )
+
+    def _common(self, option: Option) -> None:
+        if option.word == "NOHANDLE":
+            if option.argument is not None:
+                raise self.source.error("NOHANDLE takes no argument", option.argument_offset)
+        elif not isinstance(option.argument, Reference):
+            raise self.source.error(f"{option.word} needs the name of a host variable", option.offset)
+        self.common[option.word] = option
+
+    def _declared(self, option: Option) -> None:
+        word = option.word
+        sent, received = self.parameters.get(word), self.receivers.get(word)
+        if sent is not None and sent.kind == "flag":
+            if option.argument is not None:
+                raise self.source.error(f"{word} takes no argument", option.argument_offset)
+            self.sends.append((sent, option))
+            return
+        if option.argument is None and not (self.bare and received is not None):
+            raise self.source.error(f"{word} needs an argument in parentheses", option.offset)
+        if received is not None:
+            if option.argument is not None and not isinstance(option.argument, (Reference, AddressOf)):
+                if sent is None:
+                    raise self.source.error(f"{word} must name a host variable that receives", option.argument_offset)
+            else:
+                self.receives.append((received, option))
+        if sent is not None and option.argument is not None:
+            self.sends.append((sent, option))
+
+    def _check_missing(self, seen: set[str]) -> None:
+        given = seen | {declared.word for declared, _cvda in self.keywords}
+        for option in (*self.parameters.values(), *(() if self.bare else self.receivers.values())):
+            if option.required and option.word not in given:
+                raise self.source.error(f"{self.command.name} needs {option.word}", self.source.options[0].offset)
+        if not self.bare and {"INTO", "SET"} <= self.receivers.keys() and len(given & {"INTO", "SET"}) != 1:
+            raise self.source.error(f"{self.command.name} needs either INTO or SET", self.source.options[0].offset)
+
+
+def _takes_conditions(command: Command) -> bool:
+    return command.name in ("HANDLE CONDITION", "IGNORE CONDITION")
+
+
+# -- the values that go in ---------------------------------------------------------------------------------------------
+
+
+def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage) -> Call:
+    """Read the host variables.
+
+    Raises:
+        TranslationError: a variable is missing or cannot be what the option needs.
+    """
+    host = HostVariables(variables, page)
+    call = Call(resolved, quiet=bool(resolved.common))
+    received = {option.word for _declared, option in resolved.receives}
+    for declared, option in resolved.sends:
+        try:
+            value = _value(declared, option, host, also_received=option.word in received)
+        except HostVariableError as error:
+            raise resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+        if value is not _MISSING:
+            call.keywords[declared.parameter] = value
+    for declared, cvda in resolved.keywords:
+        if declared.parameter in call.keywords:
+            raise resolved.source.error(f"{declared.word} and {cvda.name} say the same thing twice", 0)
+        call.keywords[declared.parameter] = cvda
+    _most_received(resolved, host, call)
+    _check_areas(resolved, host, call)
+    _bind_names(resolved, host, call)
+    if call.quiet and resolved.command.option("NOHANDLE") is not None:
+        call.keywords["nohandle"] = True
+    return call
+
+
+def _most_received(resolved: Resolved, host: HostVariables, call: Call) -> None:
+    """What LENGTH allows a record to have.
+
+    With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
+    only: what the variable held before, which nobody has set, says nothing.
+    """
+    for declared, option in resolved.receives:
+        if declared.word == "SET":
+            call.keywords.pop("length", None)
+        if declared.word == "INTO" and call.keywords.get("length") is None:
+            size = _area_length(option, host, resolved.source)
+            if size is not None and "length" in _parameters(resolved.command):
+                call.keywords["length"] = size
+
+
+def _parameters(command: Command) -> set[str]:
+    return {option.parameter for option in command.options}
+
+
+def _area_length(option: Option, host: HostVariables, source: ExecText) -> int | None:
+    """The size of the area that a receiver names; None when it names none."""
+    if not isinstance(option.argument, Reference):
+        return None
+    try:
+        return host.area_length(option.argument)
+    except HostVariableError as error:
+        raise source.error(f"{option.word}: {error}", option.argument_offset) from error
+
+
+def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
+    """Refuse what would make CICS read or write beyond an area, before anything is executed."""
+    length = call.keywords.get("length")
+    for declared, option in resolved.receives:
+        size = _area_length(option, host, resolved.source)
+        needed = length if declared.word == "INTO" else declared.length
+        if size is not None and needed is not None and needed > size:
+            raise resolved.source.error(
+                f"{option.word}: {option.argument} has {size} bytes and may receive {needed}: "
+                "CICS would write beyond it",
+                option.argument_offset,
+            )
+    sent = call.keywords.get("from_")
+    if isinstance(sent, bytes) and length is not None and length > len(sent):
+        raise resolved.source.error(
+            f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
+        )
+
+
+def _bind_names(resolved: Resolved, host: HostVariables, call: Call) -> None:
+    if resolved.command.name == "IGNORE CONDITION":
+        call.arguments += [option.word for option in resolved.names]
+        return
+    for option in resolved.names:
+        call.keywords[option.word] = None if option.argument is None else _callable(option, host, resolved.source)
+
+
+def _callable(option: Option, host: HostVariables, source: ExecText) -> Callable[..., Any]:
+    try:
+        target = host.value(option.argument) if isinstance(option.argument, Reference) else None
+    except HostVariableError as error:
+        raise source.error(f"{option.word}: {error}", option.argument_offset) from error
+    if not callable(target):
+        raise source.error(f"{option.word} needs a host variable that holds a callable", option.argument_offset)
+    return target  # type: ignore[no-any-return]
+
+
+def _raw(argument: Argument, host: HostVariables) -> Any:
+    if isinstance(argument, (TextLiteral, HexLiteral, Number)):
+        return argument.value
+    if isinstance(argument, LengthOf):
+        return host.length_of(argument.reference)
+    if isinstance(argument, AddressOf):
+        raise HostVariableError("ADDRESS OF can only receive")
+    return host.value(argument)
+
+
+def _value(declared: CommandOption, option: Option, host: HostVariables, *, also_received: bool) -> Any:
+    """The value of one option, converted by its kind; a LENGTH whose variable holds nothing yet is missing."""
+    argument = option.argument
+    if declared.kind == "flag":
+        return True
+    assert argument is not None
+    if also_received and isinstance(argument, Reference) and (not host.knows(argument) or host.value(argument) is None):
+        return _MISSING
+    if isinstance(argument, Number) and argument.bare and declared.kind in ("name", "data"):
+        return _convert(declared, argument.text, host)
+    return _convert(declared, _raw(argument, host), host)
+
+
+def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+    what = declared.word
+    if declared.kind == "name":
+        text = host.as_text(raw, what)
+        return text[: declared.length] if declared.length else text  # moved to a field of that length
+    if declared.kind == "data":
+        return host.as_bytes(raw, what)
+    if declared.kind == "abstime" and isinstance(raw, (bytes, bytearray)):
+        try:
+            return unpack_abstime(bytes(raw))
+        except ValueError as error:
+            raise HostVariableError(f"{what}: {error}") from error
+    if declared.kind == "abstime":
+        return host.as_number(raw, what)
+    if declared.kind in _RANGES:
+        number = host.as_number(raw, what)
+        low, high = _RANGES[declared.kind]
+        if not low <= number <= high:
+            raise HostVariableError(f"{what} must be from {low} to {high}, not {number}")
+        return number
+    if declared.kind == "cvda":
+        if isinstance(raw, str) and raw.strip().upper() in Cvda.__members__:
+            return Cvda[raw.strip().upper()]
+        return host.as_number(raw, what)
+    return raw
+
+
+# -- what comes back --------------------------------------------------------------------------------------------------
+
+
+def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+    """Give the receivers their values.
+
+    Args:
+        call: the call.
+        result: what the method returned, or what a condition brought (see :func:`brought`).
+        variables: the host variables.
+        page: the code page.
+
+    Returns:
+        What was received, by option.
+
+    Raises:
+        TranslationError: a receiver is an area too short for its value.
+    """
+    host = HostVariables(variables, page)
+    received: dict[str, Any] = {}
+    if hasattr(result, "_asdict"):
+        result = {name.upper(): value for name, value in result._asdict().items()}
+    elif isinstance(result, tuple):
+        words = [declared.word for declared, _option in call.resolved.receives]
+        result = dict(zip(words, result, strict=True))
+    for declared, option in call.resolved.receives:
+        value = _returned(declared, result, call, page)
+        if value is _MISSING:
+            continue
+        received[declared.word] = value
+        reference = option.argument.reference if isinstance(option.argument, AddressOf) else option.argument
+        if isinstance(reference, Reference):
+            try:
+                host.store(reference, value, declared.length or None)
+            except HostVariableError as error:
+                raise call.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+    return received
+
+
+def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) -> Any:
+    if result is None:
+        return _MISSING
+    if declared.kind == "pointer" and hasattr(result, "image"):
+        return result.image(page)
+    if isinstance(result, (bytes, bytearray)):  # a record, and its length
+        return len(result) if declared.word == "LENGTH" else bytes(result)
+    if hasattr(result, "as_dict"):
+        result = result.as_dict()
+    if isinstance(result, Mapping):
+        return result.get(declared.word, _MISSING)
+    return result if len(call.resolved.receives) == 1 else _MISSING
+
+
+def brought(condition: Condition) -> Mapping[str, Any] | None:
+    """What a condition brings the receivers: the truncated record and true length of LENGERR; None for nothing."""
+    if condition.resp is not Resp.LENGERR or not condition.length:
+        return None
+    return {"INTO": condition.data, "SET": condition.data, "LENGTH": condition.length}

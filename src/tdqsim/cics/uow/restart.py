@@ -1,0 +1,370 @@
+"""Starting a region: which start it is, what of the last run is there again, and what is done about it.
+
+===========  ==========================  =====================================================================
+Start        When                        Definitions; records
+===========  ==========================  =====================================================================
+INITIAL      START=INITIAL, a new store  those given; none
+COLD         START=COLD                  those given; none
+WARM         AUTO after a normal end     the catalogue's (those given are not looked at); all
+EMERGENCY    AUTO after any other end    the catalogue's; PHYSICAL as it was, LOGICAL as committed, NO empty
+===========  ==========================  =====================================================================
+
+A cold or initial start that is killed is made again by the next start. TDINTRA=EMPTY begins with empty intrapartition
+queues whatever the start. Every queue is ENABLED again. At an emergency restart the last record that an unfinished
+unit of work had read of a PHYSICAL queue is given back, units of work that were indoubt are there with their locks,
+and all others have never happened. Then triggers of TERMINAL and SYSTEM queues whose cycle was on go on; those of FILE
+queues wait for the next write. Sources: Recovery and Restart Guide; TDINTRA.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim import definitions as defs
+from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.queues.ati import Latch
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.spi.install import make_queue, open_initially
+from tdqsim.cics.spi.signature import Signature
+from tdqsim.cics.uow.indoubt import LOG_BEGAN
+from tdqsim.cics.uow.locks import READ_END
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.core.store import Entry
+from tdqsim.errors import StoreDamaged
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = [
+    "Catalogue",
+    "begin_log",
+    "begin_numbering",
+    "check_nothing_kept",
+    "cold_start_finished",
+    "cold_start_unfinished",
+    "forget_reads",
+    "give_back_reads",
+    "image_of",
+    "kept_over_cold_start",
+    "kept_over_initial_start",
+    "load_units_of_work",
+    "pending_triggers",
+    "save_latches",
+    "show_latches",
+]
+
+_KINDS: Final[Mapping[str, type[defs.Resource]]] = {
+    "INTRA": defs.IntraQueue,
+    "EXTRA": defs.ExtraQueue,
+    "INDIRECT": defs.IndirectQueue,
+    "": defs.RemoteQueue,
+    "TRANSACTION": defs.Transaction,
+    "TERMINAL": defs.Terminal,
+    "CONNECTION": defs.Connection,
+}
+_SETTABLE: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
+_PREFIX: Final = b"cat/"
+_QUEUES: Final = b"cat/TDQUEUE/"
+_LATCHES: Final = b"ati/"
+_READS: Final = b"read/"
+_UNITS: Final = b"uow/"
+_NUMBERING: Final = b"region/uow"
+_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
+_COLD: Final = b"region/cold_start_under_way"
+_IDS_OF_A_RUN: Final = 2**32
+
+
+class Catalogue:
+    """The installed definitions on the store, from which a warm or emergency start takes them.
+
+    A temporary store is never started again, so nothing is kept there.
+
+    Attributes:
+        kept: whether anything is.
+    """
+
+    def __init__(self, region: Region, *, kept: bool) -> None:
+        self._region = region
+        self.kept = kept
+        self._order = 0
+
+    def save(self, resource: defs.Resource) -> None:
+        """Keep a transaction, terminal or connection."""
+        if self.kept:
+            record = {"kind": resource.kind, "fields": _fields(resource)}
+            key = f"cat/{resource.kind}/{resource.resource_name}".encode()
+            self._region.store.durable.put_meta(key, _json(record))
+
+    def save_queue(self, queue: TdQueue) -> None:
+        """Keep a queue's definition and signature, and what SET has changed of it."""
+        if not self.kept:
+            return
+        key = _QUEUES + queue.name.encode()
+        self._order += 1
+        record: dict[str, Any] = {
+            "kind": queue.definition.type,
+            "order": self._order,
+            "fields": _fields(queue.definition),
+            "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
+        }
+        if isinstance(queue, IntraQueue):
+            record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
+        self._region.store.durable.put_meta(key, _json(record))
+
+    def forget_queue(self, queue: TdQueue) -> None:
+        """A queue was discarded."""
+        if self.kept:
+            self._region.store.durable.delete_meta(_QUEUES + queue.name.encode())
+
+    def load(self) -> None:
+        """Install everything that the catalogue holds, queues in the order in which they were installed."""
+        region = self._region
+        queues = []
+        for key, value in region.store.durable.meta_items(_PREFIX):
+            record = _record(region, key, value)
+            resource = _resource(region, key, record)
+            if isinstance(resource, defs.Tdqueue):
+                queues.append((record["order"], resource, record))
+            elif isinstance(resource, defs.Transaction):
+                region.transactions[resource.name] = TransactionEntry(resource)
+            elif isinstance(resource, defs.Terminal):
+                region.terminals[resource.name] = resource
+            elif isinstance(resource, defs.Connection):
+                region.connections[resource.name] = resource
+        queues.sort(key=lambda item: item[0])
+        for order, definition, record in queues:
+            self._order = max(self._order, order)
+            self._load_queue(definition, record)
+        region.refresh_facilities()
+
+    def _load_queue(self, definition: defs.Tdqueue, record: dict[str, Any]) -> None:
+        region = self._region
+        queue = make_queue(region, definition, _signature(record["signature"]))
+        region.tdqueues[queue.name] = queue
+        if isinstance(queue, IntraQueue):
+            for name, value in record.get("set", {}).items():
+                setattr(queue, name, value)
+            region.ati.arm(queue)
+        region.refresh(queue)
+        if isinstance(queue, ExtraQueue):
+            open_initially(region, queue)
+
+
+def _fields(resource: defs.Resource) -> dict[str, Any]:
+    """What was given of a definition; texts, numbers and moments, so that no serializer is needed."""
+    values = resource.__dict__
+    return {
+        name: str(values[name]) if isinstance(values[name], datetime) else values[name]
+        for name in resource.model_fields_set
+        if name != "without_effect"
+    }
+
+
+def _json(record: Any) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
+    return StoreDamaged(f"{region.store.path}: the catalogue's entry {key!r} cannot be read: {error}")
+
+
+def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(value))
+    except ValueError as error:
+        raise _damaged(region, key, error) from error
+
+
+def _resource(region: Region, key: bytes, record: dict[str, Any]) -> defs.Resource:
+    try:
+        return _KINDS[record["kind"]].model_validate(record["fields"])
+    except (KeyError, ValueError) as error:
+        raise _damaged(region, key, error) from error
+
+
+def _signature(values: list[Any]) -> Signature:
+    plain = Signature(*values)
+    return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
+
+
+# -- what others know of this region ----------------------------------------------------------------------------------
+
+
+def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
+    """What a cold start keeps for resynchronisation with others: decisions, and which ids were given.
+
+    With it goes a mark that the start is under way: one that is killed is made again by the next start, whatever that
+    would have been, and what is kept stays kept.
+    """
+    found = {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
+    return {**found, _COLD: b""}
+
+
+def kept_over_initial_start(region: Region) -> dict[bytes, bytes]:
+    """What an initial start keeps: which ids were given, so that nobody who asks later is told of another's."""
+    before = region.store.durable.get_meta(_NUMBERING)
+    return {} if before is None else {_NUMBERING: before}
+
+
+def check_nothing_kept(region: Region) -> None:
+    """A region that was never started has no records: with some, its own record is missing, as after a salvage.
+
+    Raises:
+        StoreDamaged: there are records, which a start with empty queues would throw away.
+    """
+    store = region.store
+    for half in (store.durable, store.volatile):
+        for queue in half.queues():
+            if queue.count:
+                raise StoreDamaged(
+                    f"{store.path}: the region's own record is missing, but queue {queue.name.decode()} has "
+                    f"{queue.count} records; `tdq store check` lists what is there, START=COLD begins with empty queues"
+                )
+
+
+def cold_start_unfinished(region: Region) -> bool:
+    """Whether the last cold start was killed before it was done."""
+    return region.store.durable.get_meta(_COLD) is not None
+
+
+def cold_start_finished(region: Region) -> None:
+    """Everything is installed: from the next commit on the region can be started warm."""
+    region.store.durable.delete_meta(_COLD)
+
+
+def begin_numbering(region: Region) -> None:
+    """Make sure that no unit of work gets an id of an earlier run, whatever the clock says: others may ask about it."""
+    before = region.store.durable.get_meta(_NUMBERING)
+    if before is not None:
+        region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
+    region.store.durable.put_meta(_NUMBERING, region.last_uow_id, instead=True)  # a full store must start too
+
+
+def begin_log(region: Region) -> None:
+    """At an initial start: of units of work with ids up to now nothing is known, nor ever will be."""
+    region.store.durable.put_meta(LOG_BEGAN, region.last_uow_id)
+
+
+# -- what was going on ------------------------------------------------------------------------------------------------
+
+
+def give_back_reads(region: Region) -> None:
+    """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue."""
+    durable = region.store.durable
+    for key, value in list(durable.meta_items(_READS)):
+        name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
+        queue = region.tdqueues.get(name.decode())
+        if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
+            entry = Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:])
+            queue.stored.restore(entry, instead=True)
+            region.intra.close_queue(queue)
+            region.intra.open_queue(queue)
+        durable.delete_meta(key)
+
+
+def forget_reads(region: Region, queue: IntraQueue) -> None:
+    """A PHYSICAL queue was deleted: nothing is given back to it."""
+    durable = region.store.durable
+    for key, _ in list(durable.meta_items(_READS + queue.name.encode() + b"/")):
+        durable.delete_meta(key)
+
+
+def image_of(uow: UnitOfWork) -> bytes:
+    """A prepared unit of work as it is kept: what it did to which queue, and whose it is."""
+    blobs: list[bytes] = []
+    queues = []
+    for queue, work in uow.work.items():
+        writes = [[seq, len(data)] for seq, data in work.written]
+        blobs += [data for _, data in work.written]
+        queues.append({"name": queue.name, "last_read": work.last_read, "deleted": work.deleted, "writes": writes})
+    head = {
+        "queues": queues,
+        "locks": [[lock.queue.name, lock.end] for lock in uow.locks],
+        "transid": uow.transid, "userid": uow.userid, "termid": uow.termid, "taskid": uow.taskid,
+        "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
+        "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
+        "cycle": uow.region.ati.cycle_of(uow),
+    }  # fmt: skip
+    text = _json(head)
+    return len(text).to_bytes(4, "big") + text + b"".join(blobs)
+
+
+def load_units_of_work(region: Region) -> None:
+    """Indoubt units of work are there again, shunted, with their locks."""
+    for key, value in list(region.store.durable.meta_items(_UNITS)):
+        uow_id = key[len(_UNITS) :]
+        try:
+            size = int.from_bytes(value[:4], "big")
+            head = json.loads(value[4 : 4 + size])
+            _load_one(region, uow_id, head, value[4 + size :])
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged(region, key, error) from error
+
+
+def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes) -> None:
+    uow = UnitOfWork(region, uow_id)
+    for name in ("transid", "userid", "termid", "taskid", "link", "coordinator", "wait", "waittime", "action"):
+        setattr(uow, name, head[name])
+    uow.decision = tuple(head["decision"])
+    uow.since_ns = head["since"]
+    uow.state, uow.waitstate, uow.waitcause = Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION
+    offset = 0
+    for part in head["queues"]:
+        queue = region.tdqueues[part["name"]]
+        assert isinstance(queue, IntraQueue), queue
+        written = []
+        for seq, length in part["writes"]:
+            written.append((seq, blobs[offset : offset + length]))
+            offset += length
+        uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
+        if written:
+            region.intra.adopt_from(queue, written[0][0])
+    for name, end in head["locks"]:
+        queue = region.tdqueues[name]
+        assert isinstance(queue, IntraQueue), queue
+        lock = queue.read_end if end == READ_END else queue.write_end
+        assert lock is not None, queue
+        lock.take(uow, uow.since_ns)
+    uow.retain_locks()
+    cycle = region.tdqueues.get(head["cycle"])
+    if isinstance(cycle, IntraQueue):
+        region.ati.hold_again(uow, cycle)
+    region.shunted[uow_id] = uow
+    region.uow_seen(uow_id)
+
+
+def save_latches(region: Region) -> None:
+    """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
+    for queue in region.intra_queues():
+        if queue.latch and queue.recovstatus == "NO":
+            kept = queue.latched.stored() if queue.latched else b""
+            region.store.volatile.put_meta(_LATCHES + queue.name.encode(), kept, instead=True)
+
+
+def show_latches(region: Region) -> None:
+    """For a region that only looks: the cycles that the store says are on."""
+    for half in (region.store.durable, region.store.volatile):
+        for key, kept in half.meta_items(_LATCHES):
+            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+            if isinstance(queue, IntraQueue):
+                queue.latch, queue.latched = True, Latch.read(kept)
+                region.ati.arm(queue)
+
+
+def pending_triggers(region: Region) -> list[IntraQueue]:
+    """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over."""
+    found = []
+    for half in (region.store.durable, region.store.volatile):
+        for key, kept in list(half.meta_items(_LATCHES)):
+            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+            recoverable = isinstance(queue, IntraQueue) and queue.recovstatus != "NO"
+            if not recoverable or half is region.store.volatile:
+                half.delete_meta(key)
+            if isinstance(queue, IntraQueue):
+                queue.latched = Latch.read(kept)
+                found.append(queue)
+    return found

@@ -1,0 +1,290 @@
+"""Definitions on the command line: check them, their schema, imports and exports, record layouts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.output import emit, emit_json, emit_table
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Definitions
+    from tdqsim.definitions.imports import Imported
+    from tdqsim.layouts import Layout
+
+__all__ = ["app"]
+
+app = typer.Typer()
+imports = typer.Typer(help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True)
+exports = typer.Typer(help="Write definitions for other programs.", no_args_is_help=True)
+app.add_typer(imports, name="import")
+app.add_typer(exports, name="export")
+
+_EBCDIC_LINE_END = "\x85"  # what X'15' decodes to
+_CARD = 80
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is the standard input.")]
+Target = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the screen.")]
+Encoding = Annotated[str, typer.Option(help="How the text is encoded: utf-8, latin-1, cp037 ...")]
+
+
+@app.command("check")
+def check(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")],
+    as_json: Json = False,
+) -> None:
+    """Check definition files and region directories; all problems are listed, with their lines."""
+    from tdqsim.errors import DefinitionError, Problem  # noqa: PLC0415  (a command imports what it uses)
+
+    problems: list[Problem] = []
+    checked: list[tuple[Path, Definitions]] = []
+    for path in paths:
+        try:
+            checked.append((path, _load(path)))
+        except DefinitionError as error:
+            problems += error.problems
+    if as_json:
+        emit_json({"ok": not problems, "problems": [_fields(item) for item in problems], "files": _counts(checked)})
+    else:
+        _tell(checked)
+    if problems:
+        if not as_json:
+            raise DefinitionError(problems)
+        raise typer.Exit(Exit.INPUT)
+
+
+def _load(path: Path) -> Definitions:
+    from tdqsim.definitions import load_definitions  # noqa: PLC0415
+    from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
+
+    is_region = path.name == "region.yaml" or (path / "region.yaml").is_file()
+    return load_region_file(path).load_definitions() if is_region else load_definitions(path)
+
+
+def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, Any]]:
+    return [
+        {"path": str(path), "resources": len(found.resources), "notes": [_fields(note) for note in found.notes]}
+        for path, found in checked
+    ]
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    names = getattr(item, "_fields", None) or item.__dataclass_fields__
+    return {name: getattr(item, name) for name in names}
+
+
+def _tell(checked: list[tuple[Path, Definitions]]) -> None:
+    for path, found in checked:
+        emit(f"{path}: {len(found.resources)} resources in {len(found.groups)} groups")
+        for note in found.notes:
+            emit(f"  {note}")
+
+
+@app.command("schema")
+def schema() -> None:
+    """Print the JSON schema of definition files, for editors that complete and check them."""
+    from tdqsim.definitions.schema import json_schema  # noqa: PLC0415
+
+    emit_json(json_schema())
+
+
+# -- imports and exports ----------------------------------------------------------------------------------------------
+
+
+@imports.command("csd")
+def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
+    """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
+    from tdqsim.definitions.csdlist import parse_csd_listing  # noqa: PLC0415
+
+    _write_imported(parse_csd_listing(_text(source, encoding), file=str(source)), output)
+
+
+@imports.command("dct")
+def import_dct(
+    source: Source,
+    output: Target = None,
+    encoding: Encoding = "utf-8",
+    group: Annotated[str, typer.Option(help="The group to put the queues into; default: as the source says.")] = "",
+) -> None:
+    """Read DFHDCT or KIKDCT macro source."""
+    from tdqsim.definitions.dfhdct import parse_dct  # noqa: PLC0415
+
+    _write_imported(parse_dct(_text(source, encoding), file=str(source), group=group), output)
+
+
+@imports.command("cl")
+def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
+    """Read the CRTDTAQ commands in CL source."""
+    from tdqsim.definitions.cl import parse_cl  # noqa: PLC0415
+
+    _write_imported(parse_cl(_text(source, encoding), file=str(source)), output)
+
+
+def _text(path: Path, encoding: str) -> str:
+    from tdqsim.facts import LIMITS  # noqa: PLC0415
+
+    limit = LIMITS["definition_file_bytes"]
+    with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"{path}: longer than {limit} bytes; is it definition text?")
+    try:
+        return _in_lines(data.decode(encoding))
+    except LookupError:
+        raise InputError(f"--encoding {encoding}: no such encoding; utf-8, latin-1 and cp037 are some") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}: line {line}: byte X'{data[error.start]:02X}' is not {encoding}; name the right one by --encoding"
+        ) from None
+
+
+def _in_lines(text: str) -> str:
+    """Text with line ends: those of EBCDIC, and card images that came without any, get them."""
+    if "\n" in text:
+        return text
+    if _EBCDIC_LINE_END in text:
+        return text.replace(_EBCDIC_LINE_END, "\n")
+    if len(text) > _CARD and len(text) % _CARD == 0:
+        return "\n".join(text[at : at + _CARD] for at in range(0, len(text), _CARD))
+    return text
+
+
+def _write_imported(found: Imported, output: Path | None) -> None:
+    from tdqsim.definitions.dump import dump_definitions  # noqa: PLC0415
+
+    _write(dump_definitions(found.definitions), output)
+    for report in found.reports:
+        warn(str(report))
+    count = len(found.definitions.entries)
+    if output is not None:
+        emit(f"{output}: {count} resources, {len(found.reports)} remarks")
+    if not count:
+        raise InputError("there was nothing in it that could be defined")
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        emit(text.rstrip("\n"))
+    else:
+        output.write_text(text, "utf-8")
+
+
+@exports.command("csd")
+def export_csd(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")],
+    output: Target = None,
+) -> None:
+    """Write definitions as DFHCSDUP DEFINE commands."""
+    from tdqsim.definitions import Definitions  # noqa: PLC0415
+    from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
+
+    found = Definitions()
+    for path in paths:
+        found += _load(path)
+    _write(text_of(found), output)
+
+
+# -- layouts ----------------------------------------------------------------------------------------------------------
+
+
+class _Form(StrEnum):
+    AUTO = "auto"
+    COPYBOOK = "copybook"
+    YAML = "yaml"
+
+
+@app.command("layout")
+def layout(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A COBOL copybook, or a layout in YAML.")],
+    record: Annotated[str | None, typer.Option(help="Which level 01 of a copybook with several.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Decode a record of this file.")] = None,
+    number: Annotated[int, typer.Option(min=1, help="Which record of --data, from 1.")] = 1,
+    hexadecimal: Annotated[str, typer.Option("--hex", help="Decode these bytes.")] = "",
+    code_page: Annotated[str, typer.Option(help="The code page of text.")] = "037",
+    form: Annotated[_Form, typer.Option(help="What FILE is; by default its name tells.")] = _Form.AUTO,
+    as_json: Json = False,
+) -> None:
+    """Print a record layout as a table of offsets, and a record decoded by it."""
+    found = _layout(source, record, form).with_rules(code_page=code_page)
+    sample = _sample(found, data, number, hexadecimal)
+    rows = found.table()
+    columns = ("level", "name", "picture", "usage", "offset", "length", "occurs", "redefines", "remarks")
+    if as_json:
+        fields = [{name: getattr(row, name) for name in (*columns, "position", "end")} for row in rows]
+        values = None if sample is None else found.decode(sample, corrupt="null")
+        emit_json({"name": found.name, "length": found.length, "fields": fields, "record": values})
+        return
+    emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=found.name)
+    emit(f"length {found.length}")
+    if sample is not None:
+        _emit_record(found, sample)
+
+
+def _emit_record(layout: Layout, record: bytes) -> None:
+    """A line for each elementary field, and a warning for each that is no value."""
+    found = layout.found_in(record)
+    rows = ((item.offset, item.field, item.hex, _shown_value(item.value), item.remark) for item in found)
+    emit_table(("offset", "field", "bytes", "value", "remark"), rows, title=f"record of {len(record)} bytes")
+    for item in layout.decode_with_corrupt(record)[1]:
+        warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+
+
+def _shown_value(value: Any) -> str:
+    """Text in quotes, so that its blanks show; null as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"X'{value.hex().upper()}'"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+def _indented(row: Any, name: str) -> Any:
+    if name == "level":
+        return f"{row.level:02d}"
+    return f"{'  ' * (row.level // 5 if row.level < 50 else 0)}{row.name}" if name == "name" else getattr(row, name)
+
+
+def _layout(source: Path, record: str | None, form: _Form) -> Layout:
+    from tdqsim.layouts import load_copybook, load_layout_yaml  # noqa: PLC0415
+
+    is_yaml = form is _Form.YAML or (form is _Form.AUTO and source.suffix in (".yaml", ".yml"))
+    if not is_yaml:
+        return load_copybook(source).record(record)
+    if record is not None:
+        raise InputError("--record chooses in a copybook; a YAML layout is one record")
+    return load_layout_yaml(source)
+
+
+def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str) -> bytes | None:
+    """The record to decode: given in hexadecimal, or cut from a file of records of the layout's length."""
+    if hexadecimal:
+        if data is not None:
+            raise InputError("give --data or --hex, not both")
+        return hex_bytes(hexadecimal)
+    if data is None:
+        return None
+    with data.open("rb") as file:
+        file.seek((number - 1) * layout.length)
+        record = file.read(layout.length)
+    if not record:
+        raise InputError(f"{data}: there is no record {number} of {layout.length} bytes")
+    return record
+
+
+def hex_bytes(text: str) -> bytes:
+    """The bytes of hexadecimal digits, blanks allowed between them."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not hexadecimal: pairs of 0-9 and A-F, blanks between them if you like"
+        ) from None

@@ -1,0 +1,114 @@
+"""``tdq explain``: why queues are as they are, and what each request would meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from tdqsim.cli.errors import InputError
+from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
+from tdqsim.cli.place import Place, at_place, looking
+from tdqsim.cli.queues import Json, Names, Page, matching
+from tdqsim.errors import ConversionError
+
+if TYPE_CHECKING:
+    from tdqsim.cics.look.explain import Explanation
+    from tdqsim.core.codepage import CodePage
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_LAST_EVENTS: Final = 8
+_HEXADECIMAL: Final = re.compile(r"[Xx]'([0-9A-Fa-f]*)'")
+
+
+@app.command("explain")
+@at_place()
+def explain(
+    place: Place,
+    names: Names = None,
+    size: Annotated[int, typer.Option(min=1, help="Bytes of the record whose WRITEQ is foreseen.")] = 1,
+    history: Annotated[Path | None, typer.Option(metavar="FILE", help="A history: tell what happened last.")] = None,
+    record: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Tell what happened to this record; X'...' for bytes.")
+    ] = None,
+    page: Page = None,
+    as_json: Json = False,
+) -> None:
+    """Say why queues are as they are, why a trigger has not fired, and what each request would meet now."""
+    words, place = place.split(names)
+    if not words:
+        raise InputError("explain which queue? Name one, or several, or generic names")
+    if record is not None and history is None:
+        raise InputError("--record needs --history FILE: what happened is told from a history")
+    with looking(place, programs=True) as found:
+        told = [found.explain(name, size=size) for name in matching(found, words)]
+        table = found.codepage if page is None else _code_page(page)
+    if history is not None:
+        told = [_with_history(each, history, table, record) for each in told]
+    if as_json:
+        emit_json([_as_json(each) for each in told])
+    else:
+        _emit(told)
+
+
+def _emit(told: Iterable[Explanation]) -> None:
+    several = list(told)
+    indent = "  " if len(several) > 1 else ""
+    for each in several:
+        if indent:
+            emit(f"{each.queue}:")
+        for line in str(each).splitlines():
+            emit("\n".join(_folded(line, indent)))
+
+
+def _folded(sentence: str, indent: str) -> list[str]:
+    """A sentence as an item of a list: as wide as the terminal, and on one line when there is none."""
+    if not on_terminal():
+        return [f"{indent}- {sentence}"]
+    width = get_terminal_size().columns
+    return wrap(sentence, width, initial_indent=f"{indent}- ", subsequent_indent=f"{indent}  ", break_long_words=False)
+
+
+def _as_json(told: Explanation) -> dict[str, Any]:
+    found = asdict(told)
+    for each in found["commands"].values():
+        del each["command"]
+    return found
+
+
+# -- what a history tells ---------------------------------------------------------------------------------------------
+
+
+def _with_history(told: Explanation, file: Path, page: CodePage, record: str | None) -> Explanation:
+    """Add what a history tells of the queue, or of one record of it."""
+    from tdqsim.testing.history import Event, load_history, story_of  # noqa: PLC0415  (only with --history)
+
+    events = [event for event in load_history(file) if isinstance(event, Event)]
+    if record is None:
+        chosen = [event for event in events if event.queue == told.target and event.kind != "QUEUE"][-_LAST_EVENTS:]
+    else:
+        chosen = story_of(events, told.target, _bytes_of(record, page))
+    return replace(told, history=tuple(event.line(lambda data: shown_record(data, page)) for event in chosen))
+
+
+def _bytes_of(record: str, page: CodePage) -> bytes:
+    hexadecimal = _HEXADECIMAL.fullmatch(record)
+    try:
+        return bytes.fromhex(hexadecimal[1]) if hexadecimal else page.encode(record)
+    except (ValueError, ConversionError) as error:
+        raise InputError(f"--record {record!r}: {error}") from error
+
+
+def _code_page(name: str) -> CodePage:
+    from tdqsim.core.codepage import codepage  # noqa: PLC0415  (only with --code-page)
+
+    return codepage(name)

@@ -1,0 +1,217 @@
+"""The operator's faces: CEMT, CECI, statistics, jobs given to the internal reader, SYSOUT."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from tdqsim.cli import statistics_file
+from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.place import Place, at_place, looking, using
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.datasets.jobs import Job
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Text = Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="One command; without it, a session.")]
+
+
+def _session(prompt: str, act: Callable[[str], bool]) -> bool:
+    """Lines from the input until END or the end of it; whether all of them went well."""
+    from tdqsim.errors import TdqError  # noqa: PLC0415  (a command imports what it uses)
+
+    well = True
+    interactive = sys.stdin.isatty()
+    while True:
+        if interactive:
+            sys.stdout.write(f"{prompt}> ")
+            sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line or line.strip().upper() in ("END", "EXIT", "QUIT"):
+            return well
+        if not line.strip():
+            continue
+        try:
+            well = act(line.strip()) and well
+        except TdqError as error:
+            warn(str(error))
+            well = False
+
+
+@app.command("cemt")
+@at_place()
+def cemt(
+    place: Place,
+    text: Text = None,
+    as_json: Json = False,
+) -> None:
+    """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
+    from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
+
+    only_looks = text is not None and _only_looks(text)
+    if not only_looks:
+        place.require_store()
+
+    def act(found: Region, request: str) -> bool:
+        result = operate(found, request)
+        if as_json:
+            emit_json(result.as_dict())
+        else:
+            emit(result.text)
+        return not result.errors
+
+    with looking(place) if only_looks else using(place) as found:
+        well = act(found, text) if text is not None else _session("CEMT", lambda line: act(found, line))
+    if not well:
+        raise typer.Exit(Exit.CONDITION)
+
+
+def _only_looks(text: str) -> bool:
+    from tdqsim.cics.text.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
+
+    try:
+        request = parse_cemt(text)
+    except CemtError as error:
+        raise InputError(str(error)) from error
+    return request.syntax_only or request.verb == "INQUIRE"
+
+
+@app.command("ceci")
+@at_place(changes=True)
+def ceci(
+    place: Place,
+    text: Text = None,
+    as_json: Json = False,
+) -> None:
+    """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
+    from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
+    from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
+    from tdqsim.facts import Resp  # noqa: PLC0415
+
+    with using(place, start=True) as found:
+        with ceci_session(found) as session:
+
+            def act(request: str) -> bool:
+                try:
+                    result = session.execute(request)
+                except TranslationError as error:
+                    raise InputError(str(error)) from error
+                if as_json:
+                    emit_json(result.as_dict())
+                else:
+                    emit(result.text)
+                return result.response is Resp.NORMAL
+
+            well = act(text) if text is not None else _session("CECI", act)
+        found.run()
+    if not well:
+        raise typer.Exit(Exit.CONDITION)
+
+
+# -- statistics -------------------------------------------------------------------------------------------------------
+
+
+@app.command("stats")
+@at_place()
+def stats(
+    place: Place,
+    everything: Annotated[bool, typer.Option("--all", help="Also queues that nothing was counted of.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The statistics that the last `tdq run` over the store wrote at its end; else those of this moment."""
+    found = statistics_file.read(place.store) if place.store is not None else None
+    if found is None:
+        with looking(place) as looked:
+            found = looked.statistics.now().as_dict()
+    queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
+    if as_json:
+        emit_json({**found, "queues": queues})
+        return
+    emit_table(("field", "value"), found["total"].items())
+    emit_table(("name", "type", *_COUNTED), ([queue[name] for name in ("name", "type", *_COUNTED)] for queue in queues))
+
+
+_COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_items", "cis_in_use", "peak_cis")
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
+
+
+@app.command("jobs")
+@at_place(changes=True)
+def jobs(
+    place: Place,
+    job: Annotated[
+        str, typer.Argument(metavar="[JOB]", help="Show the cards of this job: JOB00001, or a job name.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """The jobs that were submitted through the internal reader, and their cards."""
+    with looking(place) as found:
+        listed = [each for each in found.data_sets.jobs if job.upper() in ("", each.id, each.name)]
+        rows = [_job_row(each, found.zone) for each in listed]
+    if job and not listed:
+        raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
+    if as_json:
+        emit_json([{**row, "lines": each.text()} for row, each in zip(rows, listed, strict=True)])
+    elif job:
+        for each in listed:
+            emit("\n".join(each.text()))
+    else:
+        emit_table(("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row in rows))
+
+
+def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
+    taken = datetime.fromtimestamp(job.time_ns / 1e9, zone)
+    return {
+        "id": job.id,
+        "name": job.name,
+        "cards": len(job.cards),
+        "taken": f"{taken:%Y-%m-%d %H:%M:%S}",
+        "submitter": job.submitter,
+        "scan": "SCAN" if job.scan_only else "",
+    }
+
+
+# -- SYSOUT -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("sysout")
+@at_place(changes=True)
+def sysout(
+    place: Place,
+    number: Annotated[
+        int, typer.Argument(metavar="[NUMBER]", min=0, help="Print this data set, as its print control says.")
+    ] = 0,
+    letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only data sets of this class.")] = "",
+    as_json: Json = False,
+) -> None:
+    """The SYSOUT data sets that output queues wrote, by class."""
+    from tdqsim.datasets import render  # noqa: PLC0415
+
+    with looking(place) as found:
+        spool = found.data_sets.spool
+        listed = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
+        if number and not listed:
+            raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
+        texts = {each.number: list(render(spool.read(each), each.control, found.codepage)) for each in listed}
+    rows = [
+        (each.number, each.sysout_class, each.ddname, each.control.name, len(texts[each.number])) for each in listed
+    ]
+    columns = ("number", "class", "ddname", "control", "lines")
+    if as_json:
+        emit_json([{**dict(zip(columns, row, strict=True)), "text": texts[row[0]]} for row in rows])
+    elif number:
+        emit("\n".join(texts[number]))
+    else:
+        emit_table(columns, rows)

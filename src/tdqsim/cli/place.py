@@ -1,0 +1,255 @@
+"""Which region a command is about: a region directory, or definitions and a store.
+
+A command that only looks opens the store read-only: it may be in use by another process, and what is shown is that
+process's last commit. A command that changes something needs the store for itself. Without a store there is nothing
+that could last from one command to the next, so such commands ask for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from tdqsim.cli.errors import InputError, warn
+from tdqsim.job import importable
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.definitions import Definitions
+    from tdqsim.definitions.regionfile import RegionFile
+
+__all__ = [
+    "DdOption",
+    "DefinitionsOption",
+    "Place",
+    "RegionOption",
+    "StoreOption",
+    "at_place",
+    "looking",
+    "using",
+]
+
+RegionOption = Annotated[
+    Path | None,
+    typer.Option("--region", "-r", metavar="DIR", envvar="TDQ_REGION", help="A region directory (with region.yaml)."),
+]
+DefinitionsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--definitions", "-d", metavar="FILE", help="A definition file or folder; repeatable."),
+]
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The store's directory.")
+]
+DdOption = Annotated[
+    list[str] | None, typer.Option("--dd", metavar="NAME=FILE", help="The file of a DD name; repeatable.")
+]
+
+_REGION_FILE = "region.yaml"
+
+
+@dataclass
+class Place:
+    """Where a command works.
+
+    Attributes:
+        directory: the region directory, or None.
+        definitions: definition files given beside or instead of it.
+        store: the store's directory, or None.
+        dd: DD cards as given, ``NAME=FILE``.
+    """
+
+    directory: Path | None
+    definitions: list[Path] = field(default_factory=list)
+    store: Path | None = None
+    dd: list[str] = field(default_factory=list)
+    named: bool = field(default=False, init=False)  # the directory was given, rather than found to be the current one
+
+    def __post_init__(self) -> None:
+        self.named = self.directory is not None
+        if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
+            self.directory = Path()
+        if self.directory is not None and not (self.directory / _REGION_FILE).is_file():
+            raise InputError(f"{self.directory}: no region directory; there is no {_REGION_FILE} in it")
+
+    def at(self, directory: str | None) -> Place:
+        """The same with the region directory that stands among the arguments.
+
+        Raises:
+            InputError: it is none, or another one is given by --region.
+        """
+        if directory is None:
+            return self
+        if self.named:
+            raise InputError(f"{directory}: the region directory is given by --region already")
+        return replace(self, directory=Path(directory))
+
+    def split(self, words: list[str] | None) -> tuple[list[str], Place]:
+        """Take a region directory off the front of the arguments, where one stands there.
+
+        A queue's name has at most four characters and no slash, so a directory with a region.yaml cannot be one.
+        """
+        words = list(words or [])
+        if words and not self.named and (Path(words[0]) / _REGION_FILE).is_file():
+            return words[1:], self.at(words[0])
+        return words, self
+
+    def region_file(self) -> RegionFile:
+        """What region.yaml says; the defaults where there is none."""
+        from tdqsim.definitions.regionfile import RegionFile, load_region_file  # noqa: PLC0415
+
+        return RegionFile() if self.directory is None else load_region_file(self.directory)
+
+    def require_store(self) -> Path:
+        """The store, for a command that changes something."""
+        if self.store is None:
+            raise InputError("this command needs a store to work on: --store DIR (it is made when there is none)")
+        return self.store
+
+    def cards(self) -> dict[str, Any]:
+        """The DD cards given on the command line, by name."""
+        from tdqsim.datasets import DDCard  # noqa: PLC0415
+
+        found = [DDCard.parse(text) for text in self.dd]
+        return {card.name: card for card in found}
+
+    def load_definitions(self) -> Definitions:
+        """The definitions of the region directory, then those of the files given."""
+        from tdqsim.definitions import load_definitions  # noqa: PLC0415
+
+        return self.region_file().load_definitions() + load_definitions(*self.definitions)
+
+    def open(self, **arguments: Any) -> Region:
+        """The region, made of what region.yaml, the definition files and the arguments say.
+
+        Raises:
+            InputError: a DD card is for no queue.
+        """
+        from tdqsim.cics import Region  # noqa: PLC0415
+
+        arguments = {"store": self.store, "dd": self.cards(), **arguments}
+        if "definitions" not in arguments:
+            arguments["definitions"] = self.load_definitions()
+        if self.store is None:
+            self.check_cards(arguments["definitions"])
+        if self.directory is None:
+            return Region(**arguments)
+        return Region.from_directory(self.directory, **arguments)
+
+    def check_cards(self, definitions: Definitions) -> None:
+        """See that every DD card of the command line is for a queue: a misspelt name would go unnoticed.
+
+        Raises:
+            InputError: one is not.
+        """
+        from tdqsim.definitions import ExtraQueue  # noqa: PLC0415
+        from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
+
+        own = [queue.dd for queue in definitions.tdqueues if isinstance(queue, ExtraQueue)]
+        supplied = [queue.ddname for queue in SUPPLIED_QUEUES.values() if queue.ddname]
+        for name in self.cards():
+            if name not in (*own, *supplied):
+                raise InputError(
+                    f"--dd {name}: no queue has that DD name; the region's have {', '.join(own) or 'none'}"
+                )
+
+
+@contextmanager
+def looking(place: Place, *, programs: bool = False) -> Iterator[Region]:
+    """The region for a command that only looks.
+
+    A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
+
+    Args:
+        place: where.
+        programs: load the handlers of the region directory: whether a transaction could start depends on them.
+    """
+    arguments: dict[str, Any] = {"readonly": True}
+    if not programs:
+        arguments["handlers"] = ()
+    if place.store is not None:
+        arguments["definitions"] = ()  # the store has them, as for a warm start
+    with importable(place.directory if programs else None), place.open(**arguments) as region:
+        _say_how_old(place, region)
+        yield region
+
+
+def _say_how_old(place: Place, region: Region) -> None:
+    if place.store is None or region.start_type != "EMERGENCY":
+        return
+    now = region.clock.time_ns()
+    age = min(half.age(now) for half in (region.store.durable, region.store.volatile))
+    pid = _holder(place.store)
+    whose = f"in use by process {pid}" if pid else "not closed by the process that had it last"
+    warn(f"{place.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")
+
+
+def _holder(store: Path) -> int:
+    """The process that has the store; 0 for none."""
+    from tdqsim.core.store._lockfile import LockFile  # noqa: PLC0415
+    from tdqsim.errors import StoreError, StoreInUse  # noqa: PLC0415
+
+    try:
+        LockFile(store / "lock", mine=False).release()
+    except StoreInUse as error:
+        return error.pid
+    except OSError as error:
+        raise StoreError(f"{store / 'lock'}: it cannot be opened: {error.strerror}") from error
+    return 0
+
+
+@contextmanager
+def using(place: Place, *, start: bool = False) -> Iterator[Region]:
+    """The region for a command that changes something; it has the store for itself.
+
+    Args:
+        place: where.
+        start: start it as a region is started: handlers loaded, the data sets of OPENTIME(INITIAL) opened. Otherwise
+            data sets stay as they are.
+    """
+    # Whatever region.yaml says of a start of its own: what is on the store is what the command is about.
+    arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
+    if not start:
+        arguments |= {"handlers": (), "open_data_sets": False}
+    with importable(place.directory), place.open(**arguments) as region:
+        yield region
+
+
+_Command = Callable[..., None]
+_OPTIONS: Final = {
+    "region": RegionOption, "definitions": DefinitionsOption, "store": StoreOption, "dd": DdOption,
+}  # fmt: skip
+
+
+def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
+    """Declare that a command is about a region: its first parameter, the place, becomes the options that say which.
+
+    Args:
+        changes: the command changes something, so that it is refused without a store.
+    """
+
+    def declare(function: _Command) -> _Command:
+        first, *own = signature(function, eval_str=True).parameters.values()
+
+        @wraps(function)
+        def command(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in _OPTIONS}
+            place = Place(given["region"], given["definitions"] or [], given["store"], given["dd"] or [])
+            if changes:
+                place.require_store()
+            function(place, **arguments)
+
+        options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]
+        required = [parameter for parameter in own if parameter.default is Parameter.empty]
+        parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
+        command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return declare

@@ -1,0 +1,187 @@
+"""Records in and out: read, write, seed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from tdqsim.cli.define import hex_bytes
+from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.output import emit, emit_json, record_value, shown_record
+from tdqsim.cli.place import Place, at_place, using
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
+Texts = Annotated[
+    list[str] | None, typer.Argument(metavar="[RECORD...]", help="Records as text, or hexadecimal with --hex.")
+]
+Hex = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits, not text.")]
+Page = Annotated[
+    str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
+]
+Source = Annotated[
+    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Records from a file; - is the standard input.")
+]
+Format = Annotated[
+    str, typer.Option("--format", metavar="RECFM", help="What FILE holds: LF (lines of text), or F, FB, V, VB, RDW ...")
+]
+Lrecl = Annotated[int, typer.Option("--lrecl", min=0, help="The record length of FILE, for the F formats.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+@app.command("read")
+@at_place(changes=True)
+def read(
+    place: Place,
+    queue: Queue,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="Until QZERO.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the bytes of the records there.")
+    ] = None,
+    page: Page = None,
+    as_hex: Hex = False,
+    as_json: Json = False,
+) -> None:
+    """READQ TD: take records off a queue. Exit code 1 with QZERO when there are fewer."""
+    from tdqsim.cics import Condition  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.core.codepage import codepage  # noqa: PLC0415
+    from tdqsim.facts import Cvda, Resp  # noqa: PLC0415
+
+    short: Condition | None = None
+    taken = 0
+    with using(place) as found, _target(output) as file:
+        table = codepage(page or found.codepage)
+        if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
+            found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are
+        values = []
+        while everything or taken < count:
+            try:
+                record = found.readq_td(queue.upper())
+            except Condition as condition:
+                if condition.resp is not Resp.QZERO:
+                    raise
+                short = condition
+                break
+            taken += 1
+            if file is not None:
+                file.write(record)
+            elif as_json:
+                values.append(record_value(record, table))
+            else:
+                emit(shown_record(record, table, as_hex=as_hex))
+        if as_json:
+            emit_json(values)
+    if short is not None and not everything:
+        warn(str(short))
+        raise typer.Exit(Exit.CONDITION)
+
+
+class _target:  # noqa: N801  (a context manager with the manners of a function)
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.file: BinaryIO | None = None
+
+    def __enter__(self) -> BinaryIO | None:
+        if self.path is not None:
+            self.file = self.path.open("wb")
+        return self.file
+
+    def __exit__(self, *_error: object) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+@app.command("write")
+@at_place(changes=True)
+def write(
+    place: Place,
+    queue: Queue,
+    records: Texts = None,
+    source: Source = None,
+    recfm: Format = "LF",
+    lrecl: Lrecl = 0,
+    page: Page = None,
+    as_hex: Hex = False,
+) -> None:
+    """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run."""
+    with using(place, start=True) as found:
+        incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
+        written = 0
+        with found.task() as task:
+            for record in incoming:
+                task.writeq_td(queue.upper(), record)
+                written += 1
+        found.run()
+    emit(f"{queue.upper()}: {written} written")
+
+
+@app.command("seed")
+@at_place(changes=True)
+def seed(
+    place: Place,
+    queue: Queue,
+    records: Texts = None,
+    source: Source = None,
+    recfm: Format = "LF",
+    lrecl: Lrecl = 0,
+    page: Page = None,
+    as_hex: Hex = False,
+) -> None:
+    """Put records on a queue without a task: no trigger, no statistics, no syncpoint."""
+    with using(place) as found:
+        incoming = list(_incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex))
+        found.seed(queue.upper(), incoming)
+    emit(f"{queue.upper()}: {len(incoming)} seeded")
+
+
+def _incoming(
+    records: list[str] | None, source: Path | None, recfm: str, lrecl: int, page: Any, *, as_hex: bool
+) -> Iterator[bytes]:
+    """The records the user gave, as arguments or in a file.
+
+    Raises:
+        InputError: neither or both were given, or a record is not what it should be.
+    """
+    from tdqsim.core.codepage import codepage  # noqa: PLC0415
+
+    table = codepage(page)
+    if bool(records) == (source is not None):
+        raise InputError("give records as arguments, or a file of them by --file (- is the standard input)")
+    if records:
+        return iter([hex_bytes(text) if as_hex else table.encode(text) for text in records])
+    assert source is not None
+    if recfm.upper() == "LF":
+        return _lines(source, table, as_hex=as_hex)
+    return _from_data_set(source, recfm, lrecl)
+
+
+def _lines(source: Path, table: Any, *, as_hex: bool) -> Iterator[bytes]:
+    from tdqsim.errors import ConversionError  # noqa: PLC0415
+
+    with sys.stdin if str(source) == "-" else source.open(encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            text = line.removesuffix("\n").removesuffix("\r")
+            try:
+                yield hex_bytes(text) if as_hex else table.encode(text)
+            except ConversionError as error:
+                raise InputError(f"{source}: line {number}: {error}") from None
+            except UnicodeDecodeError as error:
+                raise InputError(f"{source}: after line {number}: not UTF-8 text ({error.reason})") from None
+
+
+def _from_data_set(source: Path, recfm: str, lrecl: int) -> Iterator[bytes]:
+    from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
+
+    if str(source) == "-":
+        raise InputError("the standard input can be read as lines of text only; name a file")
+    return read_records(source, parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format"))

@@ -1,0 +1,187 @@
+"""What ``tdq run`` says at the end: every queue by INQUIRE, depth and throughput, the job's figures and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cli.output import emit, emit_table
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.job import Check, JobResult
+
+__all__ = ["Report"]
+
+_COLUMNS: Final = ("TDQUEUE", "TYPE", "STATE", "NUMITEMS", "TRIGGERLEVEL", "DD / TARGET")
+_DEPTHS: Final = ("TDQUEUE", "writes", "reads", "deepest", "trigger tasks", "records/s")
+
+
+@dataclass
+class Report:
+    """The outcome of a run.
+
+    Attributes:
+        applid, sysid: the region.
+        seconds: how long its work took, without the generating of input.
+        queues: INQUIRE and statistics of each queue, in browse order.
+        tasks: how many tasks there were.
+        abends: the tasks that ended abnormally, in words.
+        waiting: the tasks that were still waiting at the end, in words.
+        figures: what the job says came out.
+        checks: what the job checked.
+        output: where data sets went that no DD card names.
+    """
+
+    applid: str
+    sysid: str
+    seed: int
+    seconds: float
+    queues: list[dict[str, Any]]
+    tasks: int
+    abends: list[str]
+    waiting: list[str]
+    figures: dict[str, Any] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    work: int = 0
+    output: Path | None = None
+
+    @classmethod
+    def of(cls, region: Region, *, seed: int, seconds: float, tasks: int, abends: list[str]) -> Report:
+        """Look at a region whose work is done."""
+        collected = {record["name"]: record for record in region.statistics.now().queues}
+        queues = []
+        for info in region.browse_tdqueue():
+            name = info.tdqueue.rstrip()
+            counted = collected[name]
+            counts = {key: counted[key] for key in ("writes", "reads", "deletes", "triggers", "peak_items")}
+            queues.append({"TDQUEUE": name, **info.as_dict(plain=True), **counts})
+        waiting = [f"{strand.name} waits for {strand.waiting_for.name}" for strand in _suspended(region)]
+        return cls(region.applid, region.sysid, seed, seconds, queues, tasks, abends, waiting)
+
+    def take(self, result: JobResult) -> None:
+        """Add what the job found."""
+        self.figures, self.checks, self.work = result.figures, result.checks, result.work
+
+    @property
+    def ok(self) -> bool:
+        """Nothing abended, nobody waits, and every check holds."""
+        return not self.abends and not self.waiting and all(check.ok for check in self.checks)
+
+    @property
+    def commands(self) -> int:
+        """READQ, WRITEQ and DELETEQ TD that went well."""
+        return sum(queue[name] for queue in self.queues for name in ("writes", "reads", "deletes"))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for one line of JSON; the job's figures come first."""
+        used = [queue for queue in self.queues if _used(queue)]
+        return {
+            **self.figures,
+            "ok": self.ok,
+            "checks": {check.name: check.ok for check in self.checks},
+            "applid": self.applid,
+            "sysid": self.sysid,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 3),
+            "records_per_second": self._rate(self.work),
+            "td_commands": self.commands,
+            "tasks": self.tasks,
+            "abends": self.abends,
+            "waiting": self.waiting,
+            "output": None if self.output is None else str(self.output),
+            "queues": [{name: queue[name] for name in _JSON_QUEUE} for queue in used],
+        }
+
+    def _rate(self, count: int) -> int:
+        return round(count / self.seconds) if self.seconds > 0 else 0
+
+    def show(self) -> None:
+        """For people: tables, then figures, then what was checked."""
+        used = [queue for queue in self.queues if _used(queue)]
+        emit_table(_COLUMNS, map(_inquired, used), title=f"INQUIRE TDQUEUE in {self.applid}")
+        idle = len(self.queues) - len(used)
+        if idle:
+            emit(f"and {idle} supplied queues that nobody used")
+        emit()
+        emit_table(_DEPTHS, map(self._depth, used), title="Depth and throughput")
+        emit(
+            f"{self.tasks:,} tasks and {self.commands:,} TD commands in {self.seconds:.2f} s"
+            f" = {self._rate(self.commands):,} commands/s"
+            + (f", {self._rate(self.work):,} records/s" if self.work else "")
+        )
+        self._show_outcome()
+
+    def _show_outcome(self) -> None:
+        for line in (*self.abends, *self.waiting):
+            emit(line)
+        if self.figures:
+            emit()
+            emit_table(
+                ("figure", "value"), ((name, _figure(value)) for name, value in self.figures.items()), title="Result"
+            )
+        if self.checks:
+            emit()
+            emit_table(
+                ("check", "", "seen"), ((each.name, "ok" if each.ok else "WRONG", each.detail) for each in self.checks)
+            )
+        if self.output is not None:
+            emit(f"data sets are in {self.output}")
+
+    def _depth(self, queue: dict[str, Any]) -> tuple[Any, ...]:
+        intra = queue["TYPE"] == "INTRA"
+        passed = max(queue["writes"], queue["reads"])
+        return (
+            queue["TDQUEUE"], queue["writes"], queue["reads"], queue["peak_items"] if intra else "",
+            queue["triggers"] if intra else "", self._rate(passed) if passed else "",
+        )  # fmt: skip
+
+
+_JSON_QUEUE: Final = (
+    "TDQUEUE",
+    "TYPE",
+    "ENABLESTATUS",
+    "NUMITEMS",
+    "writes",
+    "reads",
+    "deletes",
+    "triggers",
+    "peak_items",
+)
+
+
+def _used(queue: dict[str, Any]) -> bool:
+    """Whether a queue is the region's own, or has been used: supplied ones mostly are not."""
+    supplied = queue["INSTALLAGENT"] == "SYSTEM" or queue["DEFINESOURCE"].startswith("DFH")
+    return not supplied or queue["NUMITEMS"] > 0 or any(queue[name] for name in ("writes", "reads", "deletes"))
+
+
+def _inquired(queue: dict[str, Any]) -> tuple[Any, ...]:
+    state = " ".join(
+        word for word in (queue["ENABLESTATUS"], queue["OPENSTATUS"], queue["EMPTYSTATUS"]) if _applies(word)
+    )
+    target = next((queue[name] for name in ("DDNAME", "INDIRECTNAME", "REMOTESYSTEM") if queue[name].strip()), "")
+    numbers = (_number(queue[name]) for name in ("NUMITEMS", "TRIGGERLEVEL"))
+    return (queue["TDQUEUE"], queue["TYPE"], state, *numbers, target)
+
+
+def _applies(word: str) -> bool:
+    return word not in ("NOTAPPLIC", "IGNORE")
+
+
+def _number(value: int) -> str:
+    return "" if value == -1 else str(value)
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {each}" for name, each in value.items()) or "none"
+    return value.name if isinstance(value, Enum) else str(value)
+
+
+def _suspended(region: Region) -> Iterable[Any]:
+    """The region's own tasks that wait for something that will not come."""
+    return [strand for strand in region.dispatcher.strands if strand.owner is region and strand.waiting_for is not None]

@@ -1,0 +1,211 @@
+"""``tdq run``: start a region, its transactions and its job, and run until nothing can go on."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from tdqsim.cli import statistics_file
+from tdqsim.cli.errors import Exit, InputError
+from tdqsim.cli.output import emit_json
+from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
+from tdqsim.cli.progress import Bar
+from tdqsim.cli.report import Report
+from tdqsim.cli.workdir import output_directory
+from tdqsim.errors import TdqError
+from tdqsim.job import importable
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.core.dispatch import Strand
+    from tdqsim.definitions.regionfile import RegionFile
+    from tdqsim.job import Job
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
+
+
+@app.command("run")
+def run(
+    region: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="The region directory; default: the current one.")
+    ] = None,
+    definitions: DefinitionsOption = None,
+    handlers: Annotated[
+        list[str] | None,
+        typer.Option("--handlers", metavar="MODULE", help="A Python module with handlers; repeatable."),
+    ] = None,
+    start: Annotated[
+        list[str] | None, typer.Option("--start", metavar="TRANSID", help="A transaction to start; repeatable.")
+    ] = None,
+    store: StoreOption = None,
+    dd: DdOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where data sets go that no DD card names.")
+    ] = None,
+    records: Annotated[int | None, typer.Option(min=0, help="How many records a job generates.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks, and of what is generated.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")] = False,
+) -> None:
+    """Run a region: its transactions, its job, until nothing can go on; then show its queues and check the outcome."""
+    place = Place(region, definitions or [], store, dd or [])
+    request = _Request(place, handlers or [], start or [], out, records, seed)
+    with Bar(wanted=not as_json) as bar:
+        report = _carry_out(request, bar)
+    if as_json:
+        emit_json(report.as_dict(), indent=None)
+    else:
+        report.show()
+    if not report.ok:
+        raise typer.Exit(Exit.CONDITION)
+
+
+class _Request:
+    """What the user asked for, put together."""
+
+    def __init__(
+        self,
+        place: Place,
+        handlers: list[str],
+        start: list[str],
+        out: Path | None,
+        records: int | None,
+        seed: int,
+    ) -> None:
+        if place.directory is None and not place.definitions:
+            raise InputError("what shall run? Name a region directory, or give --definitions (see tdq guide operator)")
+        self.place = place
+        self.file: RegionFile = place.region_file()
+        self.definitions = place.load_definitions()
+        place.check_cards(self.definitions)
+        self.handlers = (*self.file.handlers, *handlers)
+        self.start = (*self.file.start, *(name.upper() for name in start))
+        self.out = out
+        self.records = records
+        self.seed = seed
+        if records is not None and not self.file.job:
+            raise InputError("--records is for a region directory with a job: line; this one has none")
+
+    @property
+    def name(self) -> str:
+        """A name for its output directory."""
+        return (self.place.directory or Path()).resolve().name or "region"
+
+
+class _Watch:
+    """Looks on while tasks run: how far the job is, how many tasks there were, which of them abended.
+
+    It is called with each task that is about to run; then the one before it has ended or waits.
+    """
+
+    def __init__(self, region: Region, job: Job | None, bar: Bar) -> None:
+        self._region = region
+        self._job = job
+        self._bar = bar
+        self._last: Strand | None = None
+        self.tasks = 0
+        self.abends: list[str] = []
+        region.dispatcher.on_dispatch = self._dispatched
+
+    def _dispatched(self, strand: Strand) -> None:
+        self._settle()
+        self._last = strand
+        if self._job is not None and self._bar.due:
+            self._bar.update("posting", *self._job.progress(self._region))
+
+    def _settle(self) -> None:
+        strand = self._last
+        if strand is None or not strand.done:
+            return
+        self.tasks += 1
+        if strand.exception is not None:
+            self.abends.append(f"{strand.name}: {strand.exception}")
+
+    def finish(self) -> None:
+        """All tasks have run."""
+        self._settle()
+        self._last = None
+        self._region.dispatcher.on_dispatch = None
+        if self._job is not None:
+            self._bar.update("posting", *self._job.progress(self._region))
+
+
+def _carry_out(request: _Request, bar: Bar) -> Report:
+    with output_directory(request.out, request.name) as output, importable(request.place.directory):
+        job = _job(request, output, bar)
+        cards = _cards(request, output)
+        if job is not None:
+            cards |= {name: path for name, path in job.prepare().items() if name not in cards}
+        arguments = {
+            "definitions": request.definitions,
+            "handlers": request.handlers,
+            "seed": request.seed,
+            "dd": cards,
+        }
+        with request.place.open(**arguments) as region:
+            report = _run(region, request, job, bar)
+        if job is not None:
+            _finish(job, region, report)
+        report.output = output
+    return report
+
+
+def _finish(job: Job, region: Region, report: Report) -> None:
+    """Let the job look at what came out; what it cannot read after an abend is no news."""
+    well = report.ok
+    try:
+        report.take(job.finish(region))
+    except TdqError as error:
+        if well:
+            raise
+        report.abends.append(f"so the outcome cannot be told: {error}")
+
+
+def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report:
+    watch = _Watch(region, job, bar)
+    begun = perf_counter()
+    for transid in request.start:
+        region.start(transid)
+    region.run()
+    seconds = perf_counter() - begun
+    watch.finish()
+    if request.place.store is not None:
+        statistics_file.write(request.place.store, region)
+    return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.tasks, abends=watch.abends)
+
+
+def _cards(request: _Request, output: Path) -> dict[str, Any]:
+    """The DD cards of the command line, and one for the messages of CICS where nobody gave one."""
+    cards = request.place.cards()
+    if _MESSAGES not in request.file.dd:
+        cards.setdefault(_MESSAGES, output / _MESSAGES)
+    return cards
+
+
+def _job(request: _Request, output: Path, bar: Bar) -> Job | None:
+    """The job that region.yaml names, made for this run.
+
+    Raises:
+        InputError: its module or class cannot be found.
+    """
+    from tdqsim.job import JobRequest  # noqa: PLC0415  (a command imports what it uses)
+
+    if not request.file.job:
+        return None
+    module, _, name = request.file.job.partition(":")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"job: {request.file.job}: {error}") from error
+    directory = request.place.directory or Path()
+    files = {name: Path(card.path) for name, card in request.file.dd.items() if card.path}
+    files |= {name: card.path for name, card in request.place.cards().items() if card.path is not None}
+    made: Job = factory(JobRequest(directory, output, files, request.records, request.seed, bar.update))
+    return made

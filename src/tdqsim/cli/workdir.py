@@ -1,0 +1,66 @@
+"""Where a run puts the data sets that nobody gave a place.
+
+That is ``tdq-out/NAME`` in the current directory, replaced by each run, as build tools do. Two runs at once do not
+meet: a directory is locked as long as its run lasts, and the next run takes ``NAME-2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import IO, Final
+
+from tdqsim.cli.errors import InputError
+
+__all__ = ["output_directory"]
+
+_BASE: Final = "tdq-out"
+_LOCK: Final = ".lock"
+
+
+@contextmanager
+def output_directory(given: Path | None, name: str) -> Iterator[Path]:
+    """The directory, made and locked; ``given`` is taken as it is.
+
+    Raises:
+        InputError: it cannot be made, or the one given is in use by another run.
+    """
+    candidates = iter([given]) if given is not None else (Path(_BASE) / each for each in _names(name))
+    for directory in candidates:
+        lock = _locked(directory)
+        if lock is not None:
+            try:
+                yield directory.resolve()
+            finally:
+                lock.close()
+            return
+    raise InputError(f"--out {given}: another run is writing there")
+
+
+def _names(name: str) -> Iterator[str]:
+    yield name
+    for number in count(2):
+        yield f"{name}-{number}"
+
+
+def _locked(directory: Path) -> IO[bytes] | None:
+    """An open file that holds the lock, or None when another process has it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / _LOCK).open("wb")
+    except OSError as error:
+        raise InputError(
+            f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"
+        ) from None
+    try:
+        import fcntl  # noqa: PLC0415  (not on every platform; without it two runs at once are up to the user)
+    except ImportError:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file

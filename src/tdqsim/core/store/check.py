@@ -1,0 +1,135 @@
+"""Check and salvage a store that may be damaged.
+
+Both read the files themselves, without LMDB, and in a process of their own: whatever the damage does, the caller gets a
+report or a clear error, after a bounded time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim import errors
+from tdqsim.errors import StoreDamaged, StoreInUse
+
+__all__ = ["QueueReport", "StoreReport", "check", "look_through", "salvage"]
+
+TIMEOUT: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReport:
+    """What was found of one queue.
+
+    Attributes:
+        environment: ``volatile`` or ``durable``.
+        name: the queue's name; a queue whose record is lost is called ``LOST-`` and a number.
+        order: ``FIFO``, ``LIFO`` or ``KEYED``.
+        count: how many entries it should hold; -1 when its record is lost.
+        whole: how many entries are what was put there.
+        damaged: the sequence numbers of those that are not.
+        saved: how many were put into the new store; 0 for a check.
+    """
+
+    environment: str
+    name: bytes
+    order: str
+    count: int
+    whole: int
+    damaged: tuple[int, ...]
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """What was found in a store.
+
+    Attributes:
+        path: the store's directory.
+        problems: what is wrong beside damaged entries, each with the environment in front.
+        queues: what was found of each queue.
+    """
+
+    path: Path
+    problems: tuple[str, ...]
+    queues: tuple[QueueReport, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Nothing at all is wrong."""
+        return not self.problems and not self.damaged
+
+    @property
+    def entries(self) -> int:
+        """How many entries are what was put there."""
+        return sum(queue.whole for queue in self.queues)
+
+    @property
+    def saved(self) -> int:
+        """How many entries were put into the new store."""
+        return sum(queue.saved for queue in self.queues)
+
+    @property
+    def damaged(self) -> tuple[tuple[bytes, int], ...]:
+        """Queue and sequence number of each entry that is not what was put there."""
+        return tuple((queue.name, seq) for queue in self.queues for seq in queue.damaged)
+
+
+def check(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
+    """Look at every page and entry of a store that nobody has open.
+
+    Raises:
+        StoreMissing: there is no store.
+        StoreInUse: a process has it open.
+        StoreDamaged: it cannot even be looked at within ``timeout`` seconds.
+    """
+    return _run(path, ["check", str(path)], timeout)
+
+
+def look_through(path: Path) -> StoreReport:
+    """Check a store whose lock the caller holds."""
+    return _run(path, ["look", str(path)], TIMEOUT)
+
+
+def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreReport:
+    """Put every entry, queue and meta data that is whole into a new store at ``target``.
+
+    The damaged store is not changed. What each queue lost is its ``count`` less its ``saved``.
+
+    Raises:
+        StoreMissing: there is no store.
+        StoreInUse: a process has it open.
+        StoreError: there is a store at ``target`` already, or it cannot be written.
+        StoreDamaged: it cannot even be looked at within ``timeout`` seconds.
+    """
+    return _run(path, ["salvage", str(path), str(target)], timeout)
+
+
+def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
+    command = [sys.executable, "-m", "tdqsim.core.store._examine", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)  # noqa: S603 - our own module
+    except subprocess.TimeoutExpired:
+        raise StoreDamaged(f"{path}: it could not be read through within {timeout:g} seconds") from None
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        raise StoreDamaged(f"{path}: reading it ended with code {done.returncode} {last}".rstrip())
+    return _read(path, json.loads(done.stdout))
+
+
+def _read(path: Path, answer: dict[str, Any]) -> StoreReport:
+    if "in use" in answer:
+        place, pid = answer["in use"]
+        raise StoreInUse(Path(place), pid)
+    if "error" in answer:
+        name, text = answer["error"]
+        raise getattr(errors, name)(text)
+    queues = tuple(
+        QueueReport(kind, bytes.fromhex(name), order, count, whole, tuple(damaged), saved)
+        for kind, name, order, count, whole, damaged, saved in answer["queues"]
+    )
+    return StoreReport(path, tuple(answer["problems"]), queues)
