@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.publishing import published
 
 __all__ = ["parquet_writer", "write_parquet"]
 
@@ -62,18 +61,11 @@ def write_parquet(
     Raises:
         DatasetError: it cannot be written (disk full, no permission); nothing is left.
     """
-    target = Path(path)
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        rows = _write(fresh, batches, schema, compression, dictionary=dictionary)
-        fresh.replace(target)
+        with published(Path(path)) as fresh:
+            return _write(fresh, batches, schema, compression, dictionary=dictionary)
     except OSError as error:
-        raise DatasetError(f"{target}: cannot be written: {error}") from error
-    finally:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
-    return rows
+        raise DatasetError(f"{path}: cannot be written: {error}") from error
 
 
 def _write(

@@ -33,9 +33,9 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.core.store import Environment
 from tdqsim.errors import ConversionError, DatasetError, StoreError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
-from tdqsim.pipeline.stages.manifest import publish_json, published
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
 __all__ = ["Part", "PartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]

@@ -20,7 +20,6 @@ from zlib import crc32
 from tdqsim.cics import Condition
 from tdqsim.cics.queues.stored import StoredRegion
 from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
-from tdqsim.core.store._lockfile import LockFile
 from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 
@@ -301,13 +300,12 @@ def ascending(queue: StoredQueue, after: int = 0, upto: int | None = None) -> It
         yield entry
 
 
-def check_free(path: Path) -> None:
+def check_free(path: Path, kind: Kind) -> None:
     """Refuse a store that a process is using.
 
     Raises:
         StoreInUse: one is; names it.
         DatasetError: there is no store.
     """
-    if not (path / "durable").is_dir():
-        raise DatasetError(f"{path}: there is no store; give the directory that --store named")
-    LockFile(path / "lock", mine=False).release()
+    with opened(path, kind, readonly=False):
+        pass

@@ -140,7 +140,7 @@ def test_other_events_need_another_replay(done: Path, tmp_path: Path, region_dir
 def leave_half(path: Path) -> None:
     """A process is killed while it writes a file."""
     text = (
-        "import os, sys; from pathlib import Path; from tdqsim.pipeline.stages.manifest import published\n"
+        "import os, sys; from pathlib import Path; from tdqsim.pipeline.publishing import published\n"
         "with published(Path(sys.argv[1])) as fresh: fresh.write_text('half'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", text, str(path)], check=False).returncode == 9

@@ -13,8 +13,7 @@ from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi._journal import sent_key
+from tdqsim.ibmi import EscapeMessage, System, layout
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
@@ -26,6 +25,8 @@ BEFORE: Final = ("DD", "SEED", "EXPECT")
 
 IBMI_COMMANDS: Final = ("QSNDDTAQ", "QSNDDTAQ JE", "QRCVDTAQ", "QCLRDTAQ")
 FAILED: Final = "ERROR"
+_SENT: Final = layout("JOQS").length
+"""Where the data begins in what a journal says of an entry that was sent: its key, which is passed beside it."""
 
 
 class RecordedClock(Clock):
@@ -287,7 +288,7 @@ class IbmiFeed(_Feed):
         library, name = self._name(queue)
         if command == "QSNDDTAQ JE":
             found, block = self._queues.get(queue), data or b""
-            key = sent_key(block, found.key_length) if found is not None and found.key_length else None
+            key = None if found is None else block[_SENT : _SENT + found.key_length] or None
             self.job.qsnddtaq(name, library, block, key, from_journal_entry=True)
             return None
         if command == "QCLRDTAQ":

@@ -26,12 +26,13 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
 from tdqsim.pipeline.stages.holding import holding
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp, published
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp
 from tdqsim.pipeline.stages.records import records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of

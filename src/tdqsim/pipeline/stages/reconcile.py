@@ -27,8 +27,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.reconcile_columns import Column, alike, ranked, unequal_at_places
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
 from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_records, one

@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
+from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
-from tdqsim.pipeline.stages.manifest import manifest_path, publish_json, published
+from tdqsim.pipeline.stages.manifest import manifest_path
 from tdqsim.pipeline.stages.plots import bars, lines
 from tdqsim.pipeline.stages.run import RunResult, abends_of, few
 from tdqsim.pipeline.stages.tables import read_table, table_files

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
@@ -37,15 +38,7 @@ from tdqsim.pipeline.stages.exchange import (
     split_piece,
 )
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import (
-    Receipt,
-    digest_of,
-    file_digest,
-    file_stamp,
-    keep_only,
-    publish_json,
-    published,
-)
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, file_stamp, keep_only
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.stages.manifest import finished, no_room, published
+from tdqsim.pipeline.publishing import no_room, published
+from tdqsim.pipeline.stages.manifest import finished
 from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
 __all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
