@@ -1,4 +1,7 @@
-"""Files that take their name when they are whole: a task that is killed, or run twice, leaves no half of one."""
+"""Files that take their name when they are whole: a task that is killed, or run twice, leaves no half of one.
+
+A place may be in an object store, by any scheme that fsspec knows: there an object is whole as soon as it is there.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,47 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tdqsim.errors import DatasetError
 
-__all__ = ["alive", "left_behind", "no_room", "publish_json", "published"]
+__all__ = ["alive", "is_local", "left_behind", "no_room", "place", "publish_json", "published", "stamp"]
+
+
+def place(path: str | Path) -> Path:
+    """A directory or file: a path, or what has the methods of one and is in an object store.
+
+    Raises:
+        DatasetError: the scheme is not known, or what knows it is not installed.
+    """
+    text = str(path)
+    if "://" not in text or text.startswith("file://"):
+        return Path(text.removeprefix("file://")).absolute()
+    from upath import UPath  # noqa: PLC0415 - an extra
+
+    try:
+        found: Any = UPath(text)
+        found.fs  # noqa: B018 - made when it is asked for
+    except (ImportError, ValueError) as error:
+        raise DatasetError(f"{text}: no such place can be reached: {error}") from error
+    return found  # type: ignore[no-any-return]
+
+
+def is_local(path: object) -> bool:
+    """Whether a place is a path of this machine's own."""
+    return isinstance(path, Path)
+
+
+def stamp(path: str | Path) -> tuple[str, int, str]:
+    """What tells a file from another, or from itself after a change, without reading it: name, size, time of change."""
+    found: Any = place(path)
+    if is_local(found):
+        status = found.stat()
+        return str(found.resolve()), status.st_size, str(status.st_mtime_ns)
+    info = found.fs.info(found.path)
+    changed = next((info[name] for name in ("ETag", "etag", "LastModified", "mtime", "created") if name in info), "")
+    return str(path), int(info["size"]), str(changed)
 
 
 @contextmanager
@@ -24,6 +63,9 @@ def published(path: Path) -> Iterator[Path]:
     Raises:
         DatasetError: there is no room for it; or what the block raised as one, by the file's real name.
     """
+    if not is_local(path):
+        yield from _uploaded(path)
+        return
     fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +81,13 @@ def published(path: Path) -> Iterator[Path]:
         raise DatasetError(str(error).replace(str(fresh), str(path))) from error
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _uploaded(path: Any) -> Iterator[Path]:
+    with TemporaryDirectory(prefix="tdqsim-") as folder:
+        fresh = Path(folder) / path.name
+        yield fresh
+        path.fs.put_file(str(fresh), path.path)
 
 
 def no_room(path: Path, error: OSError) -> DatasetError | None:

@@ -29,6 +29,7 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["QsamDataSource", "register"]
+
+COLUMNS = "columns"
+"""The option that Spark's reader of columns it does not want does without: it asks a data source for all there are."""
 
 
 def register(spark: SparkSession) -> None:
@@ -54,11 +58,14 @@ class QsamDataSource(DataSource):
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        return read_options(self.options)
+        return read_options({name: value for name, value in self.options.items() if name.lower() != COLUMNS})
 
     def schema(self) -> StructType:
-        """The columns that copybook and options give."""
-        return from_arrow_schema(SplitReader(self._checked()).full)
+        """The columns that copybook and options give, or those of them that ``columns`` names."""
+        options = self._checked()
+        given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
+        names = None if given is None else [name for name in given.split(",") if name.strip()]
+        return from_arrow_schema(SplitReader(options, chosen_columns(options, names)).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""

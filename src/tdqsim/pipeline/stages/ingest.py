@@ -26,13 +26,13 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import published, stamp
 from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
 from tdqsim.pipeline.stages.holding import holding
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
 from tdqsim.pipeline.stages.records import records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of
@@ -406,7 +406,7 @@ def _form(request: IngestRequest, path: Path) -> str:
     return request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
+def _stamp(path: Path) -> tuple[str, int, str]:
     """What tells a file from another.
 
     Raises:
@@ -417,7 +417,7 @@ def _stamp(path: Path) -> tuple[str, int, int]:
             raise DatasetError(f"{path}: is no file of records; leave it out, or name the files in it")
         with path.open("rb"):
             pass
-        return file_stamp(path)
+        return stamp(path)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}; give access, or leave it out") from error
 

@@ -28,7 +28,6 @@ __all__ = [
     "Receipts",
     "digest_of",
     "file_digest",
-    "file_stamp",
     "finished",
     "keep_only",
     "manifest_path",
@@ -152,12 +151,6 @@ def file_digest(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             found.update(chunk)
     return found.hexdigest()
-
-
-def file_stamp(path: Path) -> tuple[str, int, int]:
-    """What tells a file from another, or from itself after a change, without reading it: as ``make`` does."""
-    found = path.stat()
-    return str(path.resolve()), found.st_size, found.st_mtime_ns
 
 
 def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import publish_json, published
+from tdqsim.pipeline.publishing import publish_json, published, stamp
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
@@ -38,7 +38,7 @@ from tdqsim.pipeline.stages.exchange import (
     split_piece,
 )
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, file_stamp, keep_only
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, keep_only
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
@@ -238,7 +238,7 @@ _CODE = (".py", ".yaml", ".yml", ".csd")
 
 def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     """A digest of everything that the outcome depends on."""
-    content = {name: file_stamp(path) for name, path in files.items()}
+    content = {name: stamp(path) for name, path in files.items()}
     return digest_of(
         content, _code(request.directory), request.regions, request.buckets, request.seed, request.commands,
         request.piece_bytes,
