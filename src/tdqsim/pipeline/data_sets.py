@@ -25,7 +25,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
-from tdqsim.pipeline.publishing import is_local, place, stamp
+from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import Engine, run_stage
@@ -214,25 +214,30 @@ def stage_data_set(
     """
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
-    inputs = digest_of(
-        [stamp(name) for name, _ in list_files(checked.paths)], sorted(options.items()), repr(checked.layout), names
-    )
+    stamps = [stamp(name) for name, _ in list_files(checked.paths)]
+    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names)
     run = place(stage) / inputs
-    schema = SplitReader(checked, names).schema
-    if not manifest_path(run, STAGE).is_file():
-        tasks = [
-            DecodeTask(run, number, inputs, split.end - split.start, checked, names, split)
-            for number, split in enumerate(plan(checked))
-        ]
-        receipts = run_stage(engine or Engine("local"), STAGE, run, tasks, decode_part, "data")
-        for each in receipts:
-            if not all((run / name).is_file() for name in each.files):
-                raise DatasetError(
-                    f"{run}: what tasks wrote there is not seen here: tasks and driver need the same directory; give "
-                    "stage a shared one or an object store, or leave it out"
-                )
-    told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
-    return Staged(run, schema, tuple(row["files"][0] for row in told), sum(row["rows"] for row in told))
+    with reached(run):
+        if not manifest_path(run, STAGE).is_file():
+            tasks = [
+                DecodeTask(run, number, inputs, split.end - split.start, checked, names, split)
+                for number, split in enumerate(plan(checked))
+            ]
+            _check_seen(run, run_stage(engine or Engine("local"), STAGE, run, tasks, decode_part, "data"))
+        told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
+    files = tuple(row["files"][0] for row in told)
+    return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
+
+
+def _check_seen(run: Path, receipts: Iterable[Receipt]) -> None:
+    """Make sure that this process sees what tasks wrote."""
+    for each in receipts:
+        if not all((run / name).is_file() for name in each.files):
+            manifest_path(run, STAGE).unlink()
+            raise DatasetError(
+                f"{run}: what tasks wrote there is not seen here: tasks and driver need the same directory; give stage "
+                "a shared one or an object store, or leave it out"
+            )
 
 
 def _parquet(path: Path) -> pq.ParquetFile:

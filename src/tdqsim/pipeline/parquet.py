@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import place, published
 
 __all__ = ["parquet_writer", "write_parquet"]
 
@@ -62,7 +62,7 @@ def write_parquet(
         DatasetError: it cannot be written (disk full, no permission); nothing is left.
     """
     try:
-        with published(Path(path)) as fresh:
+        with published(place(path)) as fresh:
             return _write(fresh, batches, schema, compression, dictionary=dictionary)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be written: {error}") from error

@@ -16,9 +16,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tdqsim.errors import DatasetError
+from tdqsim.errors import DatasetError, TdqError
 
-__all__ = ["alive", "is_local", "left_behind", "no_room", "place", "publish_json", "published", "stamp"]
+__all__ = [
+    "alive",
+    "file_system",
+    "is_local",
+    "left_behind",
+    "no_room",
+    "place",
+    "publish_json",
+    "published",
+    "reached",
+    "stamp",
+]
 
 
 def place(path: str | Path) -> Path:
@@ -38,6 +49,41 @@ def place(path: str | Path) -> Path:
     except (ImportError, ValueError) as error:
         raise DatasetError(f"{text}: no such place can be reached: {error}") from error
     return found  # type: ignore[no-any-return]
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """Arrow's file system for a URI and the name in it: Arrow's own (s3, gs, abfs, hdfs), else fsspec's.
+
+    Raises:
+        ValueError: neither knows the scheme.
+        OSError: the store cannot be reached.
+    """
+    from pyarrow import fs  # noqa: PLC0415 - an extra
+
+    try:
+        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
+    except ValueError as error:
+        found: Any = place(uri)
+        if is_local(found):
+            raise ValueError(f"{uri}: no such place can be reached") from error
+        return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
+
+
+@contextmanager
+def reached(path: object) -> Iterator[None]:
+    """What goes wrong in an object store is told as what goes wrong with a file is, whatever its library raises.
+
+    Raises:
+        DatasetError: the store could not be reached, or refused.
+    """
+    try:
+        yield
+    except (TdqError, OSError):
+        raise
+    except Exception as error:
+        if is_local(path):
+            raise
+        raise DatasetError(f"{path}: {type(error).__name__}: {error}") from error
 
 
 def is_local(path: object) -> bool:
