@@ -19,7 +19,7 @@ from tdqsim.facts import table
 from tdqsim.pipeline import session as sessions
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java
-from tdqsim.pipeline.session import SparkMissing, archive_path, local_settings, memory_bytes, progress, session
+from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, memory_bytes, session
 
 
 @pytest.fixture
@@ -190,82 +190,16 @@ def test_the_extra_pins_what_spark_does_not(request: pytest.FixtureRequest) -> N
     assert pins["pyspark[connect]"] == "pyspark[connect]>=4.2.1,<4.4"
 
 
-# progress ------------------------------------------------------------------------------------------------------------
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
 
-class Stage:
-    numTasks, numCompletedTasks = 8, 2  # noqa: N815  (Spark's names)
-    num_tasks, num_completed_tasks = 8, 2
-
-
-class Classic:
-    """A session whose driver tells of one stage."""
-
-    _sc = True
-
-    def __init__(self) -> None:
-        self.looks = 0
-
-    @property
-    def sparkContext(self) -> Any:
-        return self
-
-    def statusTracker(self) -> Any:
-        return self
-
-    def getActiveStageIds(self) -> list[int]:
-        self.looks += 1
-        return [1, 2]
-
-    def getStageInfo(self, stage: int) -> Stage | None:
-        return Stage() if stage == 1 else None
-
-
-class Connect:
-    """A session whose server tells of its own accord."""
-
-    def __init__(self) -> None:
-        self.handlers: list[Any] = []
-
-    def registerProgressHandler(self, handler: Any) -> None:
-        self.handlers.append(handler)
-
-    def removeProgressHandler(self, handler: Any) -> None:
-        self.handlers.remove(handler)
-
-
-def test_the_driver_is_asked_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, spark = Terminal(), Classic()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
-        while spark.looks < 3:
-            pass
-    assert "replay" in screen.getvalue()
-    assert "25%" in screen.getvalue()
-
-
-def test_a_connect_server_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, spark = Terminal(), Connect()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress(spark, "replay"):  # type: ignore[arg-type]
-        spark.handlers[0]([Stage()], 1, "operation", False)
-    assert "25%" in screen.getvalue()
-    assert spark.handlers == []
-
-
-def test_nothing_is_shown_or_asked_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    spark = Classic()
-    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
-        pass
-    assert spark.looks == 0
-    assert capsys.readouterr() == ("", "")
+def test_progress_is_shown_on_a_terminal(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+    for screen, shown in ((Terminal(), "true"), (io.StringIO(), "false")):
+        monkeypatch.setattr(sys, "stderr", screen)
+        for settings in (local_settings(java), cluster_settings()):
+            assert settings["spark.ui.showConsoleProgress"] == shown
 
 
 # the command line ----------------------------------------------------------------------------------------------------

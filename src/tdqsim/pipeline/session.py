@@ -11,7 +11,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -34,7 +33,6 @@ __all__ = [
     "end_jvm",
     "local_settings",
     "memory_bytes",
-    "progress",
     "run_tasks",
     "session",
     "warm",
@@ -150,7 +148,12 @@ def end_jvm() -> None:
 
 def cluster_settings() -> dict[str, str]:
     """The settings of a session on a cluster."""
-    return _settings("cluster") | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())}
+    return _settings("cluster") | _progress() | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())}
+
+
+def _progress() -> dict[str, str]:
+    """Spark's own bar of the tasks that are done: for a terminal only."""
+    return {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
 
 
 def _settings(kind: str) -> dict[str, str]:
@@ -194,12 +197,16 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
         base = _base_archive(archive)
         files = f"{base}{os.pathsep}{archive}" if base.is_file() else str(archive)
         options += [f"-XX:SharedArchiveFile={files}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
-    return _settings("local") | {
-        "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
-        "spark.driver.memory": f"{_heap_megabytes()}m",
-        # of each kind, and there is one for each data source that was planned, with 60 MB each
-        "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
-    }
+    return (
+        _settings("local")
+        | _progress()
+        | {
+            "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
+            "spark.driver.memory": f"{_heap_megabytes()}m",
+            # of each kind, and there is one for each data source that was planned, with 60 MB each
+            "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
+        }
+    )
 
 
 def _cores() -> int:
@@ -346,70 +353,3 @@ def run_tasks(
     frame = spark.range(0, len(work), 1, len(work)).mapInArrow(run, from_arrow_schema(full))
     rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
     return [{key: value for key, value in row.items() if key != "_item"} for row in rows]
-
-
-@contextmanager
-def progress(
-    spark: SparkSession, description: str = "", *, show: bool | None = None, interval: float = 0.5
-) -> Iterator[None]:
-    """A progress bar of tasks done while a job runs, on stderr; nothing where that is no terminal.
-
-    Args:
-        spark: where the job runs.
-        description: what is said before the bar.
-        show: True or False whatever stderr is.
-        interval: seconds between two looks.
-    """
-    if not (sys.stderr.isatty() if show is None else show):
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415 - only for a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    watching = _watched if getattr(spark, "_sc", None) is not None else _told
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description or "tasks", total=None)
-
-        def update(total: int, completed: int) -> None:
-            if total:
-                bar.update(task, total=total, completed=completed)
-
-        with watching(spark, update, interval):
-            yield
-
-
-@contextmanager
-def _watched(spark: SparkSession, update: Callable[[int, int], None], interval: float) -> Iterator[None]:
-    """Ask the driver now and then how many tasks of the stages at work are done."""
-    stop = threading.Event()
-    tracker = spark.sparkContext.statusTracker()
-
-    def watch() -> None:
-        while not stop.wait(interval):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            known = [stage for stage in stages if stage is not None]
-            update(sum(stage.numTasks for stage in known), sum(stage.numCompletedTasks for stage in known))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        watcher.join()
-
-
-@contextmanager
-def _told(spark: SparkSession, update: Callable[[int, int], None], _interval: float) -> Iterator[None]:
-    """Be told by a Connect server, which does so of itself."""
-
-    def handler(stages: Iterable[Any] | None, *_more: Any, **_rest: Any) -> None:
-        known = list(stages or ())
-        update(sum(stage.num_tasks for stage in known), sum(stage.num_completed_tasks for stage in known))
-
-    session: Any = spark
-    session.registerProgressHandler(handler)
-    try:
-        yield
-    finally:
-        session.removeProgressHandler(handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -459,20 +460,21 @@ KILLED = (
 
 
 def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fcntl")
-    other = tmp_path / "another"
-    other.mkdir()
+    others = [tmp_path / "another", tmp_path / f"tdqsim-replay.{socket.gethostname()}.{os.getppid()}.of-one-that-lives"]
+    others.append(tmp_path / f"tdqsim-replay.another-machine.{2**22 + 1}.x")
+    for other in others:
+        other.mkdir()
     for _ in range(2):
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         assert subprocess.run([sys.executable, "-c", KILLED], check=False, env=environment).returncode == 9
-        assert len([path for path in tmp_path.glob("tdqsim-*") if path.is_dir()]) == 2  # not four
-    (tmp_path / "tdqsim-bad.claim").write_text("../another\nanother\n/\n\n")
-    (tmp_path / "tdqsim-mine").mkdir()
+        assert len(list(tmp_path.iterdir())) == len(others) + 1  # not two more
+    (tmp_path / f"tdqsim-replay.{socket.gethostname()}.{2**22 + 1}.link").symlink_to(tmp_path / "another")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Workshop() as one, Workshop() as two:
         assert one.store.path.is_dir()
         assert two.store.path.is_dir()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "tdqsim-mine"]
+    left = sorted(path for path in tmp_path.iterdir() if not path.is_symlink())
+    assert left == sorted(others)
 
 
 # a poisoned record in a job ---------------------------------------------------------------------------------------------

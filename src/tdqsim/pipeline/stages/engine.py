@@ -114,11 +114,9 @@ class Engine:
             with warnings.catch_warnings(), _pool() as pool:
                 warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's provide for it
                 return list(pool.map(partial(_done, function), tasks))
-        from tdqsim.pipeline.session import progress, run_tasks  # noqa: PLC0415
+        from tdqsim.pipeline.session import run_tasks  # noqa: PLC0415
 
-        spark = self.session()
-        with progress(spark):
-            rows = run_tasks(spark, tasks, partial(_row, function), _ROW)
+        rows = run_tasks(self.session(), tasks, partial(_row, function), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
 
 
