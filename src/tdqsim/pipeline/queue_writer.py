@@ -30,7 +30,6 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.store import Environment
 from tdqsim.errors import ConversionError, DatasetError, StoreError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published
@@ -216,7 +215,7 @@ def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: boo
 
 def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
     names = _names(stored, options, parts)
-    before = {name: stored.queues[name].last_seq for name in names.values()}
+    before = {name: stored.queue(name).last for name in names.values()}
     seqs = _plan(stored, _renamed(parts, names))
     try:
         for place, seq in zip(_renamed(parts, names), seqs, strict=True):
@@ -237,7 +236,7 @@ def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, ov
 def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict[str, str]:
     """The queues as the rows name them, and as they are called."""
     given = sorted({name for part in parts for name in part.queues})
-    found = {name: next(iter(wanted(stored, (name,), options.store))) for name in given}
+    found = {name: wanted(stored, (name,), options.store)[0].name for name in given}
     stored.check_writable(frozenset(found.values()))
     return found
 
@@ -341,7 +340,7 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batc
     numbered = zip(left, seqs, strict=True)
     written = 0
     while chunk := list(islice(numbered, _CHUNK)):
-        _mark(chunk, halves, done, key, batch)
+        _mark(stored, chunk, halves, done, key, batch)
         for place, seq in chunk:
             stored.put(place, seq)
             done[halves[place[0]]] += 1
@@ -349,14 +348,14 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batc
         if written % _BETWEEN_COMMITS < _CHUNK:
             stored.commit()
     for half in done:
-        half.put_meta(key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
+        stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
     stored.commit()
     return written
 
 
-def _done(stored: Stored, half: Environment, key: bytes, batch: int) -> int:
+def _done(stored: Stored, half: str, key: bytes, batch: int) -> int:
     """How many of the batch's records for this half are on."""
-    kept = half.get_meta(key)
+    kept = stored.mark(half, key)
     if kept is None:
         return 0
     mark: dict[str, Any] = json.loads(kept)
@@ -366,15 +365,14 @@ def _done(stored: Stored, half: Environment, key: bytes, batch: int) -> int:
         return sys.maxsize
     landed = 0
     for name, seq in mark["tail"]:
-        queue = stored.queues.get(name)
-        if queue is None or queue.last_seq < seq:
+        if name not in stored.names or stored.queue(name).last < seq:
             break
         landed += 1
     return int(mark["before"]) + landed
 
 
 def _left(
-    parts: Sequence[Part], names: Mapping[str, str], halves: Mapping[str, Environment], done: dict[Environment, int]
+    parts: Sequence[Part], names: Mapping[str, str], halves: Mapping[str, str], done: dict[str, int]
 ) -> Iterator[Place]:
     """The records that are not on yet; those that are were the first of their half."""
     for place in _renamed(parts, names):
@@ -386,18 +384,19 @@ def _left(
 
 
 def _mark(
+    stored: Stored,
     chunk: list[tuple[Place, int]],
-    halves: Mapping[str, Environment],
-    done: Mapping[Environment, int],
+    halves: Mapping[str, str],
+    done: Mapping[str, int],
     key: bytes,
     batch: int,
 ) -> None:
     """Say which records come next, before they are put on: whatever is committed together then tells the truth."""
-    tails: dict[Environment, list[tuple[str, int]]] = {}
+    tails: dict[str, list[tuple[str, int]]] = {}
     for place, seq in chunk:
         tails.setdefault(halves[place[0]], []).append((place[0], seq))
     for half, tail in tails.items():
-        half.put_meta(key, json.dumps({"batch": batch, "before": done[half], "tail": tail}).encode("ascii"))
+        stored.put_mark(half, key, json.dumps({"batch": batch, "before": done[half], "tail": tail}).encode("ascii"))
 
 
 # seeds ---------------------------------------------------------------------------------------------------------------
