@@ -33,7 +33,7 @@ from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
-from tdqsim.pipeline.stages.records import records_of, splits_of
+from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of
 
@@ -59,8 +59,6 @@ _EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
 _ROWS_AT_ONCE = 8192
 _BYTES_AT_ONCE = 16 << 20
 _HEX = ("key_hex", "data_hex")
-_FILE_SHIFT = 40
-"""Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,42 +84,6 @@ class IngestRequest:
     engine: EngineName = "auto"
     buckets: int = BOUNDS["buckets"]
     mode: str = "failfast"
-
-
-@dataclass(frozen=True, slots=True)
-class IngestTask:
-    """Bring in one file, or a part of one.
-
-    Attributes:
-        run: the run's directory.
-        bucket: the number of the task.
-        inputs: digest of what its outcome depends on.
-        weight: bytes to read.
-        path: the file.
-        form: one of :data:`FORMATS`.
-        columns: columns that every record has.
-        options: those of ``format("qsam")``.
-        mode: one of :data:`MODES`.
-        file: the number of the file among the sources.
-        part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
-    """
-
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
-    path: str
-    form: str
-    columns: Mapping[str, str]
-    options: Mapping[str, str]
-    mode: str
-    file: int = 0
-    part: Any = None
-
-    @property
-    def first_seq(self) -> int:
-        """Sequence numbers that the file does not give begin here."""
-        return self.file << _FILE_SHIFT
 
 
 _GO_ON = "correct it, or choose --mode dropmalformed to go on without it"

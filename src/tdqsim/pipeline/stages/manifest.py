@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +87,7 @@ class Receipt:
 
     def as_json(self) -> dict[str, Any]:
         """As it is kept in its file."""
-        return {
-            "stage": self.stage,
-            "bucket": self.bucket,
-            "inputs": self.inputs,
-            "files": list(self.files),
-            "rows": self.rows,
-            "size": self.size,
-            "digest": self.digest,
-            "seconds": self.seconds,
-            "details": dict(self.details),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Receipt:
