@@ -19,7 +19,7 @@ from tdqsim.facts import table
 from tdqsim.pipeline import session as sessions
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java
-from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, memory_bytes, session
+from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, session
 
 
 @pytest.fixture
@@ -48,22 +48,6 @@ def test_archives_are_used_once_they_are_there(java: Java) -> None:
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     other = Java(java.home.with_name("other"), 17, "PATH")
     assert archive_path(other) != archive
-
-
-def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
-    whole = memory_bytes(())
-    assert whole == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit, none = tmp_path / "memory.max", tmp_path / "none"
-    limit.write_text("1073741824\n")
-    assert memory_bytes((limit, none)) == 1 << 30
-    limit.write_text("max\n")
-    assert memory_bytes((limit, none)) == whole
-
-
-@pytest.mark.parametrize(("gigabytes", "heap"), [(0, 512), (2, 512), (5, 640), (64, 640)])
-def test_the_heap_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch, java: Java, gigabytes: int, heap: int) -> None:
-    monkeypatch.setattr(sessions, "memory_bytes", lambda: gigabytes << 30)
-    assert local_settings(java)["spark.driver.memory"] == f"{heap}m"
 
 
 class Builder:

@@ -12,8 +12,8 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +32,12 @@ __all__ = [
     "cluster_settings",
     "end_jvm",
     "local_settings",
-    "memory_bytes",
     "run_tasks",
     "session",
     "warm",
 ]
 
 MOST_CORES = 8
-_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 JARS_HINT = "pip install 'tdqsim[spark]'"
 
 
@@ -202,7 +200,6 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
         | _progress()
         | {
             "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
-            "spark.driver.memory": f"{_heap_megabytes()}m",
             # of each kind, and there is one for each data source that was planned, with 60 MB each
             "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
         }
@@ -211,25 +208,6 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
 
 def _cores() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST_CORES)
-
-
-def _heap_megabytes() -> int:
-    """A part of the memory there is, within bounds: bulk bytes stay out of the JVM."""
-    bounds = {row["key"]: int(row["value"]) for row in table("spark") if row["name"] == "heap"}
-    part = memory_bytes() // bounds["machine_part"] >> 20
-    return max(bounds["smallest_mb"], min(part, bounds["largest_mb"]))
-
-
-def memory_bytes(limits: Sequence[Path] = _MEMORY_LIMITS) -> int:
-    """The memory this process may have: the machine's, or less where a container's limit says so; 0 when unknown."""
-    try:
-        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    except (ValueError, OSError, AttributeError):
-        found = []
-    for path in limits:
-        with suppress(OSError, ValueError):
-            found.append(int(path.read_text("ascii")))
-    return min(found, default=0)
 
 
 # class data archive ---------------------------------------------------------------------------------------------------
