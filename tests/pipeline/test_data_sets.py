@@ -18,7 +18,9 @@ import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.pipeline.data_sets import read_data_set, stage_data_set
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
+from tdqsim.pipeline.splits import Split
 
 COPYBOOK = (
     "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 N PIC 9."
@@ -127,6 +129,28 @@ def test_a_stage_that_was_killed_goes_on(path: Path, tmp_path: Path, monkeypatch
     found = stage_data_set(path, tmp_path / "stage", input_split_records=300, **OPTIONS)
     assert found.rows == ROWS
     assert kept.items() <= changed(tmp_path / "stage").items()
+
+
+def test_many_small_files_are_few_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{number:02d}").write_bytes(f"{number:05d}".encode("cp037"))
+    monkeypatch.setitem(BOUNDS, "decode_tasks", 3)
+    found = stage_data_set(
+        tmp_path / "in", tmp_path / "stage", copybook_contents="01 R. 05 ID PIC 9(5).", record_format="F"
+    )
+    assert [pq.read_table(found.folder / name).column("ID").to_pylist() for name in found.files] == [
+        [0, 1, 2, 3], [4, 5, 6, 7], [8, 9],
+    ]  # fmt: skip
+
+
+def test_a_million_files_are_planned_for() -> None:
+    splits = [Split(number, f"day/{number}", 0, 100, 0) for number in range(1_000_000)]
+    groups = grouped(splits)
+    assert len(groups) == BOUNDS["decode_tasks"]
+    assert [split for group in groups for split in group] == splits
+    assert grouped(splits[:2]) == [(splits[0],), (splits[1],)]
+    assert grouped([]) == []
 
 
 def test_columns_that_are_not_there_are_refused(path: Path, tmp_path: Path) -> None:

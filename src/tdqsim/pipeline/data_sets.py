@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
@@ -34,7 +36,7 @@ from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, manife
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DecodeTask", "Staged", "chosen_columns", "read_data_set", "stage_data_set"]
+__all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set", "stage_data_set"]
 
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
@@ -93,18 +95,29 @@ def read_data_set(
         return stage_data_set(path, stage, columns=columns, engine=Engine("spark", spark=spark), **options).frame(spark)
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
-    splits = plan(checked)
+    groups = grouped(plan(checked))
 
     def read(number: int) -> Iterator[pa.RecordBatch]:
-        return SplitReader(checked, names).read(splits[number])
+        return _batches(SplitReader(checked, names), groups[number])
 
-    return _frame(spark, len(splits), read, SplitReader(checked, names).schema)
+    return _frame(spark, len(groups), read, SplitReader(checked, names).schema)
 
 
 def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
     paths = [path] if isinstance(path, str | Path) else list(path)
     where = {"path": str(paths[0])} if len(paths) == 1 else {"data_paths": ",".join(map(str, paths))}
     return read_options(options | where)
+
+
+def grouped(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
+    """The parts that each task reads: one, or where there are very many several that follow each other."""
+    each = -(-len(splits) // BOUNDS["decode_tasks"])
+    return [tuple(splits[at : at + each]) for at in range(0, len(splits), max(each, 1))]
+
+
+def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+    for split in splits:
+        yield from reader.read(split)
 
 
 def _frame(spark: SparkSession, parts: int, read: Any, schema: pa.Schema) -> DataFrame:
@@ -125,16 +138,16 @@ def _frame(spark: SparkSession, parts: int, read: Any, schema: pa.Schema) -> Dat
 
 @dataclass(frozen=True, slots=True)
 class DecodeTask:
-    """Decode one part of a data set into a Parquet file.
+    """Decode parts of data sets into a Parquet file.
 
     Attributes:
         run: the directory of these columns of these inputs.
-        bucket: the number of the part.
+        bucket: the number of the task.
         inputs: digest of what its outcome depends on.
-        weight: its bytes.
+        weight: bytes to read.
         options: of the read.
         columns: those wanted.
-        split: the part.
+        splits: the parts.
     """
 
     run: Path
@@ -143,19 +156,19 @@ class DecodeTask:
     weight: int
     options: QsamOptions
     columns: tuple[str, ...]
-    split: Split
+    splits: tuple[Split, ...]
 
 
 def decode_part(task: DecodeTask) -> Receipt:
-    """Write the columns of a part, and the receipt for it.
+    """Write the columns of some parts, and the receipt for them.
 
     Raises:
-        DatasetError: the part cannot be read, or the file not be written.
+        DatasetError: a part cannot be read, or the file not be written.
         ConversionError: under ``failfast`` a field is corrupt.
     """
     name = f"data/{task.bucket:05d}.parquet"
     reader = SplitReader(task.options, task.columns)
-    rows = write_parquet(task.run / name, reader.read(task.split), reader.schema)
+    rows = write_parquet(task.run / name, _batches(reader, task.splits), reader.schema)
     receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), rows, (task.run / name).stat().st_size)
     Receipts(task.run, STAGE).put(receipt)
     return receipt
@@ -214,14 +227,15 @@ def stage_data_set(
     """
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
-    stamps = [stamp(name) for name, _ in list_files(checked.paths)]
+    with ThreadPoolExecutor() as pool:  # each is a request, in an object store
+        stamps = list(pool.map(stamp, (name for name, _ in list_files(checked.paths))))
     inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names)
     run = place(stage) / inputs
     with reached(run):
         if not manifest_path(run, STAGE).is_file():
             tasks = [
-                DecodeTask(run, number, inputs, split.end - split.start, checked, names, split)
-                for number, split in enumerate(plan(checked))
+                DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
+                for number, splits in enumerate(grouped(plan(checked)))
             ]
             _check_seen(run, run_stage(engine or Engine("local"), STAGE, run, tasks, decode_part, "data"))
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
