@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
 from tdqsim.pipeline.splits import Split
+from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.manifest import Receipt
 
 COPYBOOK = (
     "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 N PIC 9."
@@ -151,6 +154,21 @@ def test_a_million_files_are_planned_for() -> None:
     assert [split for group in groups for split in group] == splits
     assert grouped(splits[:2]) == [(splits[0],), (splits[1],)]
     assert grouped([]) == []
+
+
+def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) -> None:
+    class Elsewhere(Engine):
+        """Workers that write to a disk that nobody else sees."""
+
+        def map(self, tasks: Any, function: Any, **_: Any) -> list[Receipt]:
+            receipts = [function(task) for task in tasks]
+            for task in tasks:
+                shutil.rmtree(task.run, ignore_errors=True)
+            return receipts
+
+    with pytest.raises(DatasetError, match=r"data/00000.parquet: a task wrote it, and it is not seen here: .* shared"):
+        stage_data_set(path, tmp_path / "stage", engine=Elsewhere("spark"), **OPTIONS)
+    assert stage_data_set(path, tmp_path / "stage", **OPTIONS).rows == ROWS
 
 
 def test_columns_that_are_not_there_are_refused(path: Path, tmp_path: Path) -> None:

@@ -217,6 +217,7 @@ def run_stage(
 
     Raises:
         StageFailed: it could not be finished.
+        DatasetError: what tasks wrote is not seen here.
         TdqError: what the function raised in this process.
     """
     receipts = Receipts(run, stage)
@@ -247,10 +248,22 @@ def run_stage(
     if len(done) < len(tasks):
         look()
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]
+    _check_seen(run, ordered)
     if folder:
         keep_only(run, folder, ordered)
     write_manifest(run, stage, ordered)
     return ordered
+
+
+def _check_seen(run: Path, receipts: Sequence[Receipt]) -> None:
+    """Make sure that this process sees what tasks wrote."""
+    for each in receipts:
+        for name in each.files:
+            if not (run / name).is_file():
+                raise DatasetError(
+                    f"{run / name}: a task wrote it, and it is not seen here: tasks and this process need the same "
+                    "directory; give one that is shared, or a place in an object store where that can be"
+                )
 
 
 def _died(error: Exception) -> bool:
