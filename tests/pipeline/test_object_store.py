@@ -19,6 +19,8 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.publishing import place, publish_json, published, stamp
+from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+from tdqsim.pipeline.stages.tables import read_table
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
 OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB", "input_split_records": 100}
@@ -116,6 +118,35 @@ def test_the_command_takes_such_places(bucket: str, path: Path, capsys: pytest.C
     assert f"{bucket}/stage/" in capsys.readouterr().out
     assert main(["pipeline", "decode", str(path), "--stage", "nowhere://stage", *options]) == 2
     assert "nowhere://stage: no such place can be reached" in capsys.readouterr().err
+
+
+def test_captures_are_ingested_from_there(store: str, path: Path, tmp_path: Path) -> None:
+    place(f"{store}/days/one").write_bytes(path.read_bytes())
+    columns = {"region": "R{KIND}", "command": "WRITEQ TD", "queue": "PAYQ"}
+    options = {name: str(value) for name, value in OPTIONS.items()}
+    outcomes = []
+    for name, source in (("there", f"{store}/days"), ("here", str(path))):
+        run_ingest(IngestRequest(tmp_path / name, (source,), columns=columns, options=options, engine="local"))
+        outcomes.append(read_table(tmp_path / name, "ingest", "events").to_pylist())
+    assert len(outcomes[0]) == 1000
+    assert outcomes[0] == outcomes[1]
+    with pytest.raises(DatasetError, match="from an object store data sets are brought in"):
+        run_ingest(IngestRequest(tmp_path / "csv", (f"{store}/days",), form="csv", columns=columns, engine="local"))
+
+
+def test_a_report_goes_there(store: str, tmp_path: Path) -> None:
+    definitions, trace, run = tmp_path / "q.yaml", tmp_path / "t.jsonl", ["--run", str(tmp_path / "run")]
+    definitions.write_text("group: G\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n")
+    trace.write_text('{"region": "A", "command": "WRITEQ TD", "queue": "PAYQ", "data": "one"}\n')
+    assert main(["pipeline", "ingest", str(trace), *run]) == 0
+    assert main(["pipeline", "replay", "--definitions", str(definitions), *run]) == 0
+    assert main(["pipeline", "report", *run, "--out", f"{store}/reports"]) == 0
+    assert sorted(each.name for each in place(f"{store}/reports").iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "report.json",
+    ]
+    assert not (tmp_path / "run" / "report.html").exists()
 
 
 SPARK = """

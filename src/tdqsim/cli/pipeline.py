@@ -351,13 +351,19 @@ def _copybook(path: Path | None) -> str:
 
 
 @app.command("report")
-def report(run: RunOption, as_json: JsonOption = False) -> None:
+def report(
+    run: RunOption,
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Where it goes, also in an object store; default: the run's.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
     """Write the report of a run again: report.html, report.json, junit.xml; the exit code says whether all is well."""
     _needs()
     from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
 
-    path = write_report(run)
-    found = json.loads((run / "report.json").read_text("utf-8"))
+    path = write_report(run, out=out)
+    found = json.loads((path.parent / "report.json").read_text("utf-8"))
     _told({"report": str(path), "ok": found["ok"]}, as_json=as_json)
     if not found["ok"]:
         raise typer.Exit(Exit.CONDITION)

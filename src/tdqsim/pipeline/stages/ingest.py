@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.publishing import published, stamp
+from tdqsim.pipeline.publishing import is_local, place, published, stamp
+from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
@@ -300,10 +301,10 @@ def _by_record(task: IngestTask, part: pa.Table, first: int) -> Iterator[tuple[p
 
 def _moments(part: pa.Table) -> pa.Table:
     """Times of whatever unit as microseconds."""
-    for place, field_ in enumerate(part.schema):
+    for at, field_ in enumerate(part.schema):
         if pa.types.is_timestamp(field_.type):
-            moments = part.column(place).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
-            part = part.set_column(place, field_.name, moments)
+            moments = part.column(at).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
+            part = part.set_column(at, field_.name, moments)
     return part
 
 
@@ -329,6 +330,9 @@ _READERS: dict[str, Callable[[IngestTask], Iterator[Row]]] = {
 def _files(sources: Iterable[str]) -> list[Path]:
     found: list[Path] = []
     for source in sources:
+        if "://" in source:
+            found += [place(name) for name, _ in list_files((source,))]
+            continue
         path = Path(source)
         if path.is_dir():
             inside = (each for each in path.iterdir() if not each.name.startswith((".", "_")))
@@ -354,9 +358,12 @@ def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTa
         DatasetError: it cannot be read, or its descriptor words lie; names it.
     """
     form = _form(request, path)
+    if form != "qsam" and not is_local(path):
+        raise NotAllowed(f"{path}: from an object store data sets are brought in (--format qsam); copy this file here")
     stamp = _stamp(path)
+    name = str(path.resolve() if is_local(path) else path)
     whole = IngestTask(
-        request.run, 0, "", stamp[1], str(path.resolve()), form, dict(request.columns), dict(request.options),
+        request.run, 0, "", stamp[1], name, form, dict(request.columns), dict(request.options),
         request.mode, number,
     )  # fmt: skip
     for weight, part in _parts(whole, stamp[1]):
@@ -374,6 +381,8 @@ def _stamp(path: Path) -> tuple[str, int, str]:
     Raises:
         DatasetError: it cannot be read.
     """
+    if not is_local(path):
+        return stamp(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise DatasetError(f"{path}: is no file of records; leave it out, or name the files in it")
