@@ -11,12 +11,18 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import place, published
 
-__all__ = ["parquet_writer", "write_parquet"]
+__all__ = ["parquet_writer", "schema", "write_parquet"]
 
 GROUP_ROWS = 1 << 17
 # Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
 # a dictionary of each of them, which halves the speed and makes the file larger.
 DICTIONARY_BYTES = 1 << 16
+
+
+def schema(columns: str) -> pa.Schema:
+    """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
+    words = (column.split() for column in columns.split(","))
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
 
 
 def parquet_writer(

@@ -32,6 +32,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError, StoreError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
@@ -39,7 +40,7 @@ from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
 __all__ = ["Part", "PartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
 
-_STAGED: Final = pa.schema([("queue", pa.string()), ("key", pa.binary()), ("data", pa.binary())])
+_STAGED: Final = schema("queue string, key binary, data binary")
 _BETWEEN_COMMITS: Final = 100_000
 _MARK: Final = b"stream/"
 _NAMES: Final = {

@@ -17,6 +17,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Entry, Kind, Queue, Stored, opened, wanted
 
 __all__ = [
@@ -34,32 +35,16 @@ __all__ = [
 ]
 
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
-    "tdqueue": pa.schema([("queue", pa.string()), ("seq", pa.int64()), ("data", pa.binary())]),
-    "dtaq": pa.schema(
-        [
-            ("queue", pa.string()),
-            ("seq", pa.int64()),
-            ("time_us", pa.int64()),
-            ("key", pa.binary()),
-            ("sender", pa.string()),
-            ("sender_user", pa.string()),
-            ("data", pa.binary()),
-        ]
+    "tdqueue": schema("queue string, seq int64, data binary"),
+    "dtaq": schema(
+        "queue string, seq int64, time_us int64, key binary, sender string, sender_user string, data binary"
     ),
 }
 """A record of a queue: its sequence number is never given to another one while the queue lives."""
 
-QUEUES: Final = pa.schema(
-    [
-        ("queue", pa.string()),
-        ("order", pa.string()),
-        ("key_length", pa.int32()),
-        ("recoverable", pa.bool_()),
-        ("records", pa.int64()),
-        ("bytes", pa.int64()),
-        ("first_seq", pa.int64()),
-        ("last_seq", pa.int64()),
-    ]
+QUEUES: Final = schema(
+    "queue string, order string, key_length int32, recoverable bool, records int64, bytes int64, first_seq int64, "
+    "last_seq int64"
 )
 """A queue: how much is on it; the number of its first record, null when it is empty, and the last one ever given."""
 
@@ -120,12 +105,12 @@ def read_range(
         columns: those of :data:`SCHEMAS` that are wanted, in their order.
     """
     whole = SCHEMAS[kind]
-    schema = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
+    fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
         queue = wanted(stored, (name,), path)[0]
         for batch in _batches(stored.entries(queue.name, after, upto)):
-            arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in schema]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in fields]
+            yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
 def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:

@@ -23,10 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-import pyarrow as pa
-
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stages.arguments import one_of
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
 
@@ -43,7 +42,7 @@ _FEW_LINES = 3
 """More lines are the frames of an error."""
 _TOLD = re.compile(r'\{"told": ".*", "ours": (?:true|false)\}')
 ENGINES = ("local", "spark", "auto")
-_ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
+_ROW = schema("bucket int32, body string")
 
 
 class StageFailed(DatasetError):

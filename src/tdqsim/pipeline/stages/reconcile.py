@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts
@@ -38,17 +39,8 @@ from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_recor
 __all__ = ["DIFFS", "Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
 
 STAGE = "reconcile"
-DIFFS = pa.schema(
-    [
-        ("region", pa.string()),
-        ("queue", pa.string()),
-        ("kind", pa.string()),
-        ("position", pa.int64()),
-        ("key", pa.binary()),
-        ("field", pa.string()),
-        ("expected", pa.string()),
-        ("actual", pa.string()),
-    ]
+DIFFS = schema(
+    "region string, queue string, kind string, position int64, key binary, field string, expected string, actual string"
 )
 
 
