@@ -31,6 +31,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline._metadata import with_metadata
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["CobolDataSource", "QsamDataSource", "register"]
+
+COLUMNS = "columns"
+"""The option that Spark's reader of columns it does not want does without: it asks a data source for all there are."""
 
 
 def register(spark: SparkSession) -> None:
@@ -57,12 +61,15 @@ class QsamDataSource(DataSource):
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        return read_options(self.options)
+        return read_options({name: value for name, value in self.options.items() if name.lower() != COLUMNS})
 
     def schema(self) -> StructType:
-        """The columns that copybook and options give."""
+        """The columns that copybook and options give, or those of them that ``columns`` names."""
         options = self._checked()
-        return with_metadata(from_arrow_schema(SplitReader(options).full), options)
+        given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
+        names = None if given is None else [name for name in given.split(",") if name.strip()]
+        reader = SplitReader(options, chosen_columns(options, names))
+        return with_metadata(from_arrow_schema(reader.full if names is None else reader.schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""

@@ -27,6 +27,7 @@ from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.publishing import file_system
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
@@ -129,7 +130,7 @@ class _Unpacked:
 def _stream(path: str) -> pa.NativeFile:
     if "://" not in path:
         return pa.OSFile(path)
-    system, name = fs.FileSystem.from_uri(path)
+    system, name = file_system(path)
     return system.open_input_file(name)
 
 
@@ -203,7 +204,7 @@ def _local_files(path: Path) -> Iterator[tuple[str, int]]:
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
     try:
-        system, name = fs.FileSystem.from_uri(path)
+        system, name = file_system(path)
         info = system.get_file_info(name)
         entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:

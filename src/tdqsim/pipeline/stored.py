@@ -1,30 +1,28 @@
 """The queues of a store by their names, whichever kind of store it is: looked at, written to, cut off behind a number.
 
 A store of a region is opened without the region (:mod:`tdqsim.cics.queues.stored`); that of an IBM i system with the
-system,
-whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the store for
-itself, and says which process has it.
+system, whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the
+store for itself, and says which process has it. No other module of the queue sources knows how a store keeps queues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from threading import Event
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self
+from typing import Final, Literal, NamedTuple, Protocol, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.cics.queues.stored import StoredRegion
 from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
-from tdqsim.core.store._lockfile import LockFile
 from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 
-__all__ = ["Kind", "Place", "Stored", "ascending", "check_free", "opened", "wanted"]
+__all__ = ["Entry", "Kind", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
 
 _BATCH: Final = 1000
 _PAUSE: Final = 0.05
@@ -35,21 +33,55 @@ Place = tuple[str, bytes, bytes]
 """A record to be put: queue, key, data."""
 
 
+class Queue(NamedTuple):
+    """Where a queue stands.
+
+    Attributes:
+        name: of a region's queue as it is called, of a system's LIBRARY/NAME.
+        first: the lowest number on it; of an empty queue the one after the last. Of a keyed queue 1: it lies by keys,
+            so that its lowest number would take a walk to find.
+        last: the last number ever given; a number is never given to another record while the queue lives.
+        records: how many are on it.
+        size: their bytes.
+        order: FIFO, LIFO or KEYED.
+        key_length: bytes of a key.
+        recoverable: whether its records outlive a crash whatever happens.
+        incarnation: another number when the queue was deleted or made anew, or is in another store; 0 before it is
+            stored.
+    """
+
+    name: str
+    first: int
+    last: int
+    records: int
+    size: int
+    order: str
+    key_length: int
+    recoverable: bool
+    incarnation: int
+
+
 class Stored(Protocol):
     """What the pipeline does with the queues of a store."""
 
     @property
-    def queues(self) -> Mapping[str, StoredQueue]:
-        """The queues by name: of a region as they are called, of a system as LIBRARY/NAME."""
+    def names(self) -> Collection[str]:
+        """The queues that there are."""
 
-    def half(self, name: str) -> Environment:
-        """Where a queue's records are."""
+    def queue(self, name: str) -> Queue:
+        """Where a queue stands now."""
 
-    def recoverable(self, name: str) -> bool:
-        """Whether they outlive a crash whatever happens."""
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+        """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
 
-    def incarnation(self, name: str) -> int:
-        """Another number when the queue was deleted or made anew, or is in another store; 0 before it is stored."""
+    def half(self, name: str) -> str:
+        """The half of the store that a queue's records are in: each has marks of its own, committed with records."""
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        """What was put down under a key in a half of the store."""
+
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        """Put something down with the next commit."""
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Refuse queues that nothing can be put on now."""
@@ -70,19 +102,77 @@ class Stored(Protocol):
         """Make all changes permanent."""
 
 
-class _Region:
+class _Common:
+    """What both kinds of store have in common."""
+
+    _store: Store
+    _queues: Mapping[str, StoredQueue]
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._queues.keys()
+
+    def queue(self, name: str) -> Queue:
+        found = self._queues[name]
+        first = found.last_seq + 1 if not found.count else 1 if found.order is Order.KEYED else found.first_seq
+        identity = 0
+        if self._environment(name) in (self._store.durable, self._store.volatile):  # else it is not committed yet
+            identity = crc32(found.incarnation.to_bytes(8, "big"), crc32(self._store.durable.state.store_id))
+        return Queue(
+            name, first, found.last_seq, found.count, found.data_bytes, found.order.name, found.key_length,
+            self._recoverable(name), identity,
+        )  # fmt: skip
+
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+        for entry in _ascending(self._queues[name], after):
+            if upto is not None and entry.seq > upto:
+                return
+            yield entry
+
+    def half(self, name: str) -> str:
+        return "durable" if self._environment(name) is self._store.durable else "volatile"
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        return self._half(half).get_meta(key)
+
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        self._half(half).put_meta(key, value)
+
+    def commit(self) -> None:
+        self._store.durable.commit()
+        self._store.volatile.commit()
+
+    def _half(self, name: str) -> Environment:
+        return self._store.durable if name == "durable" else self._store.volatile
+
+    def _environment(self, name: str) -> Environment:
+        raise NotImplementedError
+
+    def _recoverable(self, name: str) -> bool:
+        raise NotImplementedError
+
+
+def _ascending(queue: StoredQueue, after: int) -> Iterator[Entry]:
+    if queue.order is not Order.KEYED:
+        yield from queue.entries(reverse=queue.order is Order.LIFO, after=after)
+        return
+    for seq, key in sorted((entry.seq, entry.key) for entry in queue.entries() if entry.seq > after):
+        entry = queue.get(seq, key)
+        if entry is not None:
+            yield entry
+
+
+class _Region(_Common):
     """A region's store."""
 
     def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
         self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
         self._path = path
-        self.queues: Mapping[str, StoredQueue] = self._region.queues
-        self.half = self._region.half
-        self.recoverable = self._region.recoverable
+        self._store = self._region.store
+        self._queues = self._region.queues
+        self._environment = self._region.half  # type: ignore[method-assign]
+        self._recoverable = self._region.recoverable  # type: ignore[method-assign]
         self.take_after = self._region.take_after
-
-    def incarnation(self, name: str) -> int:
-        return _identity(self._region.store, self.queues[name])
 
     def __enter__(self) -> Self:
         return self
@@ -124,19 +214,16 @@ class _Region:
         self._check_settled(frozenset((name,)))
         return self._region.take_through(name, seq)
 
-    def commit(self) -> None:
-        self._region.store.durable.commit()
-        self._region.store.volatile.commit()
 
-
-class _System:
+class _System(_Common):
     """A system's store; what is put is sent by a job, what is taken off is received by one."""
 
     def __init__(self, path: Path, *, readonly: bool) -> None:
         self._system = System(path=path, create=False, readonly=readonly)
         self._path = path
         self._found = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
-        self.queues: Mapping[str, StoredQueue] = {name: queue.stored for name, queue in self._found.items()}
+        self._store = self._system.store
+        self._queues = {name: queue.stored for name, queue in self._found.items()}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
 
     def __enter__(self) -> Self:
@@ -149,18 +236,13 @@ class _System:
             self._job.end()
         self._system.close()
 
-    def half(self, name: str) -> Environment:
+    def _environment(self, name: str) -> Environment:
         found = self._found[name].environment
         assert found is not None, name
         return found
 
-    def recoverable(self, name: str) -> bool:
+    def _recoverable(self, name: str) -> bool:
         return self._found[name].attributes.force
-
-    def incarnation(self, name: str) -> int:
-        if self.half(name) not in (self._system.store.durable, self._system.store.volatile):
-            return 0  # the process that made it has not committed its first entry
-        return _identity(self._system.store, self.queues[name])
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Every queue takes entries; what does not fit is refused by the plan."""
@@ -202,10 +284,10 @@ class _System:
             raise StoreError(f"{self._path}: {name}: entry {seq} became {queue.stored.last_seq}")
 
     def take_after(self, name: str, seq: int) -> None:
-        self._take(name, ascending(self.queues[name], seq))
+        self._take(name, self.entries(name, seq))
 
     def take_through(self, name: str, seq: int) -> int:
-        return self._take(name, ascending(self.queues[name], 0, seq))
+        return self._take(name, self.entries(name, 0, seq))
 
     def _take(self, name: str, doomed: Iterator[Entry]) -> int:
         queue, system = self._found[name], self._system
@@ -218,16 +300,8 @@ class _System:
             gone += len(batch)
         if gone:
             queue.reclaim_if_empty(system.clock.time_ns())
-        self.half(name).commit()
+        self._environment(name).commit()
         return gone
-
-    def commit(self) -> None:
-        self._system.store.durable.commit()
-        self._system.store.volatile.commit()
-
-
-def _identity(store: Store, queue: StoredQueue) -> int:
-    return crc32(queue.incarnation.to_bytes(8, "big"), crc32(store.durable.state.store_id))
 
 
 def opened(
@@ -269,45 +343,27 @@ def _open(
         raise DatasetError(f"{path}: there is no store in it; give the directory that --store named") from error
 
 
-def wanted(stored: Stored, names: Iterable[str], path: Path) -> dict[str, StoredQueue]:
+def wanted(stored: Stored, names: Iterable[str], path: Path) -> list[Queue]:
     """The queues of these names, or all when there is none.
 
     Raises:
         DatasetError: there is no such queue.
     """
-    chosen = [name if name in stored.queues else name.upper() for name in names] or sorted(stored.queues)
+    chosen = [name if name in stored.names else name.upper() for name in names] or sorted(stored.names)
     for name in chosen:
-        if name not in stored.queues:
+        if name not in stored.names:
             raise DatasetError(
-                f"{path}: there is no queue {name}; there are {', '.join(sorted(stored.queues)) or 'none'}"
+                f"{path}: there is no queue {name}; there are {', '.join(sorted(stored.names)) or 'none'}"
             )
-    return {name: stored.queues[name] for name in chosen}
+    return [stored.queue(name) for name in dict.fromkeys(chosen)]
 
 
-def ascending(queue: StoredQueue, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
-    """The entries of a queue by sequence number, whatever order it hands them out in: above ``after``, to ``upto``."""
-    if queue.order is Order.KEYED:
-        places = sorted((entry.seq, entry.key) for entry in queue.entries() if entry.seq > after)
-        for seq, key in places:
-            if upto is not None and seq > upto:
-                return
-            entry = queue.get(seq, key)
-            if entry is not None:
-                yield entry
-        return
-    for entry in queue.entries(reverse=queue.order is Order.LIFO, after=after):
-        if upto is not None and entry.seq > upto:
-            return
-        yield entry
-
-
-def check_free(path: Path) -> None:
+def check_free(path: Path, kind: Kind) -> None:
     """Refuse a store that a process is using.
 
     Raises:
         StoreInUse: one is; names it.
         DatasetError: there is no store.
     """
-    if not (path / "durable").is_dir():
-        raise DatasetError(f"{path}: there is no store; give the directory that --store named")
-    LockFile(path / "lock", mine=False).release()
+    with opened(path, kind, readonly=False):
+        pass

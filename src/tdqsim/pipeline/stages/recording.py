@@ -10,6 +10,7 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.pipeline.stages.budget import Budget
+from tdqsim.pipeline.stages.contents import depth
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
@@ -56,7 +57,7 @@ class Recording:
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
-            probe.sample(budget.used, now, queue.stored.count)
+            probe.sample(budget.used, now, depth(queue))
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
