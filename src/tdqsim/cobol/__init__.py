@@ -1,0 +1,1 @@
+"""Unmodified COBOL CICS programs under GnuCOBOL as tasks of a region."""

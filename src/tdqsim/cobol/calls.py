@@ -1,0 +1,293 @@
+"""From a command of a program to the command of the task: values in by the option's kind, values out likewise.
+
+Most commands are those of :mod:`tdqsim.cics.text`: the text, with its arguments called A1, A2, ..., is resolved once,
+and says of each argument what the option holds and which way it goes. Some need the program itself: HANDLE with labels,
+LINK, XCTL and RETURN, which concern levels; they are in :data:`_OWN`. A verb that the simulator does not have goes to the
+user's function for it, or stops the task with verb, program and line.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics import Condition
+from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.cics.text.execute import run_text
+from tdqsim.cics.text.translator import Resolved, brought, resolve
+from tdqsim.cobol.fields import Area
+from tdqsim.cobol.translate import ExecCommand
+from tdqsim.errors import TdqError
+from tdqsim.facts import Resp, table
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.program import Level
+
+__all__ = ["Plan", "Transfer", "Unserved"]
+
+_LONGEST_COMMAREA: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "longest_commarea")
+_SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4, "abstime": 8}
+
+
+class Unserved(TdqError):
+    """A program has issued a command that the simulator does not have, and for which there is no function."""
+
+
+class Transfer(BaseException):
+    """XCTL: the level is over, and another program takes its place; not an Exception, as no program may catch it."""
+
+    def __init__(self, program: str, commarea: bytes) -> None:
+        super().__init__(program)
+        self.program = program
+        self.commarea = commarea
+
+
+class Plan:
+    """What one command of a program comes to; made once for each."""
+
+    def __init__(self, declared: ExecCommand) -> None:
+        self.declared = declared
+        words = declared.text.replace("(", " (").split()
+        own = _OWN.get(" ".join(words[:2])) or _OWN.get(words[0])
+        self._do: Callable[[Level, Sequence[Area]], None]
+        if own is not None:
+            self._do = lambda level, areas: own(level, _options(declared, areas), declared)
+        else:
+            self._do = self._resolved()
+
+    @staticmethod
+    @cache
+    def of(declared: ExecCommand) -> Plan:
+        """The plan of a command."""
+        return Plan(declared)
+
+    def issue(self, level: Level, areas: Sequence[Area]) -> None:
+        """Do the command.
+
+        Raises:
+            Condition, Abend: as the command does. TaskReturn, Transfer: the level is over.
+        """
+        self._do(level, areas)
+
+    def _resolved(self) -> Callable[[Level, Sequence[Area]], None]:
+        try:
+            resolved = resolve(self.declared.text)
+        except TranslationError as error:
+            reason = str(error)
+            return lambda level, areas: _verb_of_the_user(level, self.declared, areas, reason)
+        values, receivers = _values(resolved), _receivers(resolved)
+        text = self.declared.text
+
+        def issue(level: Level, areas: Sequence[Area]) -> None:
+            variables = {f"A{at + 1}": convert(areas[at]) for at, convert in values}
+            try:
+                received = run_text(level.task, text, variables)
+            except Condition as condition:
+                _deliver(receivers, areas, brought(condition) or {})
+                raise
+            _deliver(receivers, areas, received)
+            for word, option in resolved.common.items():
+                if word != "NOHANDLE":
+                    areas[_at(option)].move(variables[f"A{_at(option) + 1}"])
+
+        return issue
+
+
+def _deliver(
+    receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]], areas: Sequence[Area], values: Mapping[str, Any]
+) -> None:
+    for at, word, store in receivers:
+        if word in values:
+            store(areas[at], values[word])
+
+
+# -- by kind ------------------------------------------------------------------------------------------------------
+
+
+def _at(option: Any) -> int:
+    """Which argument an option of the resolved text names: A3 is the third."""
+    argument = getattr(option.argument, "reference", option.argument)
+    return int(argument.name[1:]) - 1
+
+
+def _values(resolved: Resolved) -> list[tuple[int, Callable[[Area], Any]]]:
+    found = []
+    received = {_at(option): declared for declared, option in resolved.receives}
+    for declared, option in resolved.sends:
+        if declared.kind != "flag":
+            found.append((_at(option), _READ[declared.kind]))
+    sent = {at for at, _convert in found}
+    found += [(at, _area) for at, declared in received.items() if declared.kind == "data" and at not in sent]
+    return found
+
+
+def _receivers(resolved: Resolved) -> list[tuple[int, str, Callable[[Area, Any], None]]]:
+    return [
+        (_at(option), declared.word, _writer(declared.kind, declared.length)) for declared, option in resolved.receives
+    ]
+
+
+def _area(area: Area) -> bytearray:
+    return bytearray(area.size)
+
+
+def _text(area: Area) -> str:
+    return area.read().decode("latin-1")
+
+
+def _abstime(area: Area) -> bytes:
+    return area.read(8)
+
+
+_READ: Final[dict[str, Callable[[Area], Any]]] = {
+    "name": _text,
+    "data": Area.read,
+    "halfword": lambda area: area.number,
+    "fullword": lambda area: area.number,
+    "cvda": lambda area: area.number,
+    "abstime": _abstime,
+    "value": lambda area: area.number if area.numeric else _text(area),
+    "pointer": lambda area: area.number,
+    "label": _text,
+}
+
+
+def _writer(kind: str, length: int) -> Callable[[Area, Any], None]:
+    if kind == "abstime":
+        return lambda area, value: area.fill(_packed(int(value)))
+    if kind in _SIZES:
+        return lambda area, value: area.store(int(value), _SIZES[kind])
+
+    def fill(area: Area, value: Any) -> None:
+        data = value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
+        area.fill(data.ljust(length) if isinstance(value, str) else data)
+
+    return fill
+
+
+def _packed(value: int) -> bytes:
+    return bytes.fromhex(f"{value:015d}C")
+
+
+# -- commands that concern the program itself -----------------------------------------------------------------------
+
+
+def _options(declared: ExecCommand, areas: Sequence[Area]) -> dict[str, Area | None]:
+    """The options of a command by word, with their arguments."""
+    found: dict[str, Area | None] = {}
+    for part in declared.text.split():
+        word, _, argument = part.partition("(")
+        found[word] = areas[int(argument[1:-1]) - 1] if argument else None
+    return found
+
+
+def _handle_condition(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del options
+    labels = {name: level.take_branch(number) if number else None for name, number in declared.labels}
+    level.task.handle_condition(**labels)
+
+
+def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    if declared.labels:
+        level.abend_label, level.cancelled_label = declared.labels[0][1], 0
+    elif "RESET" in options:
+        level.abend_label, level.cancelled_label = level.abend_label or level.cancelled_label, 0
+    elif "PROGRAM" in options:
+        raise Unserved(f"{declared.place}: HANDLE ABEND PROGRAM is not served; allowed are LABEL, CANCEL and RESET")
+    else:
+        level.abend_label, level.cancelled_label = 0, level.abend_label or level.cancelled_label
+
+
+def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del options, declared
+    del level
+    raise TaskReturn
+
+
+def _commarea(options: dict[str, Area | None]) -> tuple[Area | None, int]:
+    area = options.get("COMMAREA")
+    length = options.get("LENGTH")
+    size = length.number if length is not None else area.size if area is not None else 0
+    if not 0 <= size <= _LONGEST_COMMAREA:
+        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST_COMMAREA}")
+    return area, size
+
+
+def _program(options: dict[str, Area | None]) -> str:
+    named = options.get("PROGRAM")
+    assert named is not None, options
+    return named.read().decode("latin-1")[:8].rstrip(" \0")
+
+
+def _respond(level: Level, options: dict[str, Area | None], name: str, resource: str, error: Condition | None) -> None:
+    """End LINK or XCTL as any command ends: EIB, RESP, handling."""
+    task = level.task
+    resp, resp2 = (error.resp, error.resp2) if error is not None else (Resp.NORMAL, 0)
+    for word, value in (("RESP", int(resp)), ("RESP2", resp2)):
+        area = options.get(word)
+        if area is not None:
+            area.move(value)
+    if error is not None:
+        quiet = bool({"RESP", "RESP2", "NOHANDLE"} & options.keys())
+        task.respond(error, name, resource, nohandle=quiet, otherwise=None)
+
+
+def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del declared
+    program = _program(options)
+    try:
+        area, size = _commarea(options)
+        if not level.runner.knows(program):
+            raise Condition(Resp.PGMIDERR, 1, f"program {program} is not there")
+    except Condition as error:
+        _respond(level, options, "LINK", program, error)
+        return
+    task = level.task
+    handles, stack, calen = task.handles, task.handle_stack, task.eib.eibcalen
+    task.push_handle()
+    try:
+        level.runner.link(task, program, area.address if area is not None else None, size)
+    finally:
+        task.handles, task.handle_stack, task.eib.eibcalen = handles, stack, calen
+    _respond(level, options, "LINK", program, None)
+
+
+def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del declared
+    program = _program(options)
+    try:
+        area, size = _commarea(options)
+        if not level.runner.knows(program):
+            raise Condition(Resp.PGMIDERR, 1, f"program {program} is not there")
+    except Condition as error:
+        _respond(level, options, "XCTL", program, error)
+        return
+    raise Transfer(program, area.read(size) if area is not None else b"")
+
+
+_OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
+    "HANDLE CONDITION": _handle_condition,
+    "HANDLE ABEND": _handle_abend,
+    "RETURN": _return,
+    "LINK": _link,
+    "XCTL": _xctl,
+}
+
+
+def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Sequence[Area], reason: str) -> None:
+    words = declared.text.replace("(", " (").split()
+    function = level.runner.verbs.get(" ".join(words[:2])) or level.runner.verbs.get(words[0])
+    if function is None:
+        raise Unserved(f"{declared.place}: {declared.text}: {reason}")
+    options = _options(declared, areas)
+    met = function(level.task, options, level)
+    _respond(level, options, words[0], "", met if isinstance(met, Condition) else None)
+
+
+def buffer_at(address: int, size: int) -> ctypes.Array[ctypes.c_char]:
+    """Storage of a program as a buffer, without a copy."""
+    return (ctypes.c_char * size).from_address(address)
+
