@@ -28,7 +28,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 

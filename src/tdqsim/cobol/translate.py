@@ -153,6 +153,7 @@ class _Translator:
     def translation(self) -> Translation:
         divisions = _Divisions(self.words)
         self.program = divisions.program
+        self._make_initial(divisions)
         self._walk()
         for first, last, head, arguments in self.blocks:
             self._replace(first, last, self._call(head, arguments))
@@ -161,6 +162,14 @@ class _Translator:
         if self.problems:
             raise CobolError(self.problems)
         return Translation(self.program, self._edited(), tuple(self.commands), tuple(self.labels))
+
+    def _make_initial(self, divisions: _Divisions) -> None:
+        """Let each entry find its storage fresh."""
+        header = divisions.identification
+        if not header:
+            self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+        elif not any(word.is_word("INITIAL", "RECURSIVE") for word in header):
+            self.edits.append((header[-1].start, header[-1].start, " IS INITIAL"))
 
     def _mentions(self, *names: str) -> bool:
         return any(word.is_word(*names) for word in self.words)
@@ -314,6 +323,7 @@ class _Divisions:
 
     def __init__(self, found: list[Word]) -> None:
         self.program = ""
+        self.identification: list[Word] = []
         self.linkage: Word | None = None
         self.procedure: Word | None = None
         self.using: Word | None = None
@@ -327,6 +337,7 @@ class _Divisions:
             after = found[at + 1] if at + 1 < len(found) else word
             if word.is_word("PROGRAM-ID") and not self.program:
                 self.program = _program_name(found[at + 1 : at + 3])
+                self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)
             elif word.is_word("DATA") and after.is_word("DIVISION"):
                 self.has_data = True
             elif word.is_word("LINKAGE") and after.is_word("SECTION") and at + 2 < len(found):
@@ -347,6 +358,12 @@ class _Divisions:
                 self.using = word
             elif self.using is not None:
                 self.using_names.append(word)
+
+
+def _sentence(found: list[Word], at: int) -> list[Word]:
+    """The words from here to the next full stop, with it."""
+    end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
+    return found[at : end + 1]
 
 
 def _program_name(after: list[Word]) -> str:
