@@ -23,6 +23,28 @@ static struct level *current;
 static cob_global *global;
 static int (*command)(int, cob_field **);
 static char message[1024];
+static FILE *console, *spoken;
+static char *text;
+static size_t size;
+
+/* libcob tells what was wrong on stderr, and only the first time to a handler: while COBOL runs, stderr is ours. */
+static void listen(void) {
+    if (spoken != NULL)
+        stderr = spoken;
+}
+
+static void hush(void) {
+    stderr = console;
+}
+
+static void hear(void) {
+    if (spoken == NULL)
+        return;
+    fflush(spoken);
+    if (size > 0 && message[0] == '\0')
+        snprintf(message, sizeof message, "%s", text);
+    rewind(spoken);
+}
 
 static void leave(int why) {
     cob_module *module = global->cob_current_module;
@@ -34,8 +56,8 @@ static void leave(int why) {
     longjmp(current->env, why);
 }
 
-static int failed(char *text) {
-    snprintf(message, sizeof message, "%s", text == NULL ? "" : text);
+static int failed(char *what) {
+    snprintf(message, sizeof message, "%s", what == NULL ? "" : what);
     if (current != NULL)
         leave(FAILED);
     return 0;
@@ -54,15 +76,20 @@ int dfh_start(int (*callback)(int, cob_field **)) {
     cob_init(0, NULL);
     global = cob_get_global_ptr();
     command = callback;
+    console = stderr;
+    spoken = open_memstream(&text, &size);
     cob_sys_error_proc(&install, &on_error);
     cob_sys_exit_proc(&install, &on_exit);
     return 0;
 }
 
 int dfh_exec(void) {
-    int why = command(global->cob_call_params, global->cob_current_module->cob_procedure_params);
+    int why;
+    hush();
+    why = command(global->cob_call_params, global->cob_current_module->cob_procedure_params);
     if (why)
         leave(why);
+    listen();
     return 0;
 }
 
@@ -78,9 +105,12 @@ int dfh_run(int (*program)(void *, void *), void *eib, void *commarea) {
     global->cob_current_module = NULL;
     why = setjmp(here.env);
     if (why == 0) {
+        listen();
         global->cob_call_params = 2;
         program(eib, commarea);
     }
+    hush();
+    hear();
     current = here.up;
     global->cob_current_module = here.module;
     return why;

@@ -8,41 +8,30 @@ user's function for it, or stops the task with verb, program and line.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.kernel.eib import NO_COMMAND
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.execute import run_text
 from tdqsim.cics.text.translator import Resolved, brought, resolve
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
-from tdqsim.facts import Resp, table
 
 if TYPE_CHECKING:
     from tdqsim.cobol.program import Level
 
-__all__ = ["Plan", "Transfer", "Unserved"]
+__all__ = ["Plan", "Unserved"]
 
-_LONGEST_COMMAREA: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "longest_commarea")
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4, "abstime": 8}
 
 
 class Unserved(TdqError):
     """A program has issued a command that the simulator does not have, and for which there is no function."""
-
-
-class Transfer(BaseException):
-    """XCTL: the level is over, and another program takes its place; not an Exception, as no program may catch it."""
-
-    def __init__(self, program: str, commarea: bytes) -> None:
-        super().__init__(program)
-        self.program = program
-        self.commarea = commarea
 
 
 class Plan:
@@ -68,7 +57,7 @@ class Plan:
         """Do the command.
 
         Raises:
-            Condition, Abend: as the command does. TaskReturn, Transfer: the level is over.
+            Condition, Abend: as the command does. TaskReturn: the level is over.
         """
         self._do(level, areas)
 
@@ -207,65 +196,43 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
     raise TaskReturn
 
 
-def _commarea(options: dict[str, Area | None]) -> tuple[Area | None, int]:
-    area = options.get("COMMAREA")
-    length = options.get("LENGTH")
-    size = length.number if length is not None else area.size if area is not None else 0
-    if not 0 <= size <= _LONGEST_COMMAREA:
-        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST_COMMAREA}")
-    return area, size
+def _given(options: dict[str, Area | None]) -> tuple[str, dict[str, Any]]:
+    """The program and the other arguments of LINK or XCTL."""
+    named, area, length = options.get("PROGRAM"), options.get("COMMAREA"), options.get("LENGTH")
+    if named is None:
+        raise Unserved("LINK and XCTL need PROGRAM")
+    given: dict[str, Any] = {"nohandle": _quiet(options)}
+    if area is not None:
+        given["commarea"] = area.view()
+    if length is not None:
+        given["length"] = length.number
+    return named.read().decode("latin-1")[:8].rstrip(" \0"), given
 
 
-def _program(options: dict[str, Area | None]) -> str:
-    named = options.get("PROGRAM")
-    assert named is not None, options
-    return named.read().decode("latin-1")[:8].rstrip(" \0")
+def _quiet(options: Container[str]) -> bool:
+    return any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
 
 
-def _respond(level: Level, options: dict[str, Area | None], name: str, resource: str, error: Condition | None) -> None:
-    """End LINK or XCTL as any command ends: EIB, RESP, handling."""
-    task = level.task
-    resp, resp2 = (error.resp, error.resp2) if error is not None else (Resp.NORMAL, 0)
-    for word, value in (("RESP", int(resp)), ("RESP2", resp2)):
+def _respond(level: Level, options: dict[str, Area | None]) -> None:
+    """RESP and RESP2 are moved from the EIB."""
+    for word, value in (("RESP", int(level.task.eib.eibresp)), ("RESP2", level.task.eib.eibresp2)):
         area = options.get(word)
         if area is not None:
             area.move(value)
-    if error is not None:
-        quiet = bool({"RESP", "RESP2", "NOHANDLE"} & options.keys())
-        task.respond(error, name, resource, nohandle=quiet, otherwise=None)
 
 
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del declared
-    program = _program(options)
-    try:
-        area, size = _commarea(options)
-        if not level.runner.knows(program):
-            raise Condition(Resp.PGMIDERR, 1, f"program {program} is not there")
-    except Condition as error:
-        _respond(level, options, "LINK", program, error)
-        return
-    task = level.task
-    handles, stack, calen = task.handles, task.handle_stack, task.eib.eibcalen
-    task.push_handle()
-    try:
-        level.runner.link(task, program, area.address if area is not None else None, size)
-    finally:
-        task.handles, task.handle_stack, task.eib.eibcalen = handles, stack, calen
-    _respond(level, options, "LINK", program, None)
+    program, given = _given(options)
+    level.task.link(program, **given)
+    _respond(level, options)
 
 
 def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del declared
-    program = _program(options)
-    try:
-        area, size = _commarea(options)
-        if not level.runner.knows(program):
-            raise Condition(Resp.PGMIDERR, 1, f"program {program} is not there")
-    except Condition as error:
-        _respond(level, options, "XCTL", program, error)
-        return
-    raise Transfer(program, area.read(size) if area is not None else b"")
+    program, given = _given(options)
+    level.task.xctl(program, **given)
+    _respond(level, options)
 
 
 _OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
@@ -278,16 +245,16 @@ _OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], Non
 
 
 def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Sequence[Area], reason: str) -> None:
+    """A verb that the simulator does not have: the user's function answers it, with a condition or nothing."""
     words = declared.text.replace("(", " (").split()
-    function = level.runner.verbs.get(" ".join(words[:2])) or level.runner.verbs.get(words[0])
-    if function is None:
-        raise Unserved(f"{declared.place}: {declared.text}: {reason}")
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in level.verbs), "")
+    if not name:
+        raise Unserved(f"{declared.place}: EXEC CICS {declared.text}: {reason}")
     options = _options(declared, areas)
-    met = function(level.task, options, level)
-    _respond(level, options, words[0], "", met if isinstance(met, Condition) else None)
-
-
-def buffer_at(address: int, size: int) -> ctypes.Array[ctypes.c_char]:
-    """Storage of a program as a buffer, without a copy."""
-    return (ctypes.c_char * size).from_address(address)
-
+    met = level.verbs[name](options, level)
+    task = level.task
+    if isinstance(met, Condition):
+        task.respond(met, name, "", nohandle=_quiet(options), otherwise=None)
+    else:
+        task.eib.last = NO_COMMAND
+    _respond(level, options)

@@ -55,6 +55,10 @@ class Area:
         """Its bytes, or so many from its beginning."""
         return ctypes.string_at(self.address, self.size if size is None else size)
 
+    def view(self) -> memoryview:
+        """Its storage itself, to be read and written."""
+        return memoryview((ctypes.c_char * self.size).from_address(self.address)).cast("B")
+
     def fill(self, data: bytes) -> None:
         """Put bytes at its beginning; the rest stays."""
         ctypes.memmove(self.address, data, len(data))

@@ -9,7 +9,7 @@ A command's CALL ends up in :meth:`Level.command`. What it may come to:
 ================================  =====================================================================
 the command ends, or a condition  DFHEIGDI is 0 and the program goes on
 has a label                       DFHEIGDI is the label's number
-RETURN, XCTL, ABEND, a condition  the level is left by longjmp; what was raised is kept, and raised again
+RETURN, ABEND, a condition  the level is left by longjmp; what was raised is kept, and raised again
 that nobody handles               when the level is over (no exception may pass COBOL's frames)
 ================================  =====================================================================
 
@@ -30,9 +30,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.cobol._libcob import DONE, LEFT, Libcob, libcob
-from tdqsim.cobol.calls import Plan, Transfer, buffer_at
+from tdqsim.cobol.calls import Plan
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.errors import TdqError
@@ -96,68 +95,34 @@ def copies_of(module: Module) -> _Copies:
     return _Copies(module)
 
 
+Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
+"""A user's function for a verb: gets the options with their areas, and the level; a Condition that it gives is raised."""
+
+
 class Runner:
     """What runs the COBOL programs of one region.
 
     Args:
-        find: the module of a program by name; None when there is none.
-        verbs: Python functions for verbs that the simulator does not have: ``(task, options, areas) -> result``.
+        modules: the module of a program by name; None when there is none.
+
+    Attributes:
+        verbs: functions for verbs that the simulator does not have.
     """
 
-    def __init__(
-        self, find: Callable[[str], Module | None], verbs: Mapping[str, Callable[..., Any]] | None = None
-    ) -> None:
-        self.find = find
-        self.verbs = dict(verbs or {})
-        self.programs: dict[str, Callable[..., Any]] = {}
+    def __init__(self, modules: Callable[[str], Module | None]) -> None:
+        self._modules = modules
+        self.verbs: dict[str, Verb] = {}
 
-    def main(self, program: str) -> Callable[[Task], Any]:
-        """The handler of a transaction whose program this is."""
+    def find(self, name: str) -> Callable[[Task], None] | None:
+        """The program of this name as a program of the region; None when there is none."""
+        module = self._modules(name)
+        if module is None:
+            return None
 
         def run(task: Task) -> None:
-            self.run(task, program, None)
+            Level(task, module, self.verbs).run()
 
         return run
-
-    def knows(self, program: str) -> bool:
-        """Whether there is such a program."""
-        return program in self.programs or self.find(program) is not None
-
-    def link(self, task: Task, program: str, address: int | None, size: int) -> None:
-        """LINK: run a program with a COMMAREA that lies in the caller's storage."""
-        commarea = None if address is None else buffer_at(address, max(size, 1))
-        function = self.programs.get(program)
-        if function is not None:
-            function(task, commarea)
-        else:
-            self.run(task, program, commarea, size)
-
-    def run(self, task: Task, program: str, commarea: ctypes.Array[ctypes.c_char] | None, size: int = 0) -> None:
-        """Run a program, and those that it transfers control to, to the end of the level.
-
-        Args:
-            task: for which.
-            program: its name.
-            commarea: what DFHCOMMAREA is; None for none.
-            size: EIBCALEN.
-
-        Raises:
-            Condition: PGMIDERR is the caller's business. Abend: APCT: there is no such program.
-        """
-        while True:
-            module = self.find(program)
-            if module is None:
-                raise Abend("APCT", detail=f"program {program} is not there")
-            try:
-                Level(self, task, module, commarea, size).run()
-            except Transfer as transfer:
-                program = transfer.program
-                size = len(transfer.commarea)
-                commarea = ctypes.create_string_buffer(transfer.commarea, max(size, 1)) if size else None
-            except TaskReturn:
-                return
-            else:
-                return
 
 
 class Level:
@@ -166,27 +131,25 @@ class Level:
     Attributes:
         task: for which.
         module: the program.
+        verbs: functions for verbs that the simulator does not have.
         place: the user's file and line of the command at hand, or of the last one.
-        abend_label: the label of the active HANDLE ABEND; 0 for none.
+        abend_label, cancelled_label: the label of the active HANDLE ABEND, and of one out of action; 0 for none.
     """
 
     current: Level | None = None
 
-    def __init__(
-        self, runner: Runner, task: Task, module: Module, commarea: ctypes.Array[ctypes.c_char] | None, size: int
-    ) -> None:
-        self.runner = runner
+    def __init__(self, task: Task, module: Module, verbs: Mapping[str, Verb]) -> None:
         self.task = task
         self.module = module
+        self.verbs = verbs
         self.place = ""
         self.branch = 0
         self.abend_label = self.cancelled_label = 0
         self.error: BaseException | None = None
         self._libcob: Libcob = libcob()
-        self._commarea = commarea
+        self._commarea = task.level.commarea if task.level is not None else None
         self._eib = ctypes.create_string_buffer(_EIB_SIZE)
         self._state = (ctypes.c_void_p * 2)()
-        task.eib.eibcalen = size
         self._fill_eib()
         ctypes.memmove(ctypes.addressof(self._eib) + _ENTRY_AT, self._libcob.entry.to_bytes(8, "little"), 8)
 
@@ -194,7 +157,7 @@ class Level:
         """Run it to its end.
 
         Raises:
-            TaskReturn: RETURN. Transfer: XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA.
+            TaskReturn: RETURN, XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA.
         """
         copies = copies_of(self.module)
         entry = copies.take()
@@ -212,7 +175,9 @@ class Level:
             raise Abend("ASRA", CobolFailure(f"{self.place or self.module.source}: {library.message}"))
 
     def _commarea_address(self) -> int | None:
-        return None if self._commarea is None else ctypes.addressof(self._commarea)
+        if self._commarea is None:
+            return None
+        return ctypes.addressof((ctypes.c_char * len(self._commarea)).from_buffer(self._commarea))
 
     # -- the EIB ------------------------------------------------------------------------------------------------------
 
