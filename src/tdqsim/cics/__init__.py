@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.look.inspecting import QueueSnapshot
-from tdqsim.cics.region import Hook, Recorder, Region
-from tdqsim.cics.spi.inquire import TdqueueInfo
+from tdqsim.cics.region import Region
 from tdqsim.cics.spi.install import InstallRefused
+from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.uow.unit import UnitOfWork
 
 __all__ = [

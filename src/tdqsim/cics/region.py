@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, wraps
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from tdqsim import definitions as defs
-from tdqsim.cics.commands import Commands
+from tdqsim.cics.commands import Task, outside
 from tdqsim.cics.kernel.abstime import abstime, time_zone
-from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.enqueue import Enqueue
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.interval import StartRequest
+from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.messages import Messages
 from tdqsim.cics.kernel.security import SecurityPolicy
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.look import inspecting
 from tdqsim.cics.look.inspecting import QueueSnapshot
 from tdqsim.cics.queues.ati import Ati, Facility
 from tdqsim.cics.queues.datasets import DataSets
 from tdqsim.cics.queues.intra import IntraSpace
 from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
-from tdqsim.cics.region_state import Hook, Recorder
 from tdqsim.cics.region_tasks import RegionTasks
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
@@ -69,12 +67,15 @@ class Region(RegionTasks):
         seed: the order of ready tasks; 0 is CICS order.
         timezone: IANA name of the region's time zone.
         default_user: the user of tasks that have none (DFLTUSER).
+        region_user: the user of the region's own job: it installs the group list (INSTALLUSRID).
         codepage: the code page of text: messages, the EIB's image.
         release: the release that the region says it is, four digits.
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
         security: who may do what; None checks nothing.
+        cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all.
+        ressec: ASIS checks the queues of transactions with RESSEC(YES), ALWAYS those of all.
         dfhintra: the intrapartition data set: ``ci_size``, bytes of a control interval (the longest record has 32
             less), and ``control_intervals``, how many there are.
         durability: what a commit survives: ``process`` or ``power``.
@@ -117,12 +118,15 @@ class Region(RegionTasks):
         seed: int = 0,
         timezone: str = REGION_DEFAULTS["time_zone"],
         default_user: str = REGION_DEFAULTS["default_user"],
+        region_user: str = REGION_DEFAULTS["region_user"],
         codepage: str | int = REGION_DEFAULTS["code_page"],
         release: str = REGION_DEFAULTS["release"],
         start: StartType = "AUTO",
         tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
         supplied_queues: bool = True,
         security: SecurityPolicy | None = None,
+        cmdsec: Literal["ASIS", "ALWAYS"] = "ASIS",
+        ressec: Literal["ASIS", "ALWAYS"] = "ASIS",
         dfhintra: Mapping[str, int] | None = None,
         durability: Durability = "process",
         limit_bytes: int | None = None,
@@ -134,7 +138,9 @@ class Region(RegionTasks):
     ) -> None:
         inspecting.check_arguments(start=start, tdintra=tdintra)
         self.applid, self.sysid = applid, sysid
-        self.default_user, self.release = default_user, release
+        self.default_user, self.region_user, self.release = default_user, region_user, release
+        self.cmdsec: str = cmdsec
+        self.ressec: str = ressec
         self.zone = time_zone(timezone)
         self.codepage = find_codepage(codepage)
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
@@ -266,8 +272,8 @@ class Region(RegionTasks):
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in inspecting.supplied().tdqueues if queue.name not in own]
-            install(self, defs.Definitions.of(rest), way="grplist", user=self.default_user)
-        install(self, given, way="grplist", user=self.default_user)
+            install(self, defs.Definitions.of(rest), way="grplist", user=self.region_user)
+        install(self, given, way="grplist", user=self.region_user)
         self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)
         self.force()
@@ -346,6 +352,61 @@ class Region(RegionTasks):
 
         self._check_open("explain")
         return explain(self, name, task=task, size=size, record=record)
+
+    # -- the commands, each a task of its own ----------------------------------------------------------------------
+
+    writeq_td = outside(Task.writeq_td)
+    readq_td = outside(Task.readq_td)
+    deleteq_td = outside(Task.deleteq_td)
+    syncpoint = outside(Task.syncpoint)
+    syncpoint_rollback = outside(Task.syncpoint_rollback)
+    enq = outside(Task.enq)
+    deq = outside(Task.deq)
+    assign = outside(Task.assign)
+    suspend = outside(Task.suspend)
+    asktime = outside(Task.asktime)
+    asktime_eib = outside(Task.asktime_eib)
+    formattime = outside(Task.formattime)
+    cancel = outside(Task.cancel)
+    delay = outside(Task.delay)
+    inquire_tdqueue = outside(Task.inquire_tdqueue)
+    inquire_tdqueue_start = outside(Task.inquire_tdqueue_start)
+    inquire_tdqueue_next = outside(Task.inquire_tdqueue_next)
+    inquire_tdqueue_end = outside(Task.inquire_tdqueue_end)
+    set_tdqueue = outside(Task.set_tdqueue)
+    create_tdqueue = outside(Task.create_tdqueue)
+    discard_tdqueue = outside(Task.discard_tdqueue)
+    extract_statistics = outside(Task.extract_statistics)
+    perform_statistics = outside(Task.perform_statistics)
+    inquire_task = outside(Task.inquire_task)
+    inquire_task_list = outside(Task.inquire_task_list)
+    set_task = outside(Task.set_task)
+    inquire_transaction = outside(Task.inquire_transaction)
+    inquire_transaction_start = outside(Task.inquire_transaction_start)
+    inquire_transaction_next = outside(Task.inquire_transaction_next)
+    inquire_transaction_end = outside(Task.inquire_transaction_end)
+    set_transaction = outside(Task.set_transaction)
+    inquire_connection = outside(Task.inquire_connection)
+    inquire_connection_start = outside(Task.inquire_connection_start)
+    inquire_connection_next = outside(Task.inquire_connection_next)
+    inquire_connection_end = outside(Task.inquire_connection_end)
+    inquire_uow = outside(Task.inquire_uow)
+    inquire_uow_start = outside(Task.inquire_uow_start)
+    inquire_uow_next = outside(Task.inquire_uow_next)
+    inquire_uow_end = outside(Task.inquire_uow_end)
+    set_uow = outside(Task.set_uow)
+    inquire_uowlink = outside(Task.inquire_uowlink)
+    inquire_uowlink_start = outside(Task.inquire_uowlink_start)
+    inquire_uowlink_next = outside(Task.inquire_uowlink_next)
+    inquire_uowlink_end = outside(Task.inquire_uowlink_end)
+    set_uowlink = outside(Task.set_uowlink)
+    inquire_uowenq_start = outside(Task.inquire_uowenq_start)
+    inquire_uowenq_next = outside(Task.inquire_uowenq_next)
+    inquire_uowenq_end = outside(Task.inquire_uowenq_end)
+    inquire_enq_start = outside(Task.inquire_enq_start)
+    inquire_enq_next = outside(Task.inquire_enq_next)
+    inquire_enq_end = outside(Task.inquire_enq_end)
+    execute = outside(Task.execute)
 
     # -- the end --------------------------------------------------------------------------------------------------
 
@@ -445,21 +506,3 @@ def _opened(
         return store
     path = None if store is None else Path(store)
     return Store(path, durability=durability, limit_bytes=limit_bytes, readonly=readonly and path is not None)
-
-
-def _alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command as a method of the region: a task of its own."""
-
-    @wraps(function)
-    def issue(self: Region, *args: Any, **kwargs: Any) -> Any:
-        return self.run_alone(function, args, kwargs)
-
-    return issue
-
-
-_OWN: Final = frozenset({"start", "abend", "return_", "handle_condition", "ignore_condition", "handle_abend"})
-"""Commands that mean nothing, or something else, outside a task."""
-
-for _command in COMMANDS.values():
-    if _command.method not in _OWN and getattr(Commands, _command.method, None) is _command.function:
-        setattr(Region, _command.method, _alone(_command.function))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from tdqsim.cics.commands import Commands
+from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.errors import RegionClosed
@@ -14,11 +14,11 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.commands import Task
     from tdqsim.cics.kernel.enqueue import Enqueue
     from tdqsim.cics.kernel.handlers import TransactionEntry
     from tdqsim.cics.kernel.interval import StartRequest
     from tdqsim.cics.kernel.messages import Messages
-    from tdqsim.cics.kernel.task import Task
     from tdqsim.cics.queues.ati import Ati, Facility
     from tdqsim.cics.queues.datasets import DataSets
     from tdqsim.cics.queues.kinds import RemoteLink
@@ -31,47 +31,10 @@ if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.store import Store
 
-__all__ = ["Hook", "Recorder", "RegionState"]
+__all__ = ["RegionState"]
 
 
-class Hook(Protocol):
-    """What may look at every command, and break it: history, fault plans, schedule exploration."""
-
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
-        """Called before the work; a Condition or Abend raised here is the command's outcome."""
-
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Called after it, with what it returned or the Condition it ended with."""
-
-
-class Recorder(Protocol):
-    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way."""
-
-    @property
-    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
-        """Told of each request that went well on a short way; None when that is not wanted.
-
-        As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
-        unit of work's id behind these; and of SYNCPOINT, without a queue.
-        """
-
-    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """A command on the long way has ended: what it returned, or its Condition."""
-
-    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
-        """A unit of work was committed or backed out; its locks are still held."""
-
-    def task_started(self, task: Task) -> None:
-        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
-
-    def task_ended(self, task: Task, *, normal: bool) -> None:
-        """A task has ended; its unit of work is settled."""
-
-    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
-        """Records were put on a queue outside any task."""
-
-
-class RegionState(Commands):
+class RegionState:
     """What the parts of a region share; :class:`~tdqsim.cics.region.Region` makes and documents it."""
 
     if TYPE_CHECKING:

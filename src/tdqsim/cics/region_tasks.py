@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from tdqsim.cics.commands import Commands
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.handlers import Handler, TransactionEntry
 from tdqsim.cics.kernel.interval import StartRequest
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.look import inspecting
 from tdqsim.cics.queues.ati import Facility, Request
 from tdqsim.cics.queues.kinds import IntraQueue
@@ -167,7 +166,7 @@ class RegionTasks(RegionResources):
         task.implicit = True
         return task
 
-    def start(  # type: ignore[override]  # the command START is the task's
+    def start(
         self, program: str | Handler, *args: Any, userid: str = "", terminal: str = "", data: bytes | None = None
     ) -> Strand:
         """Start a task that runs beside the program outside.
@@ -266,6 +265,12 @@ class RegionTasks(RegionResources):
         else:
             request.timer = self.dispatcher.call_at(deadline_ns, request.due)
 
+    def when_free(self, terminal: str, attach: Callable[[Facility], object]) -> None:
+        """Call ``attach`` with the facility once a terminal is in service and has no task."""
+        facility = self.facility("TERMINAL", terminal)
+        facility.requests.append(attach)
+        self.ati.serve(facility)
+
     def next_reqid(self) -> str:
         """A name for a START that was given none."""
         self._reqids += 1
@@ -308,10 +313,6 @@ class RegionTasks(RegionResources):
             task.end(normal=False)
             raise
         task.end(normal=True)
-
-    def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
-        """Issue a command written as EXEC CICS text, as a task of its own; see the task's method."""
-        return self.run_alone(Commands.execute, (text, variables), {})  # type: ignore[no-any-return]
 
     def readq_td_all(self, queue: str) -> Iterator[bytes]:
         """READQ TD until QZERO, in one task; see the task's method."""

@@ -8,6 +8,7 @@ out in the region's code page; numbers are big-endian, dates and times packed de
 from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -20,6 +21,7 @@ EIB_LENGTH = 85
 _TD_GROUP = 0x08
 _NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
+_COMPLETIONS_KEPT = 10_000
 
 
 class Completion(NamedTuple):
@@ -44,6 +46,7 @@ NO_COMMAND = Completion(bytes(2), "", Resp.NORMAL, 0, _NO_RCODE)
 """The state before the first command."""
 
 
+@lru_cache(_COMPLETIONS_KEPT)
 def completion(name: str, resource: str = "") -> Completion:
     """The normal end of a command, such as ``completion("READQ TD", "PAYQ")``."""
     return Completion(EIBFN[name], resource, Resp.NORMAL, 0, _NO_RCODE)

@@ -17,15 +17,14 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from sys import getrefcount
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from tdqsim.cics.commands import Commands
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
-from tdqsim.cics.kernel.eib import Completion, Eib, completion, failure
+from tdqsim.cics.kernel.eib import Eib, failure
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["TIMED_OUT", "Task"]
+__all__ = ["TIMED_OUT", "TaskBase"]
 
 T = TypeVar("T")
 
@@ -47,8 +46,6 @@ TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, Any]] = {}
-_COMPLETIONS: Final[dict[tuple[str, str], Completion]] = {}
-_COMPLETIONS_KEPT: Final = 10_000
 
 
 def _references_to_a_local() -> int:
@@ -60,17 +57,8 @@ def _references_to_a_local() -> int:
 _ALONE: Final = _references_to_a_local()
 
 
-def _done(name: str, resource: str) -> Completion:
-    found = _COMPLETIONS.get((name, resource))
-    if found is None:
-        if len(_COMPLETIONS) >= _COMPLETIONS_KEPT:
-            _COMPLETIONS.clear()
-        found = _COMPLETIONS[name, resource] = completion(name, resource)
-    return found
-
-
-class Task(Commands):
-    """One task. Its commands are methods; see :class:`~tdqsim.cics.commands.Commands`.
+class TaskBase:
+    """One task without its commands; see :class:`~tdqsim.cics.commands.Task`.
 
     Attributes:
         region: where it runs.
@@ -198,52 +186,14 @@ class Task(Commands):
 
     # -- how every command goes -----------------------------------------------------------------------------------
 
-    def issue(
-        self,
-        name: str,
-        action: Callable[[], T],
-        *,
-        resource: str = "",
-        nohandle: bool = False,
-        otherwise: T,
-        arguments: Mapping[str, Any] | None = None,
-    ) -> T:
-        """Do a command's work and end it as CICS does: EIB, handling of a condition, the others' turn.
-
-        Args:
-            name: the command.
-            action: the work; raises Condition or Abend.
-            resource: what EIBRSRCE shows.
-            nohandle: NOHANDLE or RESP was given.
-            otherwise: what the command returns after a condition that is not raised.
-            arguments: what the program gave, for hooks.
-        """
-        if self.ended or self.region.closed:
-            self._refuse(name)
-        hook = self.region.hook
-        try:
-            if hook is not None:
-                hook.before(self, name, arguments or {})
-            value = action()
-        except Condition as condition:
-            if hook is not None:
-                hook.after(self, name, arguments or {}, condition)
-            if self.region.recorder is not None:
-                self.region.recorder.command(self, name, arguments or {}, condition)
-            return self.respond(condition, name, resource, nohandle=nohandle, otherwise=otherwise)
-        self.eib.last = _done(name, resource)
-        if hook is not None:
-            hook.after(self, name, arguments or {}, value)
-        if self.region.recorder is not None:
-            self.region.recorder.command(self, name, arguments or {}, value)
-        if self.outside:
-            self.let_others_run()
-        return value
-
-    def _refuse(self, name: str) -> None:
-        if self.region.closed:
-            raise RegionClosed(f"{name}: the region {self.region.applid} is closed")
-        raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
+    def refuse(self, name: str) -> None:
+        """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
+        region = self.region
+        region.dispatcher.check_thread()
+        if region.closed:
+            raise RegionClosed(f"{name}: the region {region.applid} is closed")
+        if self.ended:
+            raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
 
     def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
         """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.

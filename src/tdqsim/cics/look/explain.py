@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
 from tdqsim.cics.queues.checks import final_target
@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(
-    region: Region, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
+    region: Region, name: str, *, task: TaskBase | None = None, size: int = 1, record: bytes | None = None
 ) -> Explanation:
     """Say why a queue is as it is.
 
@@ -85,7 +85,7 @@ def explain(
     if record is not None and not hasattr(region.recorder, "story"):
         raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
-    probe = task if task is not None else Task(region, 0, "TEST", region.default_user)
+    probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
     commands = foresee(region, name, probe, size)
     try:
         target = final_target(region, name)
@@ -108,7 +108,7 @@ def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...
 # -- what there is to say ---------------------------------------------------------------------------------------------
 
 
-def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Iterator[str]:
+def _statements(region: Region, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
     if name != queue.name:
         yield f"{name} stands for queue {queue.name}{_through(region, name)}."
     if isinstance(queue, RemoteQueue):
@@ -130,7 +130,7 @@ def _hooks(region: Region) -> tuple[object, ...]:
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
 
-def _remote(region: Region, queue: RemoteQueue, probe: Task) -> Iterator[str]:
+def _remote(region: Region, queue: RemoteQueue, probe: TaskBase) -> Iterator[str]:
     state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
     yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
     link: Any = region.links.get(queue.remotesystem)
@@ -297,5 +297,5 @@ def _set_by(latch: Latch) -> str:
     return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
 
 
-def _serves(task: Task, queue: IntraQueue) -> bool:
+def _serves(task: TaskBase, queue: IntraQueue) -> bool:
     return task.request is not None and task.request.queue is queue and task.request.cycle == queue.cycle

@@ -47,7 +47,7 @@ from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.region import Region
     from tdqsim.cics.uow.locks import Lock
 
@@ -101,7 +101,7 @@ class _Unsaid(Exception):
     """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
 
 
-def foresee(region: Region, name: str, task: Task, size: int) -> dict[str, Prediction]:
+def foresee(region: Region, name: str, task: TaskBase, size: int) -> dict[str, Prediction]:
     """What each command would meet.
 
     Args:
@@ -133,7 +133,7 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
 # -- READQ, WRITEQ, DELETEQ -------------------------------------------------------------------------------------------
 
 
-def _request(region: Region, command: str, name: str, task: Task, size: int) -> str | None:
+def _request(region: Region, command: str, name: str, task: TaskBase, size: int) -> str | None:
     planned = getattr(region.hook, "foresee", None)
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
         raise fault
@@ -159,7 +159,7 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
     return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
 
 
-def _shipped(region: Region, command: str, queue: RemoteQueue, task: Task, size: int) -> str:
+def _shipped(region: Region, command: str, queue: RemoteQueue, task: TaskBase, size: int) -> str:
     check_state(task, READQ, queue)
     link: Any = region.link(queue.remotesystem)
     if not isinstance(link, RemoteSystem):
@@ -191,7 +191,7 @@ def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
     file.foresee_write(size)
 
 
-def _readq(task: Task, queue: IntraQueue, _size: int) -> None:
+def _readq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
@@ -200,7 +200,7 @@ def _readq(task: Task, queue: IntraQueue, _size: int) -> None:
         raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
 
 
-def _next_record(task: Task, queue: IntraQueue) -> object | None:
+def _next_record(task: TaskBase, queue: IntraQueue) -> object | None:
     read_end, write_end = queue.read_end, queue.write_end
     if read_end is None or write_end is None:
         return queue.stored.peek()
@@ -213,13 +213,13 @@ def _next_record(task: Task, queue: IntraQueue) -> object | None:
     return record
 
 
-def _work(task: Task, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
+def _work(task: TaskBase, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
     return uow, None if uow is None else uow.work.get(queue)
 
 
-def _writeq(task: Task, queue: IntraQueue, size: int) -> None:
+def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
     region = task.region
     check_size(region.intra.longest, size)
     if queue.write_end is not None:
@@ -236,15 +236,15 @@ def _writeq(task: Task, queue: IntraQueue, size: int) -> None:
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
-def _deleteq(task: Task, queue: IntraQueue, _size: int) -> None:
+def _deleteq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
     for lock in queue.locks:
         _ask_for(lock, task)
 
 
-_OF: Final[dict[str, Callable[[Task, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
+_OF: Final[dict[str, Callable[[TaskBase, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
 
 
-def _ask_for(lock: Lock, task: Task) -> None:
+def _ask_for(lock: Lock, task: TaskBase) -> None:
     """What getting one end would meet."""
     met = ASKED[lock.standing(task.uow if task.has_uow else None)]
     if met is None:
@@ -255,7 +255,7 @@ def _ask_for(lock: Lock, task: Task) -> None:
         raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
 
 
-def _limit(task: Task) -> str:
+def _limit(task: TaskBase) -> str:
     """How long the task would wait, when DTIMOUT says."""
     return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
 

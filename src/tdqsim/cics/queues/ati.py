@@ -46,7 +46,7 @@ from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.region import Region
     from tdqsim.cics.uow.unit import UnitOfWork
 
@@ -156,7 +156,7 @@ class Facility:
         self.kind = kind
         self.inservice = False
         self.userid = ""
-        self.task: Task | None = None
+        self.task: TaskBase | None = None
         self.requests: deque[Any] = deque()
 
     def __repr__(self) -> str:
@@ -181,12 +181,12 @@ class Ati:
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def written(self, queue: IntraQueue, task: Task) -> None:
+    def written(self, queue: IntraQueue, task: TaskBase) -> None:
         """The level was reached by a task's WRITEQ to a non-recoverable queue."""
         if self.due(queue, task):
             self.schedule(queue)
 
-    def due(self, queue: IntraQueue, by: Task | UnitOfWork) -> bool:
+    def due(self, queue: IntraQueue, by: TaskBase | UnitOfWork) -> bool:
         """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`.
 
         Args:
@@ -396,10 +396,10 @@ class Ati:
         return True
 
 
-def _set_by(by: Task | UnitOfWork, time_ns: int, items: int) -> Latch:
-    from tdqsim.cics.kernel.task import Task  # noqa: PLC0415  (a task imports this module)
+def _set_by(by: TaskBase | UnitOfWork, time_ns: int, items: int) -> Latch:
+    from tdqsim.cics.kernel.task import TaskBase  # noqa: PLC0415  (a task imports this module)
 
-    if isinstance(by, Task):
+    if isinstance(by, TaskBase):
         return Latch(by.number, by.transid, by.eib.eibtrmid, "", time_ns, items)
     return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), time_ns, items)
 

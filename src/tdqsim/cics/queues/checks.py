@@ -27,12 +27,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, TdQueue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.region import Region
 
 __all__ = ["REQUESTS", "check_state", "final_target"]
@@ -76,14 +76,13 @@ def final_target(region: Region, name: str) -> TdQueue:
     return queue
 
 
-def check_state(task: Task, command: str, queue: TdQueue) -> None:
+def check_state(task: TaskBase, command: str, queue: TdQueue) -> None:
     """Steps 3 to 5 for a local queue.
 
     Raises:
         Condition: NOTAUTH, DISABLED, INVREQ or NOTOPEN.
     """
-    security = task.region.security
-    if security is not None and not security.may_access(task.userid, queue.name, Access.UPDATE):
+    if not may_access(task, queue.name, Access.UPDATE):
         raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
     if queue.enablestatus is not Cvda.ENABLED and not _may_go_on(task, queue):
         raise Condition(Resp.DISABLED, detail=f"queue {queue.name} is {queue.enablestatus.name}")
@@ -94,7 +93,7 @@ def check_state(task: Task, command: str, queue: TdQueue) -> None:
             raise Condition(met, detail=_WORDS[met].format(direction=direction, command=command))
 
 
-def _may_go_on(task: Task, queue: TdQueue) -> bool:
+def _may_go_on(task: TaskBase, queue: TdQueue) -> bool:
     if queue.enablestatus is not Cvda.DISABLING or not isinstance(queue, IntraQueue) or not task.has_uow:
         return False
     return any(lock.owner is task.uow for lock in queue.locks)

@@ -18,7 +18,7 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim import definitions
     from tdqsim.cics.kernel.conditions import Condition
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.ati import Latch
     from tdqsim.cics.spi.signature import Signature
     from tdqsim.cics.uow.locks import Lock
@@ -51,10 +51,10 @@ class ExtraFile(Protocol):
     def close(self) -> None:
         """Close it, writing what is buffered; sets ``openstatus`` and ``emptystatus``. IOERR when that fails."""
 
-    def read(self, task: Task | None) -> bytes:
+    def read(self, task: TaskBase | None) -> bytes:
         """The next record. QZERO at the end (``emptystatus`` EMPTY), IOERR for a block in error."""
 
-    def write(self, task: Task | None, data: bytes) -> None:
+    def write(self, task: TaskBase | None, data: bytes) -> None:
         """Add a record. LENGERR for a length that does not fit, NOSPACE (``emptystatus`` FULL), IOERR."""
 
     def drain(self) -> Iterator[bytes]:
@@ -80,12 +80,16 @@ class RemoteLink(Protocol):
     def netname(self) -> str:
         """The APPLID of the other region."""
 
+    @property
+    def acquired(self) -> bool:
+        """Whether the other region is there and the way is open."""
+
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """What can be said of a unit of work over it: OK, UNAVAILABLE, or COLD: its coordinator has forgotten it."""
 
     def ship(
         self,
-        task: Task,
+        task: TaskBase,
         command: str,
         queue: str,
         *,

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tdqsim.cics.kernel.command import CommandGroup, Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command, declared
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import issued
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.checks import check_state, final_target
 from tdqsim.cics.queues.intra import SLOT_BITS
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
@@ -22,237 +24,204 @@ from tdqsim.errors import DatasetError, StoreDamaged, StoreFull
 from tdqsim.facts import LIMITS, Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
     from tdqsim.cics.queues.kinds import RemoteLink
     from tdqsim.cics.uow.logical import LogicalWork
     from tdqsim.cics.uow.unit import UnitOfWork
 
-__all__ = ["TdCommands", "check_size", "delete_local", "logical_attempt", "read_local", "write_local"]
+__all__ = [
+    "check_size",
+    "delete_local",
+    "deleteq_td",
+    "logical_attempt",
+    "read_local",
+    "readq_td",
+    "write_local",
+    "writeq_td",
+]
 
 _QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
 _Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
 _LONGEST = LIMITS["length_option_maximum"]
 
 
-class TdCommands(CommandGroup):
-    """The transient data commands."""
+@declared(
+    "WRITEQ TD",
+    "DISABLED ERROR INVREQ IOERR ISCINVREQ LENGERR LOCKED NOSPACE NOTAUTH NOTOPEN QIDERR SYSIDERR",
+)
+def writeq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
+    task: TaskBase,
+    queue: _QueueName,
+    from_: Annotated[bytes, Opt("data", word="FROM")],
+    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    *,
+    sysid: _Sysid = None,
+    nohandle: Flag = False,
+) -> None:
+    """Write a record to the end of a queue.
 
-    __slots__ = ()
+    Args:
+        queue: the queue's name, 1 to 4 characters.
+        from_: the record; 1 byte to the longest the queue takes.
+        length: how many bytes of ``from_`` are the record; all of them when not given.
+        sysid: the system that has the queue; local definitions are then not looked at.
+        nohandle: raise nothing; the response is in the EIB.
 
-    if TYPE_CHECKING:
-        _queues: dict[str, Any]
-        _uow: Any
-        number: int
-        outside: bool
-
-        def let_others_run(self) -> None:
-            """Give ready tasks their turn: see the task."""
-
-        def handles_condition(self, resp: Resp) -> bool:
-            """Whether an active HANDLE names this very condition: see the task."""
-
-    @command(
-        "WRITEQ TD",
-        "DISABLED ERROR INVREQ IOERR ISCINVREQ LENGERR LOCKED NOSPACE NOTAUTH NOTOPEN QIDERR SYSIDERR",
-    )
-    def writeq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
-        self,
-        queue: _QueueName,
-        from_: Annotated[bytes, Opt("data", word="FROM")],
-        length: Annotated[int | None, Opt("halfword", 2)] = None,
-        *,
-        sysid: _Sysid = None,
-        nohandle: Flag = False,
-    ) -> None:
-        """Write a record to the end of a queue.
-
-        Args:
-            queue: the queue's name, 1 to 4 characters.
-            from_: the record; 1 byte to the longest the queue takes.
-            length: how many bytes of ``from_`` are the record; all of them when not given.
-            sysid: the system that has the queue; local definitions are then not looked at.
-            nohandle: raise nothing; the response is in the EIB.
-
-        Raises:
-            Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR, LOCKED, NOSPACE, NOTAUTH, NOTOPEN, QIDERR, SYSIDERR.
-        """
-        q = self._queues.get(queue)
-        if q is not None and q.plain and length is None and sysid is None and from_.__class__ is bytes:
-            size = len(from_)
-            if 0 < size <= q.ci_left:
-                try:
-                    q.put(from_)
-                except StoreFull:
-                    pass  # the long way says NOSPACE
-                else:
-                    q.ci_left -= size
-                    q.writes += 1
-                    self.eib.last = q.write_ok
-                    if q.trace is not None:
-                        q.trace(("WRITEQ TD", self.number, q.name, from_, self.region.clock.time_ns()))
-                    if q.stored.count >= q.fire_at:
-                        self.region.ati.written(q, self)  # type: ignore[arg-type]
-                    if self.outside:
-                        self.let_others_run()
-                    return
-        elif q is not None and q.swift and length is None and sysid is None and from_.__class__ is bytes:
+    Raises:
+        Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR, LOCKED, NOSPACE, NOTAUTH, NOTOPEN, QIDERR, SYSIDERR.
+    """
+    q = task._queues.get(queue)
+    if q is not None and q.plain and length is None and sysid is None and from_.__class__ is bytes:
+        size = len(from_)
+        if 0 < size <= q.ci_left:
             try:
-                if not _write_shortly(self, q, from_):  # type: ignore[arg-type]
-                    _check_length(self, from_, None)  # type: ignore[arg-type]
-                    _write_logical(self, q, from_)  # type: ignore[arg-type]
-            except Condition as condition:
+                q.put(from_)
+            except StoreFull:
+                pass  # the long way says NOSPACE
+            else:
+                q.ci_left -= size
+                q.writes += 1
+                task.eib.last = q.write_ok
                 if q.trace is not None:
-                    self.region.record(self, "WRITEQ TD", {"queue": queue, "from_": from_}, condition)  # type: ignore[arg-type]
-                self.respond(condition, "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
+                    q.trace(("WRITEQ TD", task.number, q.name, from_, task.region.clock.time_ns()))
+                if q.stored.count >= q.fire_at:
+                    task.region.ati.written(q, task)
+                if task.outside:
+                    task.let_others_run()
+                return
+    elif q is not None and q.swift and length is None and sysid is None and from_.__class__ is bytes:
+        try:
+            if not _write_shortly(task, q, from_):
+                _check_length(task, from_, None)
+                _write_logical(task, q, from_)
+        except Condition as condition:
+            if q.trace is not None:
+                task.region.record(task, "WRITEQ TD", {"queue": queue, "from_": from_}, condition)
+            task.respond(condition, "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
+            return
+        q.writes += 1
+        task.eib.last = q.write_ok
+        if q.trace is not None:
+            now = task.region.clock.time_ns()
+            q.trace(("WRITEQ TD", task.number, q.name, from_, now, task.transid, task._uow.id))
+        if task.outside and ((others := task.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
+            task.let_others_run()
+        return
+    elif q is not None and q.quick and length is None and sysid is None and from_.__class__ is bytes:
+        put = q.put
+        if put is not None and from_:
+            try:
+                put(from_)
+            except DatasetError as error:
+                task.respond(q.file.refused(error), "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
                 return
             q.writes += 1
-            self.eib.last = q.write_ok
-            if q.trace is not None:
-                now = self.region.clock.time_ns()
-                q.trace(("WRITEQ TD", self.number, q.name, from_, now, self.transid, self._uow.id))
-            if self.outside and ((others := self.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
-                self.let_others_run()
+            task.eib.last = q.write_ok
+            if task.outside:
+                task.let_others_run()
             return
-        elif q is not None and q.quick and length is None and sysid is None and from_.__class__ is bytes:
-            put = q.put
-            if put is not None and from_:
-                try:
-                    put(from_)
-                except DatasetError as error:
-                    self.respond(q.file.refused(error), "WRITEQ TD", queue, nohandle=nohandle, otherwise=None)
-                    return
-                q.writes += 1
-                self.eib.last = q.write_ok
-                if self.outside:
-                    self.let_others_run()
-                return
-        arguments = {"queue": queue, "from_": from_, "length": length, "sysid": sysid}
-        self.issue(
-            "WRITEQ TD",
-            lambda: _writeq(self, queue, from_, length, sysid),  # type: ignore[arg-type]
-            resource=_shown(queue),
-            nohandle=nohandle,
-            otherwise=None,
-            arguments=arguments,
-        )
+    _write_long(task, queue, from_, length, sysid, nohandle=nohandle)
 
-    @command(
-        "READQ TD",
-        "DISABLED INVREQ IOERR ISCINVREQ LENGERR LOCKED NOTAUTH NOTOPEN QBUSY QIDERR QZERO SYSIDERR",
-        receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)},
-    )
-    def readq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
-        self,
-        queue: _QueueName,
-        length: Annotated[int | None, Opt("halfword", 2)] = None,
-        *,
-        sysid: _Sysid = None,
-        nosuspend: Flag = False,
-        nohandle: Flag = False,
-    ) -> bytes:
-        """Read the next record of a queue, which is then gone.
 
-        Args:
-            queue: the queue's name, 1 to 4 characters.
-            length: bytes of the area (INTO); the whole record is returned when not given, as with SET.
-            sysid: the system that has the queue; local definitions are then not looked at.
-            nosuspend: QBUSY instead of waiting for another task's unit of work.
-            nohandle: raise nothing; the response is in the EIB, and with LENGERR the truncated record is returned.
+@declared(
+    "READQ TD",
+    "DISABLED INVREQ IOERR ISCINVREQ LENGERR LOCKED NOTAUTH NOTOPEN QBUSY QIDERR QZERO SYSIDERR",
+    receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)},
+)
+def readq_td(  # noqa: C901, PLR0912  (three short ways written flat: a call would cost what they save)
+    task: TaskBase,
+    queue: _QueueName,
+    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    *,
+    sysid: _Sysid = None,
+    nosuspend: Flag = False,
+    nohandle: Flag = False,
+) -> bytes:
+    """Read the next record of a queue, which is then gone.
 
-        Returns:
-            The record; nothing when there was an exception, as the EIB says. Only a data set can hold an empty record.
+    Args:
+        queue: the queue's name, 1 to 4 characters.
+        length: bytes of the area (INTO); the whole record is returned when not given, as with SET.
+        sysid: the system that has the queue; local definitions are then not looked at.
+        nosuspend: QBUSY instead of waiting for another task's unit of work.
+        nohandle: raise nothing; the response is in the EIB, and with LENGERR the truncated record is returned.
 
-        Raises:
-            Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR (with ``data`` and ``length``), LOCKED, NOTAUTH,
-                NOTOPEN, QBUSY, QIDERR, QZERO, SYSIDERR.
-        """
-        q = self._queues.get(queue)
-        if q is not None and q.plain and length is None and sysid is None:
-            stored = q.stored
-            count = stored.count
-            if count:
-                try:
-                    data: bytes = q.take()
-                except StoreDamaged:
-                    pass  # the long way says IOERR
-                else:
-                    q.reads += 1
-                    q.peak = max(q.peak, count)
-                    if count == 1 or stored._head >> SLOT_BITS != q.head_ci:  # noqa: SLF001  (first_seq costs a search)
-                        self.region.intra.taken(q)
-                    self.eib.last = q.read_ok
-                    if q.trace is not None:
-                        q.trace(("READQ TD", self.number, q.name, data, self.region.clock.time_ns()))
-                    if self.outside:
-                        self.let_others_run()
-                    return data
-        elif q is not None and q.swift and length is None and sysid is None:
+    Returns:
+        The record; nothing when there was an exception, as the EIB says. Only a data set can hold an empty record.
+
+    Raises:
+        Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR (with ``data`` and ``length``), LOCKED, NOTAUTH,
+            NOTOPEN, QBUSY, QIDERR, QZERO, SYSIDERR.
+    """
+    q = task._queues.get(queue)
+    if q is not None and q.plain and length is None and sysid is None:
+        stored = q.stored
+        count = stored.count
+        if count:
             try:
-                record = _read_shortly(self, q)  # type: ignore[arg-type]
-                if record is None:
-                    busy = nosuspend or (not nohandle and self.handles_condition(Resp.QBUSY))
-                    record = _read_logical(self, q, busy)  # type: ignore[arg-type]
-            except Condition as condition:
+                data: bytes = q.take()
+            except StoreDamaged:
+                pass  # the long way says IOERR
+            else:
+                q.reads += 1
+                q.peak = max(q.peak, count)
+                if count == 1 or stored._head >> SLOT_BITS != q.head_ci:  # noqa: SLF001  (first_seq costs a search)
+                    task.region.intra.taken(q)
+                task.eib.last = q.read_ok
                 if q.trace is not None:
-                    self.region.record(self, "READQ TD", {"queue": queue}, condition)  # type: ignore[arg-type]
-                return self.respond(condition, "READQ TD", queue, nohandle=nohandle, otherwise=b"")
-            q.reads += 1
-            self.eib.last = q.read_ok
+                    q.trace(("READQ TD", task.number, q.name, data, task.region.clock.time_ns()))
+                if task.outside:
+                    task.let_others_run()
+                return data
+    elif q is not None and q.swift and length is None and sysid is None:
+        try:
+            record = _read_shortly(task, q)
+            if record is None:
+                busy = nosuspend or (not nohandle and task.handles_condition(Resp.QBUSY))
+                record = _read_logical(task, q, busy)
+        except Condition as condition:
             if q.trace is not None:
-                now = self.region.clock.time_ns()
-                q.trace(("READQ TD", self.number, q.name, record, now, self.transid, self._uow.id))
-            if self.outside and ((others := self.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
-                self.let_others_run()
-            return record
-        elif q is not None and q.quick and length is None and sysid is None:
-            get = q.get
-            if get is not None:
-                try:
-                    data = get()
-                except DatasetError as error:
-                    return self.respond(q.file.refused(error), "READQ TD", queue, nohandle=nohandle, otherwise=b"")
-                if data is not None:  # at the end the long way says QZERO
-                    q.reads += 1
-                    self.eib.last = q.read_ok
-                    if self.outside:
-                        self.let_others_run()
-                    return data
-        return self.issue(
-            "READQ TD",
-            lambda: _readq(self, queue, length, sysid, nosuspend=nosuspend, nohandle=nohandle),  # type: ignore[arg-type]
-            resource=_shown(queue),
-            nohandle=nohandle,
-            otherwise=b"",
-            arguments={"queue": queue, "length": length, "sysid": sysid, "nosuspend": nosuspend},
-        )
+                task.region.record(task, "READQ TD", {"queue": queue}, condition)
+            return task.respond(condition, "READQ TD", queue, nohandle=nohandle, otherwise=b"")
+        q.reads += 1
+        task.eib.last = q.read_ok
+        if q.trace is not None:
+            now = task.region.clock.time_ns()
+            q.trace(("READQ TD", task.number, q.name, record, now, task.transid, task._uow.id))
+        if task.outside and ((others := task.region.dispatcher)._ready or others._deadlines):  # noqa: SLF001
+            task.let_others_run()
+        return record
+    elif q is not None and q.quick and length is None and sysid is None:
+        get = q.get
+        if get is not None:
+            try:
+                data = get()
+            except DatasetError as error:
+                return task.respond(q.file.refused(error), "READQ TD", queue, nohandle=nohandle, otherwise=b"")
+            if data is not None:  # at the end the long way says QZERO
+                q.reads += 1
+                task.eib.last = q.read_ok
+                if task.outside:
+                    task.let_others_run()
+                return data
+    return _read_long(task, queue, length, sysid, nosuspend=nosuspend, nohandle=nohandle)
 
-    @command("DELETEQ TD", "DISABLED INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR")
-    def deleteq_td(self, queue: _QueueName, *, sysid: _Sysid = None, nohandle: Flag = False) -> None:
-        """Remove every record of an intrapartition queue; the queue itself stays.
 
-        Args:
-            queue: the queue's name, 1 to 4 characters.
-            sysid: the system that has the queue; local definitions are then not looked at.
-            nohandle: raise nothing; the response is in the EIB.
+@command("DELETEQ TD", "DISABLED INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR", resource="queue")
+def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohandle: Flag = False) -> None:
+    """Remove every record of an intrapartition queue; the queue itself stays.
 
-        Raises:
-            Condition: DISABLED, INVREQ (an extrapartition queue), ISCINVREQ, LOCKED, NOTAUTH, QIDERR, SYSIDERR.
-        """
-        self.issue(
-            "DELETEQ TD",
-            lambda: _deleteq(self, queue, sysid),  # type: ignore[arg-type]
-            resource=_shown(queue),
-            nohandle=nohandle,
-            otherwise=None,
-            arguments={"queue": queue, "sysid": sysid},
-        )
+    Args:
+        queue: the queue's name, 1 to 4 characters.
+        sysid: the system that has the queue; local definitions are then not looked at.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: DISABLED, INVREQ (an extrapartition queue), ISCINVREQ, LOCKED, NOTAUTH, QIDERR, SYSIDERR.
+    """
+    _deleteq(task, queue, sysid)
 
 
 # -- names ----------------------------------------------------------------------------------------------------------
-
-
-def _shown(queue: object) -> str:
-    return queue.rstrip(" ") if isinstance(queue, str) else ""
 
 
 def _name(queue: object) -> str:
@@ -262,7 +231,7 @@ def _name(queue: object) -> str:
     return queue.rstrip(" ")
 
 
-def _link(task: Task, queue: object, sysid: str | None) -> tuple[RemoteLink, str, int] | TdQueue:
+def _link(task: TaskBase, queue: object, sysid: str | None) -> tuple[RemoteLink, str, int] | TdQueue:
     """The local queue, or the link, the name over there, and REMOTELENGTH (0 when the definition does not matter)."""
     region = task.region
     name = _name(queue)
@@ -277,7 +246,7 @@ def _link(task: Task, queue: object, sysid: str | None) -> tuple[RemoteLink, str
     return region.link(target.remotesystem), target.remotename, target.remotelength
 
 
-def _count_alias(task: Task, name: str) -> None:
+def _count_alias(task: TaskBase, name: str) -> None:
     """Remember the alias that was used, so that its own counts go up when the request has gone well."""
     task.alias = task.region.tdqueues[name]
 
@@ -285,7 +254,9 @@ def _count_alias(task: Task, name: str) -> None:
 # -- WRITEQ ---------------------------------------------------------------------------------------------------------
 
 
-def _writeq(task: Task, queue: object, from_: object, length: int | None, sysid: str | None) -> None:
+def _writeq(
+    task: TaskBase, queue: object, from_: object, length: int | None, sysid: str | None, *, nohandle: bool = False
+) -> None:
     data = _record(from_, length)
     where = _link(task, queue, sysid)
     if isinstance(where, tuple):
@@ -299,6 +270,9 @@ def _writeq(task: Task, queue: object, from_: object, length: int | None, sysid:
     write_local(task, where, data, length)
 
 
+_write_long = issued("WRITEQ TD", _writeq, resource="queue", otherwise=None)
+
+
 def _record(from_: object, length: int | None) -> bytes:
     if not isinstance(from_, bytes | bytearray | memoryview):
         raise TypeError(
@@ -310,12 +284,12 @@ def _record(from_: object, length: int | None) -> bytes:
     return data[:length]
 
 
-def _local(task: Task, queue: object) -> TdQueue | None:
+def _local(task: TaskBase, queue: object) -> TdQueue | None:
     """The local entry of a shipped request, for its counts."""
     return task.region.tdqueues.get(_name(queue))
 
 
-def _count(task: Task, queue: TdQueue | None, what: str) -> None:
+def _count(task: TaskBase, queue: TdQueue | None, what: str) -> None:
     if queue is not None:
         setattr(queue, what, getattr(queue, what) + 1)
     alias, task.alias = task.alias, None
@@ -323,7 +297,7 @@ def _count(task: Task, queue: TdQueue | None, what: str) -> None:
         setattr(alias, what, getattr(alias, what) + 1)
 
 
-def write_local(task: Task, queue: TdQueue, data: bytes, length: int | None = None) -> None:
+def write_local(task: TaskBase, queue: TdQueue, data: bytes, length: int | None = None) -> None:
     """WRITEQ to a queue of this region, from the security check on; a mirror task calls it too."""
     check_state(task, "WRITEQ TD", queue)
     if isinstance(queue, ExtraQueue):
@@ -340,7 +314,7 @@ def write_local(task: Task, queue: TdQueue, data: bytes, length: int | None = No
     _count(task, queue, "writes")
 
 
-def _check_length(task: Task, data: bytes, length: int | None) -> None:
+def _check_length(task: TaskBase, data: bytes, length: int | None) -> None:
     longest = task.region.intra.longest
     if length is not None and not 0 < length <= _LONGEST:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {longest}")
@@ -353,13 +327,13 @@ def check_size(longest: int, size: int) -> None:
         raise Condition(Resp.LENGERR, detail=f"the record has {size} bytes; allowed are 1 to {longest}")
 
 
-def _write_no(task: Task, queue: IntraQueue, data: bytes) -> None:
+def _write_no(task: TaskBase, queue: IntraQueue, data: bytes) -> None:
     _put(task, queue, data)
     if queue.stored.count >= queue.fire_at:
         task.region.ati.written(queue, task)
 
 
-def _write_physical(task: Task, queue: IntraQueue, data: bytes) -> None:
+def _write_physical(task: TaskBase, queue: IntraQueue, data: bytes) -> None:
     region = task.region
     _put(task, queue, data)
     due = queue.stored.count >= queue.fire_at and region.ati.due(queue, task)
@@ -375,7 +349,7 @@ def _write_physical(task: Task, queue: IntraQueue, data: bytes) -> None:
         region.ati.schedule(queue)
 
 
-def _put(task: Task, queue: IntraQueue, data: bytes) -> None:
+def _put(task: TaskBase, queue: IntraQueue, data: bytes) -> None:
     space = task.region.intra
     before = space.mark(queue)
     stored = queue.stored
@@ -388,7 +362,7 @@ def _put(task: Task, queue: IntraQueue, data: bytes) -> None:
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
 
 
-def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
+def _write_shortly(task: TaskBase, queue: IntraQueue, data: bytes) -> bool:
     """WRITEQ when the write end is free or one's own and the control interval at hand has room; else False."""
     uow = task._uow  # noqa: SLF001  (the property costs a call)
     if uow is None:
@@ -405,13 +379,13 @@ def _write_shortly(task: Task, queue: IntraQueue, data: bytes) -> bool:
     return True
 
 
-def _write_logical(task: Task, queue: IntraQueue, data: bytes) -> None:
+def _write_logical(task: TaskBase, queue: IntraQueue, data: bytes) -> None:
     assert queue.write_end is not None, queue
     _lock(task, queue.write_end)
     task.uow.on(queue).write(data)
 
 
-_WRITERS: dict[str, Callable[[Task, IntraQueue, bytes], None]] = {
+_WRITERS: dict[str, Callable[[TaskBase, IntraQueue, bytes], None]] = {
     "NO": _write_no,
     "PHYSICAL": _write_physical,
     "LOGICAL": _write_logical,
@@ -422,7 +396,13 @@ _WRITERS: dict[str, Callable[[Task, IntraQueue, bytes], None]] = {
 
 
 def _readq(
-    task: Task, queue: object, length: int | None, sysid: str | None, *, nosuspend: bool, nohandle: bool
+    task: TaskBase,
+    queue: object,
+    length: int | None,
+    sysid: str | None,
+    *,
+    nosuspend: bool = False,
+    nohandle: bool = False,
 ) -> bytes:
     where = _link(task, queue, sysid)
     busy = nosuspend or (not nohandle and task.handles_condition(Resp.QBUSY))
@@ -436,7 +416,10 @@ def _readq(
     return read_local(task, where, length, nosuspend=busy)
 
 
-def read_local(task: Task, queue: TdQueue, length: int | None, *, nosuspend: bool) -> bytes:
+_read_long = issued("READQ TD", _readq, resource="queue", otherwise=b"")
+
+
+def read_local(task: TaskBase, queue: TdQueue, length: int | None, *, nosuspend: bool) -> bytes:
     """READQ from a queue of this region, from the security check on; a mirror task calls it too."""
     check_state(task, "READQ TD", queue)
     if length is not None and length < 0:
@@ -474,7 +457,7 @@ def _take(queue: IntraQueue) -> bytes | None:
         raise Condition(Resp.IOERR, detail=str(error)) from error
 
 
-def _read_no(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # noqa: ARG001  (one shape for three kinds)
+def _read_no(task: TaskBase, queue: IntraQueue, nosuspend: bool) -> bytes:  # noqa: ARG001  (one shape for three kinds)
     count = queue.stored.count
     record = _take(queue)
     if record is None:
@@ -484,7 +467,7 @@ def _read_no(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # noqa: 
     return record
 
 
-def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # noqa: ARG001
+def _read_physical(task: TaskBase, queue: IntraQueue, nosuspend: bool) -> bytes:  # noqa: ARG001
     region = task.region
     count = queue.stored.count
     try:
@@ -501,7 +484,7 @@ def _read_physical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:  # 
     return entry.data
 
 
-def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
+def _read_shortly(task: TaskBase, queue: IntraQueue) -> bytes | None:
     """READQ of a committed record when the read end is free or one's own; None when the long way must be gone."""
     uow = task._uow  # noqa: SLF001
     if uow is None:
@@ -521,7 +504,7 @@ def _read_shortly(task: Task, queue: IntraQueue) -> bytes | None:
     return record
 
 
-def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
+def _read_logical(task: TaskBase, queue: IntraQueue, nosuspend: bool) -> bytes:
     read_end = queue.read_end
     assert read_end is not None, queue
     uow = task.uow
@@ -543,7 +526,7 @@ def _read_logical(task: Task, queue: IntraQueue, nosuspend: bool) -> bytes:
     return record
 
 
-def _next_logical(task: Task, work: LogicalWork, *, nosuspend: bool) -> bytes | None:
+def _next_logical(task: TaskBase, work: LogicalWork, *, nosuspend: bool) -> bytes | None:
     """The next record, waited for if need be; None at QZERO."""
     queue = work.queue
     write_end, td_read = queue.write_end, queue.td_read
@@ -571,14 +554,14 @@ def logical_attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork | None) 
     return WAIT
 
 
-_READERS: dict[str, Callable[[Task, IntraQueue, bool], bytes]] = {
+_READERS: dict[str, Callable[[TaskBase, IntraQueue, bool], bytes]] = {
     "NO": _read_no,
     "PHYSICAL": _read_physical,
     "LOGICAL": _read_logical,
 }
 
 
-def _qzero(task: Task, queue: IntraQueue) -> Condition:
+def _qzero(task: TaskBase, queue: IntraQueue) -> Condition:
     task.region.ati.emptied(queue)
     return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
 
@@ -586,7 +569,7 @@ def _qzero(task: Task, queue: IntraQueue) -> Condition:
 # -- DELETEQ --------------------------------------------------------------------------------------------------------
 
 
-def _deleteq(task: Task, queue: object, sysid: str | None) -> None:
+def _deleteq(task: TaskBase, queue: object, sysid: str | None) -> None:
     where = _link(task, queue, sysid)
     if isinstance(where, tuple):
         link, name, _ = where
@@ -596,7 +579,7 @@ def _deleteq(task: Task, queue: object, sysid: str | None) -> None:
     delete_local(task, where)
 
 
-def delete_local(task: Task, queue: TdQueue) -> None:
+def delete_local(task: TaskBase, queue: TdQueue) -> None:
     """DELETEQ of a queue of this region, from the security check on; a mirror task calls it too."""
     check_state(task, "DELETEQ TD", queue)
     assert isinstance(queue, IntraQueue), queue
@@ -616,7 +599,7 @@ def delete_local(task: Task, queue: TdQueue) -> None:
     _count(task, queue, "deletes")
 
 
-def _clear(task: Task, queue: IntraQueue) -> None:
+def _clear(task: TaskBase, queue: IntraQueue) -> None:
     region = task.region
     queue.peak = queue.peak_items
     queue.stored.clear()
@@ -630,7 +613,7 @@ def _clear(task: Task, queue: IntraQueue) -> None:
 # -- locks ----------------------------------------------------------------------------------------------------------
 
 
-def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
+def _lock(task: TaskBase, lock: Lock, *, nosuspend: bool = False) -> None:
     """Get one end of a queue for the task's unit of work, waiting for it if need be.
 
     Raises:
@@ -651,7 +634,7 @@ def _lock(task: Task, lock: Lock, *, nosuspend: bool = False) -> None:
             task.region.settle_disable(lock.queue)
 
 
-def _try_lock(task: Task, lock: Lock) -> Any:
+def _try_lock(task: TaskBase, lock: Lock) -> Any:
     standing = lock.standing(task.uow)
     if ASKED[standing] is Resp.LOCKED:
         lock.refused()
@@ -662,7 +645,7 @@ def _try_lock(task: Task, lock: Lock) -> Any:
     return WAIT
 
 
-def _unlock(task: Task, lock: Lock) -> None:
+def _unlock(task: TaskBase, lock: Lock) -> None:
     """Give back an end that a refused request had just taken."""
     uow = task.uow
     if lock.owner is uow and not uow.on(lock.queue).changed:

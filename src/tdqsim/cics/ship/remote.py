@@ -29,7 +29,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
@@ -129,7 +129,7 @@ class Link:
             raise LinkDown(f"{self!r}: {step} did not get through")
 
 
-class MirrorTask(Task):
+class MirrorTask(TaskBase):
     """A task that carries out requests of another region.
 
     Attributes:
@@ -178,7 +178,7 @@ class Branch:
         if self.waiter is not None:
             self.waiter.cancel(LinkDown(f"{self.system.link!r}: the request was under way"))
 
-    def ship(self, task: Task, request: _Request) -> bytes:
+    def ship(self, task: TaskBase, request: _Request) -> bytes:
         """Send a request and give its reply.
 
         Raises:
@@ -312,6 +312,11 @@ class RemoteSystem:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
         return self.far.region.applid
 
+    @property
+    def acquired(self) -> bool:
+        """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        return self.link.acquired
+
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
         if not self.link.acquired:
@@ -328,7 +333,7 @@ class RemoteSystem:
 
     def ship(
         self,
-        task: Task,
+        task: TaskBase,
         command: str,
         queue: str,
         *,
@@ -350,7 +355,7 @@ class RemoteSystem:
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
 
-    def _check_way(self, task: Task) -> int:
+    def _check_way(self, task: TaskBase) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
         if hops > _LONGEST_CHAIN:
@@ -358,7 +363,7 @@ class RemoteSystem:
         self._check_service()
         return hops
 
-    def foresee(self, task: Task) -> MirrorTask:
+    def foresee(self, task: TaskBase) -> MirrorTask:
         """The mirror that a task's next request would meet: the one it has, or one like that which would be attached.
 
         Raises:
@@ -415,7 +420,7 @@ class RemoteSystem:
 
     # -- requests come in -----------------------------------------------------------------------------------------
 
-    def perform(self, key: str, requester: Task, request: _Request) -> bytes:
+    def perform(self, key: str, requester: TaskBase, request: _Request) -> bytes:
         """Carry out a request of the other region.
 
         Raises:
@@ -437,7 +442,7 @@ class RemoteSystem:
         finally:
             self._release_if_idle(key, mirror)
 
-    def _attach(self, key: str, requester: Task, request: _Request) -> Mirror:
+    def _attach(self, key: str, requester: TaskBase, request: _Request) -> Mirror:
         region = self.region
         if region.closed:
             raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")

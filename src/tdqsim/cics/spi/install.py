@@ -28,7 +28,7 @@ from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.spi.parts import SpiRegion
     from tdqsim.core.store import StoredQueue
 
 __all__ = ["InstallRefused", "install", "install_tdqueue", "make_queue", "remove_tdqueue", "why_no_replace"]
@@ -50,7 +50,7 @@ class InstallRefused(TdqError):
         super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
 
 
-def install(region: Region, definitions: defs.Definitions, *, way: Way, user: str) -> None:
+def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user: str) -> None:
     """Install everything that a region knows what to do with.
 
     Raises:
@@ -78,7 +78,7 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     region.refresh_facilities(terminals | {("SYSTEM", connection.name) for connection in definitions.connections})
 
 
-def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
+def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
     """The queues that can be installed: all of them, or at a cold start those that are not refused.
 
     Raises:
@@ -103,7 +103,7 @@ def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user:
     return found
 
 
-def define_transaction(region: Region, definition: defs.Transaction) -> None:
+def define_transaction(region: SpiRegion, definition: defs.Transaction) -> None:
     """Install a transaction; a handler that is registered stays with it."""
     entry = region.transactions.get(definition.name)
     if entry is None:
@@ -112,13 +112,13 @@ def define_transaction(region: Region, definition: defs.Transaction) -> None:
         entry.define(definition)
 
 
-def installer(region: Region, user: str, program: str = "") -> Installer:
+def installer(region: SpiRegion, user: str, program: str = "") -> Installer:
     """Who installs, and when, for the signature."""
     now = abstime(region.clock.time_ns(), region.zone)
-    return Installer(now, region.cold_start_abstime, user, region.default_user, region.release, program)
+    return Installer(now, region.cold_start_abstime, user, region.region_user, region.release, program)
 
 
-def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
+def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
     """Install or replace one queue.
 
     Returns:
@@ -136,7 +136,7 @@ def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user:
     return replaced
 
 
-def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
+def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> None:
     """Whether the queue can be installed.
 
     Raises:
@@ -156,7 +156,7 @@ def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
             )
 
 
-def _moves(region: Region, definition: defs.Tdqueue) -> IntraQueue | None:
+def _moves(region: SpiRegion, definition: defs.Tdqueue) -> IntraQueue | None:
     """The queue whose records go to the other half of the store when it is replaced; None when none do."""
     present = region.tdqueues.get(definition.name)
     if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
@@ -164,7 +164,7 @@ def _moves(region: Region, definition: defs.Tdqueue) -> IntraQueue | None:
     return present if (present.recovstatus == "NO") is not (definition.recovstatus == "NO") else None
 
 
-def _hold_room(region: Region, definition: defs.Tdqueue) -> Callable[[], None]:
+def _hold_room(region: SpiRegion, definition: defs.Tdqueue) -> Callable[[], None]:
     """Hold the room that records need which move because RECOVSTATUS changes.
 
     Returns:
@@ -211,7 +211,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     return ""
 
 
-def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
+def _put_in(region: SpiRegion, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
     present = region.tdqueues.get(definition.name)
     queue = make_queue(region, definition, signature, present)
     if isinstance(present, IntraQueue):
@@ -225,7 +225,7 @@ def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> T
 
 
 def make_queue(
-    region: Region, definition: defs.Tdqueue, signature: Signature, present: TdQueue | None = None
+    region: SpiRegion, definition: defs.Tdqueue, signature: Signature, present: TdQueue | None = None
 ) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
@@ -242,7 +242,7 @@ def make_queue(
 
 
 def _make_intra(
-    region: Region, definition: defs.IntraQueue, signature: Signature, present: TdQueue | None
+    region: SpiRegion, definition: defs.IntraQueue, signature: Signature, present: TdQueue | None
 ) -> IntraQueue:
     stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
@@ -256,7 +256,7 @@ def _make_intra(
     return queue
 
 
-def _stored(region: Region, definition: defs.IntraQueue) -> StoredQueue:
+def _stored(region: SpiRegion, definition: defs.IntraQueue) -> StoredQueue:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     recoverable = definition.recovstatus != "NO"
@@ -282,7 +282,7 @@ def _move(entries: Iterable[object], stored: StoredQueue) -> None:
         stored.put(entry.data, seq=max(entry.seq, stored.last_seq + 1))  # type: ignore[attr-defined]
 
 
-def open_initially(region: Region, queue: ExtraQueue) -> None:
+def open_initially(region: SpiRegion, queue: ExtraQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
     if not region.open_data_sets or queue.definition.opentime != "INITIAL":
         return
@@ -293,7 +293,7 @@ def open_initially(region: Region, queue: ExtraQueue) -> None:
         region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
 
 
-def remove_tdqueue(region: Region, queue: TdQueue) -> None:
+def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
     """Take a queue out with its records; whether it may go was decided before."""
     del region.tdqueues[queue.name]
     region.catalogue.forget_queue(queue)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.spi.inquire import TdqueueInfo
+from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.text.cemt_request import CemtRequest, parse_cemt
 from tdqsim.cics.text.cemt_screen import cemt_text, expanded_panel, page_of, queue_lines, screen, syntax_panel
 from tdqsim.facts import Cvda, Resp

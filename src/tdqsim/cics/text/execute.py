@@ -9,48 +9,40 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, MutableMapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tdqsim.cics.kernel.command import CommandGroup
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables
 from tdqsim.cics.text.translator import Call, bind, brought, deliver, resolve
 
-if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-
-__all__ = ["TextCommands", "run_text"]
+__all__ = ["execute", "run_text"]
 
 
-class TextCommands(CommandGroup):
-    """Commands written as text."""
+def execute(task: TaskBase, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
+    """Issue a command written as EXEC CICS text.
 
-    __slots__ = ()
+    ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed
+    length, anything else a value that receivers replace. RESP, RESP2 and NOHANDLE keep a condition from being
+    raised.
 
-    def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
-        """Issue a command written as EXEC CICS text.
+    Args:
+        text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
+        variables: the host variables by name; receivers are written into it.
 
-        ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed
-        length, anything else a value that receivers replace. RESP, RESP2 and NOHANDLE keep a condition from being
-        raised.
+    Returns:
+        What was received, by option.
 
-        Args:
-            text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
-            variables: the host variables by name; receivers are written into it.
-
-        Returns:
-            What was received, by option.
-
-        Raises:
-            TranslationError: the text is no command, or a variable is missing or unfit; nothing was executed.
-            Condition: as the command does.
-        """
-        return run_text(self, text, {} if variables is None else variables)  # type: ignore[arg-type]
+    Raises:
+        TranslationError: the text is no command, or a variable is missing or unfit; nothing was executed.
+        Condition: as the command does.
+    """
+    return run_text(task, text, {} if variables is None else variables)
 
 
 def run_text(
-    task: Task, text: str, variables: MutableMapping[str, Any], *, bare: bool = False, quiet: bool = False
+    task: TaskBase, text: str, variables: MutableMapping[str, Any], *, bare: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
     """Run one command written as text, for a task.
 
@@ -110,7 +102,7 @@ def _arguments(call: Call) -> list[Any]:
     return before + wanted
 
 
-def _store_response(task: Task, call: Call, host: HostVariables) -> None:
+def _store_response(task: TaskBase, call: Call, host: HostVariables) -> None:
     for word, value in (("RESP", int(task.eib.eibresp)), ("RESP2", task.eib.eibresp2)):
         option = call.resolved.common.get(word)
         if option is not None:

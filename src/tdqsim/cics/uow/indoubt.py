@@ -3,7 +3,7 @@
 A unit of work is indoubt from its prepare to its coordinator's decision. If the coordinator is lost in between, the
 attributes of the transaction and of every logically recoverable queue that was touched decide::
 
-    TRANSACTION WAIT   TDQUEUE WAIT of the queues   Outcome             Task's abend   Message
+    TRANSACTION WAIT   TDQUEUE WAIT of the queues   Outcome             TaskBase's abend   Message
     NO                 any                          ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
     YES                a NO among them              ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
     YES                all YES                      SHUNTED             ASP1           DFHAC2231
@@ -35,7 +35,7 @@ from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.region import Region
 
 __all__ = [
@@ -222,7 +222,7 @@ class Subordinate:
         return coordinator_lost(uow)
 
 
-def hand_over(task: Task, name: str) -> Subordinate:
+def hand_over(task: TaskBase, name: str) -> Subordinate:
     """Hand a task's unit of work to a coordinator outside CICS; the task begins another.
 
     Args:

@@ -33,7 +33,7 @@ from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import IntraQueue
     from tdqsim.cics.region import Region
     from tdqsim.cics.uow.locks import Lock
@@ -160,7 +160,7 @@ class UnitOfWork:
 
     __slots__ = ("ended", "id", "locks", "rare", "region", "state", "task", "waitstate", "work")
 
-    task: Task | None
+    task: TaskBase | None
     physical: _Rare[dict[IntraQueue, None]] = _Rare(lambda _: {}, kept=True)
     qzero: _Rare[dict[IntraQueue, None]] = _Rare(lambda _: {}, kept=True)
     participants: _Rare[list[Participant]] = _Rare(lambda _: [], kept=True)
@@ -181,7 +181,7 @@ class UnitOfWork:
     action: _Rare[str] = _Rare(lambda uow: uow.facts.action)
     waittime: _Rare[int | None] = _Rare(lambda uow: uow.facts.waittime)
 
-    def __init__(self, region: Region, uow_id: bytes, task: Task | None = None) -> None:
+    def __init__(self, region: Region, uow_id: bytes, task: TaskBase | None = None) -> None:
         self.region = region
         self.id = uow_id
         self.task = task
@@ -479,7 +479,7 @@ class UnitOfWork:
             self.back_out()
 
 
-def facts_of(task: Task | None) -> Facts:
+def facts_of(task: TaskBase | None) -> Facts:
     """What its units of work say of a task, and what its TRANSACTION says of them."""
     if task is None:
         return Facts()

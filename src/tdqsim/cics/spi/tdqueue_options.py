@@ -1,32 +1,24 @@
 """What INQUIRE TDQUEUE returns for each option and each kind of queue.
 
-Which types have a value of their own, and what the others give back, is the table ``facts/inquire_tdqueue.tsv`` (after
-INQUIRE TDQUEUE, IBM Docs); this module adds where each value is read. For every pair of queue type and options a *plan*
-is made once: a row of readers, so that an inquiry costs one call for each option and nothing else.
-
-Values come back as :class:`~tdqsim.facts.Cvda`, as ``int`` (binary fullwords, and ABSTIME in milliseconds since 1900),
-or as ``str`` of the receiver's full length, padded with blanks. An option that does not apply is NOTAPPLIC, -1 or
-blanks, as the table says.
+Which types have a value of their own, and what the others give back, is the table ``facts/inquire.tsv`` (after INQUIRE
+TDQUEUE, IBM Docs): an option that does not apply is NOTAPPLIC, -1 or blanks. This module adds where each value is read.
+Queues that the user may not read are passed over in a browse. Source: INQUIRE TDQUEUE (IBM Docs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
 from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquiry import Reader, ResourceType
+from tdqsim.cics.spi.requests import may_access, may_see
 from tdqsim.cics.spi.signature import Signature
-from tdqsim.errors import TdqError
-from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, QUEUE_TYPES, Cvda, InquireOption
+from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
-if TYPE_CHECKING:
-    from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-    from tdqsim.cics.region import Region
-
-__all__ = ["TdqueueInfo", "inquire_values", "split_dsname"]
-
-Reader = Callable[[Any, Any], Any]
-"""(queue, region) -> value."""
+__all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]
 
 
 class TdqueueInfo(Info):
@@ -34,56 +26,15 @@ class TdqueueInfo(Info):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-        tdqueue: str
-        atifacility: Cvda
-        atitermid: str
-        atitranid: str
-        atiuserid: str
-        blockformat: Cvda
-        blocksize: int
-        changeagent: Cvda
-        changeagrel: str
-        changetime: int
-        changeusrid: str
-        databuffers: int
-        ddname: str
-        definesource: str
-        definetime: int
-        disposition: Cvda
-        dsname: str
-        emptystatus: Cvda
-        enablestatus: Cvda
-        erroroption: Cvda
-        indirectname: str
-        indoubt: Cvda
-        indoubtwait: Cvda
-        installagent: Cvda
-        installtime: int
-        installusrid: str
-        iotype: Cvda
-        member: str
-        numitems: int
-        openstatus: Cvda
-        printcontrol: Cvda
-        recordformat: Cvda
-        recordlength: int
-        recovstatus: Cvda
-        remotename: str
-        remotesystem: str
-        rewind: Cvda
-        sysoutclass: str
-        triggerlevel: int
-        type: Cvda
-
 
 # -- where values are read --------------------------------------------------------------------------------------------
 
+_NAME_LENGTH: Final = 4
 _CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvda) in ATTRIBUTE_CVDA.items()}
 """(attribute, value) of a definition -> CVDA."""
 
 
-def _atiuserid(queue: IntraQueue, region: Region) -> str:
+def _atiuserid(queue: IntraQueue, region: Any) -> str:
     if not queue.transid:
         return ""
     if region.security is None:
@@ -91,7 +42,7 @@ def _atiuserid(queue: IntraQueue, region: Region) -> str:
     return str(queue.userid or region.default_user)
 
 
-def _indoubt(queue: IntraQueue, _region: Region) -> Cvda:
+def _indoubt(queue: IntraQueue, _region: Any) -> Cvda:
     return Cvda.NOTAPPLIC if queue.wait == "NO" else _CVDA["WAITACTION", queue.waitaction]
 
 
@@ -118,7 +69,7 @@ def split_dsname(dsname: str) -> tuple[str, str]:
 
 
 def _attribute(attribute: str) -> Reader:
-    def read(queue: ExtraQueue, _region: Region) -> Cvda:
+    def read(queue: ExtraQueue, _region: Any) -> Cvda:
         return _CVDA.get((attribute, getattr(queue.definition, attribute.lower())), Cvda.NOTAPPLIC)
 
     return read
@@ -160,7 +111,7 @@ def _signature(option: str) -> Reader:
 def _of_the_data_set(option: str, defined: Reader) -> Reader:
     """What is true of the open data set, where it can say so, else what is defined."""
 
-    def read(queue: ExtraQueue, region: Region) -> Any:
+    def read(queue: ExtraQueue, region: Any) -> Any:
         ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
         actual = ask(option) if ask is not None else None
         return defined(queue, region) if actual is None else actual
@@ -170,10 +121,6 @@ def _of_the_data_set(option: str, defined: Reader) -> Reader:
 
 def _when_open(reader: Reader) -> Reader:
     return lambda queue, region: reader(queue, region) if queue.openstatus is Cvda.OPEN else Cvda.NOTAPPLIC
-
-
-def _padded(reader: Reader, length: int) -> Reader:
-    return lambda queue, region: reader(queue, region)[:length].ljust(length)
 
 
 def _constant(value: Any) -> Reader:
@@ -196,36 +143,21 @@ def _reader(option: InquireOption, queue_type: str) -> Reader:
         nothing = option.otherwise
         return _constant(nothing.ljust(option.length) if isinstance(nothing, str) else nothing)
     reader = _own_reader(option.name, queue_type)
-    if option.receiver == "CHAR":
-        return _padded(reader, option.length)
     return _when_open(reader) if option.closed_notapplic and queue_type == "EXTRA" else reader
 
 
-_READERS: Final = {
-    (queue_type, name): _reader(option, queue_type)
-    for queue_type in QUEUE_TYPES
-    for name, option in INQUIRE_TDQUEUE_OPTIONS.items()
-}
-_PLANS: Final[dict[tuple[str, tuple[str, ...]], tuple[tuple[str, Reader], ...]]] = {}
-_PLANS_KEPT: Final = 1024
+def _is_visible(task: Any, name: str) -> bool:
+    return may_access(task, name, Access.READ)
 
 
-def _plan(queue_type: str, options: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
-    names = tuple(option.upper() for option in options) or tuple(INQUIRE_TDQUEUE_OPTIONS)
-    for name in names:
-        if name not in INQUIRE_TDQUEUE_OPTIONS:
-            raise TdqError(f"{name} is no option of INQUIRE TDQUEUE; allowed are {', '.join(INQUIRE_TDQUEUE_OPTIONS)}")
-    plan = tuple((name, _READERS[queue_type, name]) for name in names)
-    if len(_PLANS) < _PLANS_KEPT:  # a program names a few sets of options; one that names more pays each time
-        _PLANS[queue_type, options] = plan
-    return plan
-
-
-def inquire_values(region: Region, queue: TdQueue, options: tuple[str, ...]) -> dict[str, Any]:
-    """The values of the options named, or of all when none is.
-
-    Raises:
-        TdqError: there is no such option.
-    """
-    plan = _PLANS.get((queue.type, options)) or _plan(queue.type, options)
-    return {name: read(queue, region) for name, read in plan}
+TDQUEUE: Final = ResourceType(
+    "TDQUEUE",
+    _reader,
+    keys=lambda region: region.tdqueues,
+    find=lambda region, name: region.tdqueues.get(name),
+    identity=("TDQUEUE", lambda queue: queue.name.ljust(_NAME_LENGTH)),
+    type_of=lambda queue: queue.type,
+    check=may_see,
+    visible=_is_visible,
+    info=TdqueueInfo,
+)
