@@ -43,7 +43,9 @@ class Workshop:
     def program(self, name: str, storage: str, procedure: str, linkage: str = "") -> None:
         """Write a program in fixed format; the parts are given without their margin."""
         linkage = f"       LINKAGE SECTION.\n{_in_margin(linkage)}" if linkage else ""
-        text = f"{HEAD.format(name=name)}{_in_margin(storage)}{linkage}       PROCEDURE DIVISION.\n{_in_margin(procedure)}"
+        text = (
+            f"{HEAD.format(name=name)}{_in_margin(storage)}{linkage}       PROCEDURE DIVISION.\n{_in_margin(procedure)}"
+        )
         (self.folder / f"{name}.cbl").write_text(text)
 
     def run(self, name: str):

@@ -177,9 +177,7 @@ def test_an_abend_below_goes_to_the_label_of_the_caller(workshop):
 
 @pytest.mark.parametrize("_again", range(3))
 def test_bad_data_is_asra_with_the_line_and_the_session_goes_on(workshop, _again):
-    workshop.program(
-        "ROTTEN", "01 X PIC X(4) VALUE 'ZZZZ'.\n01 D REDEFINES X PIC S9(7) COMP-3.", "ADD 1 TO D\nGOBACK."
-    )
+    workshop.program("ROTTEN", "01 X PIC X(4) VALUE 'ZZZZ'.\n01 D REDEFINES X PIC S9(7) COMP-3.", "ADD 1 TO D\nGOBACK.")
     with pytest.raises(Abend) as caught:
         workshop.run("ROTTEN")
     assert caught.value.code == "ASRA"

@@ -27,7 +27,9 @@ def command(*lines: str):
 
 @pytest.mark.rule("COBOL-TEXT")
 def test_a_command_keeps_its_options_and_its_place():
-    found = command(" EXEC CICS WRITEQ TD", "  QUEUE('PAYQ') FROM (REC)", "  LENGTH(LENGTH OF REC) RESP(R)", " END-EXEC.")
+    found = command(
+        " EXEC CICS WRITEQ TD", "  QUEUE('PAYQ') FROM (REC)", "  LENGTH(LENGTH OF REC) RESP(R)", " END-EXEC."
+    )
     assert found.text == "WRITEQ TD QUEUE(A1) FROM(A2) LENGTH(A3) RESP(A4)"
     assert found.written == ("'PAYQ'", "REC", "LENGTH OF REC", "R")
     assert (found.place.file, found.place.line) == ("pay.cbl", 8)

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from tdqsim.cics.files import commands as files
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections
@@ -26,6 +29,7 @@ from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
 from tdqsim.cics.text import execute as text
+from tdqsim.cics.ts import commands as ts
 
 __all__ = ["Task", "outside"]
 
@@ -49,9 +53,22 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
 
-    __slots__ = ()
+    Attributes:
+        level: the level of the program that runs; None at the top.
+    """
+
+    __slots__ = ("level",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.level: Level | None = None
+
+    @property
+    def commarea(self) -> memoryview | None:
+        """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
+        return self.level.commarea if self.level is not None else None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td
@@ -121,5 +138,21 @@ class Task(TaskBase):
     inquire_enq_start = enqueues.inquire_enq_start
     inquire_enq_next = enqueues.inquire_enq_next
     inquire_enq_end = enqueues.inquire_enq_end
+
+    link = programs.link
+    xctl = programs.xctl
+    writeq_ts = ts.writeq_ts
+    readq_ts = ts.readq_ts
+    deleteq_ts = ts.deleteq_ts
+    read_file = files.read_file
+    write_file = files.write_file
+    rewrite_file = files.rewrite_file
+    delete_file = files.delete_file
+    unlock = files.unlock
+    startbr = files.startbr
+    resetbr = files.resetbr
+    readnext = files.readnext
+    readprev = files.readprev
+    endbr = files.endbr
 
     execute = text.execute

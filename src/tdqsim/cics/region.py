@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from tdqsim import definitions as defs
 from tdqsim.cics.commands import Task, outside
+from tdqsim.cics.files import Files
 from tdqsim.cics.kernel.abstime import abstime, time_zone
 from tdqsim.cics.kernel.enqueue import Enqueue
 from tdqsim.cics.kernel.handlers import TransactionEntry
@@ -19,6 +20,7 @@ from tdqsim.cics.kernel.messages import Messages
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.look import inspecting
 from tdqsim.cics.look.inspecting import QueueSnapshot
+from tdqsim.cics.programs import Programs
 from tdqsim.cics.queues.ati import Ati, Facility
 from tdqsim.cics.queues.datasets import DataSets
 from tdqsim.cics.queues.intra import IntraSpace
@@ -26,6 +28,7 @@ from tdqsim.cics.queues.kinds import IntraQueue, RemoteLink, TdQueue
 from tdqsim.cics.region_tasks import RegionTasks
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
+from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import indoubt, restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import Catalogue
@@ -92,6 +95,8 @@ class Region(RegionTasks):
     Attributes:
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
+        programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
+        ts: temporary storage. files: the files of file control.
         tasks: the tasks that have begun and not ended, by number.
         browses: the browses that commands outside a task have started and not ended, by resource type.
         units: units of work that tasks have begun and that have not ended, by id.
@@ -194,6 +199,9 @@ class Region(RegionTasks):
         self.start_requests: dict[str, StartRequest] = {}
         self.abends: dict[str, int] = {}
         self.survivors: tuple[Strand, ...] = ()
+        self.programs = Programs()
+        self.ts = TemporaryStorage()
+        self.files = Files()
 
     @classmethod
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:

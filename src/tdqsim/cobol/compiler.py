@@ -28,8 +28,10 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "2"
+_FORMAT: Final = "3"
+_COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
+_INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC\s*\.?", re.IGNORECASE)
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -53,8 +55,7 @@ class Options:
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
-        folders = [f"-I{folder.absolute()}" for folder in (*self.copybooks, _own_copybooks())]
-        return [*_FACTS["compile_flags"].split(), *self.flags, *folders]
+        return [*_FACTS["compile_flags"].split(), *self.flags]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +130,36 @@ def expand(source: Path, options: Options) -> str:
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
         prepared = Path(folder) / source.name
         prepared.write_bytes(_without_options(text))
-        command = [cobc, "-E", *options.arguments(), f"-I{source.parent.absolute()}", str(prepared)]
+        library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
+        originals = {link.name: str(link.readlink()) for link in library.iterdir()}
         done = _run(command, folder)
         if done.returncode:
             raise CobolError(_problems(done.stderr, str(prepared), source))
-    return done.stdout.replace(str(prepared), str(source))
+    text_out = done.stdout.replace(str(prepared), str(source))
+    return re.sub(rf"{re.escape(str(library))}/(\S+?\.cpy)", lambda found: originals.get(found[1], found[0]), text_out)
+
+
+def _library(folder: Path, sources: Sequence[Path]) -> Path:
+    """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files."""
+    library = folder / "copybooks"
+    library.mkdir()
+    for source in sources:
+        for path in sorted(source.iterdir()) if source.is_dir() else ():
+            link = library / f"{path.stem.upper()}.cpy"
+            if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
+                link.symlink_to(path.absolute())
+    return library
 
 
 def _without_options(text: bytes) -> bytes:
-    """Leading CBL and PROCESS statements become empty lines; tabs stay as they are."""
+    """Leading CBL and PROCESS statements become empty lines, and EXEC SQL INCLUDE is the COPY that it means."""
     lines = text.replace(b"\r\n", b"\n").split(b"\n")
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
-    return b"\n".join(lines)
+    return _INCLUDE.sub(rb"COPY \1.", b"\n".join(lines))
 
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -237,4 +237,3 @@ def _answer(arguments: int, fields: Any) -> int:
     finally:
         Level.current = level
         library.give(state)
-

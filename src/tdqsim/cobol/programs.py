@@ -74,6 +74,9 @@ class CobolPrograms:
 
     def _source(self, name: str) -> Path | None:
         candidates = (
-            folder / f"{stem}{suffix}" for folder in self._sources for stem in (name, name.lower()) for suffix in _SUFFIXES
+            folder / f"{stem}{suffix}"
+            for folder in self._sources
+            for stem in (name, name.lower())
+            for suffix in _SUFFIXES
         )
         return next((path for path in candidates if path.is_file()), None)

@@ -169,7 +169,7 @@ class _Translator:
         if not header:
             self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
         elif not any(word.is_word("INITIAL", "RECURSIVE") for word in header):
-            self.edits.append((header[-1].start, header[-1].start, " IS INITIAL"))
+            self.edits.append((header[0].end, header[0].end, " IS INITIAL"))
 
     def _mentions(self, *names: str) -> bool:
         return any(word.is_word(*names) for word in self.words)
@@ -274,7 +274,7 @@ class _Translator:
         first = argument[0]
         if first.kind in ("literal", "number"):
             return f"BY CONTENT {first.text}"
-        if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:  # noqa: PLR2004  (name and parenthesis)
+        if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:
             return f"BY CONTENT {self._value(first, argument[2])}"
         written = " ".join(self.text[argument[0].start : argument[-1].end].split())
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
@@ -300,7 +300,9 @@ class _Translator:
             self.edits.append((linkage.end, linkage.end, f"\n{areas}" + self._mark(linkage)))
         else:
             data = "" if divisions.has_data else " DATA DIVISION.\n"
-            self.edits.append((procedure.start, procedure.start, f"\n{data} LINKAGE SECTION.\n{areas}" + self._mark(procedure)))
+            self.edits.append(
+                (procedure.start, procedure.start, f"\n{data} LINKAGE SECTION.\n{areas}" + self._mark(procedure))
+            )
         self._using(divisions)
 
     @staticmethod
@@ -337,7 +339,7 @@ class _Divisions:
             after = found[at + 1] if at + 1 < len(found) else word
             if word.is_word("PROGRAM-ID") and not self.program:
                 self.program = _program_name(found[at + 1 : at + 3])
-                self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)
+                self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
             elif word.is_word("DATA") and after.is_word("DIVISION"):
                 self.has_data = True
             elif word.is_word("LINKAGE") and after.is_word("SECTION") and at + 2 < len(found):
@@ -361,9 +363,9 @@ class _Divisions:
 
 
 def _sentence(found: list[Word], at: int) -> list[Word]:
-    """The words from here to the next full stop, with it."""
+    """The words from here to the next full stop."""
     end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
-    return found[at : end + 1]
+    return found[at : max(end, at + 1)]
 
 
 def _program_name(after: list[Word]) -> str:

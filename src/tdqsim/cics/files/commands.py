@@ -179,9 +179,7 @@ def delete_file(
     """
     found = task.region.files.find(file, "DELETE")
     search = (
-        None
-        if ridfld is None
-        else Search.of(found, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
+        None if ridfld is None else Search.of(found, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
     )
     return {"NUMREC": remove(task, found, search, token)}
 

@@ -63,7 +63,9 @@ class DataFile:
         fixed: bool = False,
     ) -> None:
         if organisation == "KSDS" and not (0 < key_length <= 255 and 0 <= key_position <= longest - key_length):
-            raise TdqError(f"a key of {key_length} bytes at {key_position}: allowed are 1 to 255 bytes inside the record")
+            raise TdqError(
+                f"a key of {key_length} bytes at {key_position}: allowed are 1 to 255 bytes inside the record"
+            )
         self.organisation = organisation
         self.key_length = key_length if organisation == "KSDS" else NUMBER_SIZE
         self.key_position = key_position

@@ -222,7 +222,9 @@ def _note(task: FileTask, file: File, key: bytes) -> None:
 def _check_length(file: File, record: bytes) -> bytes:
     data = file.data
     if data.fixed and len(record) != data.longest:
-        raise Condition(Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.longest}")
+        raise Condition(
+            Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.longest}"
+        )
     if len(record) > data.longest:
         raise Condition(Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes {data.longest}")
     return record

@@ -102,15 +102,16 @@ def _command(source: ExecText) -> Command:
     if rows is None or verb.argument is not None:
         raise source.error(f"{verb.word} is no command", verb.offset)
     words = [option.word for option in source.options[1:]]
+    if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
+        words.append("TS")
     fitting = [row for row in rows if row[0] <= set(words)]
     if fitting:  # most words of the name first; among equals the one whose word comes first
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():
         return only[1]  # ASKTIME without its ABSTIME
-    hint = " (without TD the command is one of temporary storage)" if verb.word.endswith("Q") else ""
     names = ", ".join(sorted(command.name for _others, command in rows))
-    raise source.error(f"no command {verb.word} has these options{hint}; there are {names}", verb.offset)
+    raise source.error(f"no command {verb.word} has these options; there are {names}", verb.offset)
 
 
 @cache
@@ -473,7 +474,9 @@ def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) 
 
 
 def brought(condition: Condition) -> Mapping[str, Any] | None:
-    """What a condition brings the receivers: the truncated record and true length of LENGERR; None for nothing."""
+    """What a condition brings the receivers: such as the truncated record and true length of LENGERR; None for nothing."""
+    if condition.brings is not None:
+        return condition.brings
     if condition.resp is not Resp.LENGERR or not condition.length:
         return None
     return {"INTO": condition.data, "SET": condition.data, "LENGTH": condition.length}
