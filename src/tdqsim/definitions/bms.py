@@ -9,14 +9,14 @@ have is the map's, one that the map does not have is the mapset's. Source: DFHMS
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 
-__all__ = ["BmsField", "BmsMap", "Mapset", "parse_bms", "symbolic_map"]
+__all__ = ["BmsField", "BmsMap", "Mapset", "parse_bms", "suffix_of", "symbolic_map"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row["value"].isdigit()}
 _SUFFIXES: Final = {row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")}
@@ -422,8 +422,9 @@ def _output(each: BmsMap, *, alone: bool) -> list[str]:
 
 def _attribute_items(name: str, attributes: Sequence[str], level: str, *, own: bool) -> list[str]:
     first = [f"  {level} FILLER PIC X(2).", f"  {level} {name}A PIC X."] if own else [f"  {level} FILLER PIC X(3)."]
-    return [*first, *(f"  {level} {name}{_suffix(word)} PIC X." for word in attributes)]
+    return [*first, *(f"  {level} {name}{suffix_of(word)} PIC X." for word in attributes)]
 
 
-def _suffix(word: str, suffixes: Mapping[str, str] = _SUFFIXES) -> str:
-    return suffixes[word]
+def suffix_of(word: str) -> str:
+    """The suffix of the byte for a word of DSATTS."""
+    return _SUFFIXES[word]
