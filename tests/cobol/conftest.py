@@ -60,7 +60,18 @@ class Workshop:
 
 
 def _in_margin(text: str) -> str:
-    return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * 7) + "\n" if text.strip() else ""
+    lines = textwrap.indent(textwrap.dedent(text).strip("\n"), " " * 7).split("\n") if text.strip() else []
+    return "".join(f"{part}\n" for line in lines for part in _within(line))
+
+
+def _within(line: str) -> list[str]:
+    """A line cut at blanks so that nothing stands behind column 72."""
+    parts = []
+    while len(line) > 72:
+        cut = line.rindex(" ", 0, 72)
+        parts.append(line[:cut])
+        line = " " * 15 + line[cut + 1 :]
+    return [*parts, line]
 
 
 @pytest.fixture
