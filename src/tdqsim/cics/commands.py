@@ -28,6 +28,7 @@ from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
+from tdqsim.cics.terminal import commands as terminal
 from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
 
@@ -154,5 +155,11 @@ class Task(TaskBase):
     readnext = files.readnext
     readprev = files.readprev
     endbr = files.endbr
+    send_map = terminal.send_map
+    receive_map = terminal.receive_map
+    send_text = terminal.send_text
+    send_control = terminal.send_control
+    send = terminal.send
+    receive = terminal.receive
 
     execute = text.execute

@@ -201,9 +201,9 @@ def test_a_generic_browse_does_not_go_back(task):
 
 def test_equal_alternate_keys_raise_dupkey_but_for_the_last(region, task):
     data = DataFile(key_length=2, longest=20)
+    region.files.define("CITY", Path(data, key_length=4, key_position=2))
     for key, city in ((b"K3", b"ROM "), (b"K1", b"ROM "), (b"K2", b"ROM "), (b"K4", b"OSLO")):
         data.put(key, key + city)
-    region.files.define("CITY", Path(data, key_length=4, key_position=2))
     task.startbr("CITY", b"ROM ")
     met = []
     for _ in range(3):
