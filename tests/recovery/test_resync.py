@@ -234,7 +234,7 @@ def test_a_program_outside_coordinates_two_regions(two, commit, again):
     with two["NEAR"].task() as task:
         for name in ("LOCL", "REMQ"):
             task.writeq_td(name, b"new")
-        branch = two["NEAR"].coordinate(task, "XA1")
+        branch = two["NEAR"].branch("XA1", task)
     assert branch.prepare()
     assert two["FAR"].peek("FARQ") == []
     if again:
@@ -506,7 +506,7 @@ def test_nothing_can_be_done_to_a_unit_of_work_of_a_region_that_has_ended(tmp_pa
     two = pair(tmp_path)
     with two["FAR"].task() as task:
         task.writeq_td("FARQ", b"new")
-        branch = two["FAR"].coordinate(task, "XA1")
+        branch = two["FAR"].branch("XA1", task)
     assert branch.prepare()
     two["FAR"].close(clean=False)
     for call in (branch.prepare, branch.commit, branch.back_out, branch.forget, branch.lose_coordinator):

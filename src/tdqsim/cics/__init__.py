@@ -6,9 +6,9 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
-from tdqsim.cics.look.inspecting import QueueSnapshot
+from tdqsim.cics.look.peek import QueueSnapshot
+from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.region import Region
-from tdqsim.cics.spi.install import InstallRefused
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.uow.unit import UnitOfWork
 

@@ -29,6 +29,7 @@ from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
 from tdqsim.cics.terminal import commands as terminal
+from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
 
@@ -80,7 +81,7 @@ class Task(TaskBase):
     syncpoint = control.syncpoint
     syncpoint_rollback = control.syncpoint_rollback
     abend = control.abend
-    return_ = control.return_
+    return_ = conversation.return_
     enq = control.enq
     deq = control.deq
     suspend = control.suspend

@@ -12,7 +12,9 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True)
 
 _Sources = Annotated[list[Path], typer.Argument(help="COBOL sources, or folders of them.", show_default=False)]
-_Copybooks = Annotated[list[Path] | None, typer.Option("--copybooks", "-I", help="A folder of copybooks; may be repeated.")]
+_Copybooks = Annotated[
+    list[Path] | None, typer.Option("--copybooks", "-I", help="A folder of copybooks; may be repeated.")
+]
 _SUFFIXES = (".cbl", ".cob", ".cobol")
 
 

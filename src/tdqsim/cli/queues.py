@@ -15,7 +15,7 @@ from tdqsim.cli.place import Place, at_place, looking, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.spi.inquire import TdqueueInfo
+    from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 
 __all__ = ["app", "is_generic", "matching"]
 

@@ -223,7 +223,7 @@ class Dispatcher:
         self._rounds: list[tuple[int, Callable[[], None]]] = []
         self._idle_workers: list[greenlet] = []
         self._hub = getcurrent()
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         self._fatal: BaseException | None = None
         self._waiting_outside = False
         self.outside = Strand(self, 0, "the program outside", None)
@@ -476,9 +476,13 @@ class Dispatcher:
         ready.rotate(index)
         return strand
 
-    def _dispatch(self, strand: Strand) -> None:
-        if threading.get_ident() != self._thread:
+    def check_thread(self) -> None:
+        """Raise WrongThread in any thread but the one that made the dispatcher."""
+        if threading.get_ident() != self.thread:
             raise WrongThread("a dispatcher runs its tasks only in the thread that made it")
+
+    def _dispatch(self, strand: Strand) -> None:
+        self.check_thread()
         if self.on_dispatch is not None:
             self.on_dispatch(strand)
         strand._in_ready = False  # noqa: SLF001

@@ -19,7 +19,9 @@ from tdqsim.facts import table
 __all__ = ["BmsField", "BmsMap", "Mapset", "parse_bms", "suffix_of", "symbolic_map"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row["value"].isdigit()}
-_SUFFIXES: Final = {row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")}
+_SUFFIXES: Final = {
+    row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")
+}
 """DSATTS word -> the suffix of its byte, in the fixed order in which they stand."""
 _EXTATT: Final = ("COLOR", "HILIGHT", "PS", "VALIDN")
 _STATEMENT: Final = re.compile(r"^(?P<name>\S*)\s+(?P<macro>DFHMSD|DFHMDI|DFHMDF)(?:\s+(?P<rest>.*))?$", re.DOTALL)
@@ -328,7 +330,9 @@ def _dsatts(macro: _Macro, mapset: _Macro) -> tuple[str, ...]:
             words = _words(each.operands["DSATTS"])
             return tuple(word for word in _SUFFIXES if word in words)
         if "EXTATT" in each.operands:
-            return tuple(word for word in _SUFFIXES if word in _EXTATT) if each.operands["EXTATT"].upper() == "YES" else ()
+            return (
+                tuple(word for word in _SUFFIXES if word in _EXTATT) if each.operands["EXTATT"].upper() == "YES" else ()
+            )
     return ()
 
 

@@ -86,7 +86,7 @@ def _commands(evidence: Evidence) -> Iterator[str]:
 def _unproven(command: Command, evidence: Evidence) -> Iterator[str]:
     words = [option.word for option in command.options] + sorted(resp.name for resp in command.conditions)
     for word in dict.fromkeys(words):
-        if word and word not in _NOT_CHECKED and not evidence.holds(word, table="inquire_tdqueue"):
+        if word and word not in _NOT_CHECKED and not evidence.holds(word, table="inquire"):
             yield word
 
 
@@ -107,9 +107,9 @@ def _attributes(evidence: Evidence) -> Iterator[str]:
 def _inquire(evidence: Evidence) -> Iterator[str]:
     settable = {row["name"] for row in table("set_tdqueue")}
     rows = []
-    for row in table("inquire_tdqueue"):
+    for row in (each for each in table("inquire") if each["resource"] == "TDQUEUE"):
         name = row["option"]
-        held = evidence.of(name, "INQUIRE TDQUEUE", "CREATE TDQUEUE", "SET TDQUEUE", table="inquire_tdqueue")
+        held = evidence.of(name, "INQUIRE TDQUEUE", "CREATE TDQUEUE", "SET TDQUEUE", table="inquire")
         changed = evidence.of(name, "SET TDQUEUE", table="set_tdqueue") if name in settable else ""
         rows.append((name, _state(held), _state(changed) if name in settable else "-", row["values"], held))
     yield "## INQUIRE and SET TDQUEUE"

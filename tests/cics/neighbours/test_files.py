@@ -70,7 +70,12 @@ def test_a_keylength_that_does_not_fit(task, options, resp2):
 def test_a_record_too_long_is_cut_and_comes_with_its_length(task):
     with pytest.raises(Condition) as caught:
         task.read_file("ACCT", b"A1", 4)
-    assert (caught.value.name, caught.value.resp2, caught.value.data, caught.value.length) == ("LENGERR", 11, b"A1 r", 9)
+    assert (caught.value.name, caught.value.resp2, caught.value.data, caught.value.length) == (
+        "LENGERR",
+        11,
+        b"A1 r",
+        9,
+    )
 
 
 def test_names_and_operations_are_looked_at_first(region, task):

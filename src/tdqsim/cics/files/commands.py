@@ -72,7 +72,7 @@ def read_file(
     rrn: Flag = False,
     update: Flag = False,
     token: _Token = None,
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> FileRecord:
     """Read a record of a file.
 
@@ -113,7 +113,7 @@ def write_file(
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
     massinsert: Flag = False,  # noqa: ARG001  (a matter of speed)
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Add a record to a file.
 
@@ -145,7 +145,7 @@ def rewrite_file(
     length: _Half = None,
     *,
     token: _Token = None,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> None:
     """Put other data in the place of the record that was read for update.
 
@@ -167,7 +167,7 @@ def delete_file(
     rba: Flag = False,
     rrn: Flag = False,
     token: _Token = None,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Delete the record that was read for update, or those with a key.
 
@@ -185,7 +185,7 @@ def delete_file(
 
 
 @command("UNLOCK", _CONDITIONS, resource="file")
-def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: Flag = False) -> None:  # noqa: ARG001
+def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: Flag = False) -> None:
     """Let go of the record that was read for update.
 
     Raises:
@@ -210,7 +210,7 @@ def startbr(
     rba: Flag = False,
     rrn: Flag = False,
     reqid: _ReqId = 0,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> None:
     """Begin a browse; nothing is read yet.
 
@@ -244,7 +244,7 @@ def resetbr(
     rba: Flag = False,
     rrn: Flag = False,
     reqid: _ReqId = 0,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> None:
     """Put a browse somewhere else.
 
@@ -270,7 +270,7 @@ def readnext(
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
     reqid: _ReqId = 0,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> FileRecord:
     """Read the next record of a browse; a changed RIDFLD moves it there first.
 
@@ -293,7 +293,7 @@ def readprev(
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
     reqid: _ReqId = 0,
-    nohandle: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
 ) -> FileRecord:
     """Read the record before; right after STARTBR it must be the very one that was named.
 
@@ -310,7 +310,7 @@ def readprev(
 
 
 @command("ENDBR", _CONDITIONS, resource="file")
-def endbr(task: FileTask, file: _FileName, *, reqid: _ReqId = 0, nohandle: Flag = False) -> None:  # noqa: ARG001
+def endbr(task: FileTask, file: _FileName, *, reqid: _ReqId = 0, nohandle: Flag = False) -> None:
     """End a browse.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues.ati import Facility
     from tdqsim.core.dispatch import Timer
 
-__all__ = ["StartRequest", "cancel", "delay", "interval_ns", "retrieve", "start"]
+__all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
 
 _NS = 10**9
 
@@ -55,13 +55,13 @@ class StartRequest:
         """The unit of work that issued a START PROTECT has ended: do it, or drop it."""
         self.committed = committed
         if committed:
-            self.region.start_at(self, deadline_ns)
+            self.region.starts.start_at(self, deadline_ns)
         else:
-            self.region.start_requests.pop(self.reqid, None)
+            self.region.starts.requests.pop(self.reqid, None)
 
     def due(self) -> None:
         """The interval is over: attach, or wait for the terminal."""
-        self.region.start_requests.pop(self.reqid, None)
+        self.region.starts.requests.pop(self.reqid, None)
         if not self.termid:
             self.attach(None)
             return
@@ -77,6 +77,31 @@ class StartRequest:
             return
         startcode = "S" if self.data is None else "SD"
         self.region.attach(entry, startcode=startcode, userid=self.userid, facility=facility, data=self.data)
+
+
+class Starts:
+    """The STARTs of one region that have not begun their tasks.
+
+    Attributes:
+        requests: by name (REQID).
+    """
+
+    def __init__(self, region: TaskRegion) -> None:
+        self._region = region
+        self.requests: dict[str, StartRequest] = {}
+        self._names = 0
+
+    def next_reqid(self) -> str:
+        """A name for a START that was given none."""
+        self._names += 1
+        return f"DF{self._names:06d}"
+
+    def start_at(self, request: StartRequest, deadline_ns: int) -> None:
+        """Have a START done when its time comes."""
+        if deadline_ns <= self._region.clock.time_ns():
+            request.due()
+        else:
+            request.timer = self._region.dispatcher.call_at(deadline_ns, request.due)
 
 
 def interval_ns(interval: int, hours: int, minutes: int, seconds: int) -> int:
@@ -135,16 +160,17 @@ def start(
     region = task.region
     _check_start(region, transid, termid, reqid)
     delay = interval_ns(interval, hours, minutes, seconds)
-    name = reqid or region.next_reqid()
+    name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
     request = StartRequest(region, transid, data=from_, userid=userid or task.userid, termid=termid, reqid=name)
-    region.start_requests[name] = request
+    region.starts.requests[name] = request
     deadline = region.clock.time_ns() + delay
     if protect:
         request.committed = False
-        task.uow.at_end.append(lambda committed: request.settle(deadline, committed=committed))
+        uow = task.uow
+        uow.at_end = (*uow.at_end, lambda committed: request.settle(deadline, committed=committed))
     else:
-        region.start_at(request, deadline)
+        region.starts.start_at(request, deadline)
     return name
 
 
@@ -167,7 +193,7 @@ def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)], *, nohandle: F
     Raises:
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
     """
-    requests = task.region.start_requests
+    requests = task.region.starts.requests
     request = requests.get(reqid)
     if request is None:
         raise Condition(Resp.NOTFND, detail=f"no START request {reqid} is waiting")
@@ -213,5 +239,5 @@ def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str) -> N
         raise Condition(Resp.TRANSIDERR, detail=f"transaction {transid} is not defined")
     if termid and termid not in region.terminals:
         raise Condition(Resp.TERMIDERR, detail=f"terminal {termid} is not defined")
-    if reqid and reqid in region.start_requests:
+    if reqid and reqid in region.starts.requests:
         raise Condition(Resp.INVREQ, detail=f"request {reqid} is waiting already")

@@ -34,7 +34,8 @@ class TaskRegion(Protocol):
     messages: Any
     transactions: dict[str, TransactionEntry]
     enqueues: dict[bytes, Any]
-    start_requests: dict[str, Any]
+    starts: Any
+    failed: bool
     abends: dict[str, int]
     cmdsec: str
     ressec: str
@@ -53,14 +54,20 @@ class TaskRegion(Protocol):
     def encode(self, text: str) -> bytes:
         """Text in the region's code page."""
 
-    def next_reqid(self) -> str:
-        """A name for a START that was given none."""
-
-    def start_at(self, request: Any, deadline_ns: int) -> None:
-        """Have a START done when its time comes."""
-
     def when_free(self, terminal: str, attach: Any) -> None:
         """Call ``attach`` with the facility once a terminal is in service and has no task."""
+
+    def new_uow(self, task: Any) -> Any:
+        """A unit of work for a task."""
+
+    def commit(self, uow: Any) -> bool:
+        """End a unit of work; False when it had to be backed out."""
+
+    def back_out(self, uow: Any) -> None:
+        """Undo a unit of work."""
+
+    def task_ended(self, task: Any, *, normal: bool) -> None:
+        """Settle what a task leaves."""
 
     def attach(
         self,

@@ -22,7 +22,7 @@ from sys import getrefcount
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.command import SPI_VERBS
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
 from tdqsim.cics.kernel.handling import NO_HANDLES
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.queues.ati import Facility, Request
     from tdqsim.cics.queues.kinds import TdQueue
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
@@ -207,7 +207,7 @@ class TaskBase:
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.alias = None
-        self.eib.last = failure(condition, spi=COMMANDS[name].spi)
+        self.eib.last = failure(condition, spi=name.split(" ", 1)[0] in SPI_VERBS)
         if self.outside:
             self.let_others_run()
         value: Any = condition.data or otherwise

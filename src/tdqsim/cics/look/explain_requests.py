@@ -48,8 +48,8 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.region import Region
     from tdqsim.cics.uow.locks import Lock
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "would_be_open"]
 
@@ -111,7 +111,7 @@ def foresee(region: Region, name: str, task: TaskBase, size: int) -> dict[str, P
         size: bytes of the record of WRITEQ TD.
     """
     told = {command: _told(command, lambda c=command: _request(region, c, name, task, size)) for command in TD}  # type: ignore[misc]
-    return told | {command: _told(command, ask) for command, ask in _operator(region, name, task.userid)}
+    return told | {command: _told(command, ask) for command, ask in _operator(task, name)}
 
 
 def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
@@ -263,24 +263,24 @@ def _limit(task: TaskBase) -> str:
 # -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------
 
 
-def _operator(region: Region, name: str, user: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """The commands that the queue's type knows, and how to ask."""
-    yield OPERATOR[0], lambda: _inquire(region, user, name)
-    queue = region.tdqueues.get(name)
-    yield OPERATOR[1], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.ENABLED)
-    yield OPERATOR[2], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.DISABLED)
+    yield OPERATOR[0], lambda: _inquire(task, name)
+    queue = task.region.tdqueues.get(name)
+    yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)
+    yield OPERATOR[2], lambda: _set(task, name, "ENABLESTATUS", Cvda.DISABLED)
     if isinstance(queue, ExtraQueue):
-        yield OPERATOR[3], lambda: _set(region, user, name, "OPENSTATUS", Cvda.OPEN)
-        yield OPERATOR[4], lambda: _set(region, user, name, "OPENSTATUS", Cvda.CLOSED)
-    yield OPERATOR[5], lambda: _discard(region, user, name)
+        yield OPERATOR[3], lambda: _set(task, name, "OPENSTATUS", Cvda.OPEN)
+        yield OPERATOR[4], lambda: _set(task, name, "OPENSTATUS", Cvda.CLOSED)
+    yield OPERATOR[5], lambda: _discard(task, name)
 
 
-def _inquire(region: Region, user: str, name: str) -> None:
-    find_queue(region, user, "INQUIRE TDQUEUE", name, Access.READ)
+def _inquire(task: TaskBase, name: str) -> None:
+    find_queue(task, "INQUIRE TDQUEUE", name, Access.READ)
 
 
-def _set(region: Region, user: str, name: str, option: str, value: Cvda) -> str:
-    queue = check_set(region, user, name, {option: value}).queue
+def _set(task: TaskBase, name: str, option: str, value: Cvda) -> str:
+    queue = check_set(task, name, {option: value}).queue
     if isinstance(queue, ExtraQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
         raise _Unsaid(UNKNOWN, f"the data set is only then {verb}")
@@ -297,7 +297,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
     return ""
 
 
-def _discard(region: Region, user: str, name: str) -> str:
-    queue: TdQueue = check_discard(region, user, name)
+def _discard(task: TaskBase, name: str) -> str:
+    queue: TdQueue = check_discard(task, name)
     lost = queue.stored.count if isinstance(queue, IntraQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

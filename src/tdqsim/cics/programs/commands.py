@@ -105,7 +105,7 @@ def link(
     length: _Half = None,
     *,
     syncpointonreturn: Annotated[bool, Opt("flag", word="SYNCONRETURN")] = False,  # noqa: ARG001  (remote programs)
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> Any:
     """Run another program on a level below; then go on.
 
@@ -135,7 +135,7 @@ def xctl(
     commarea: _Area = None,
     length: _Half = None,
     *,
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> NoReturn:
     """Give the level to another program; this one does not go on.
 

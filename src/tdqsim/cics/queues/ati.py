@@ -47,7 +47,7 @@ from tdqsim.facts import table
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
     from tdqsim.cics.uow.unit import UnitOfWork
 
 __all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]

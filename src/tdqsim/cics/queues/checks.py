@@ -33,7 +33,7 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = ["REQUESTS", "check_state", "final_target"]
 

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any, Final, Self, cast
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.look.inspecting import dfhintra as sizes
 from tdqsim.cics.queues.intra import IntraSpace
 from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.region_arguments import dfhintra as sizes
 from tdqsim.core.store import Environment, Store, StoredQueue
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import StoreError

@@ -250,6 +250,9 @@ def receive(task: TerminalTask, length: _Half = None, *, asis: Flag = False, noh
     data = b"" if typed.short else task.region.screens.codepage.encode(typed.text)
     if length is not None and len(data) > length:
         raise Condition(
-            Resp.LENGERR, detail=f"LENGTH is {length}, the input has {len(data)} bytes", data=data[:length], length=len(data)
+            Resp.LENGERR,
+            detail=f"LENGTH is {length}, the input has {len(data)} bytes",
+            data=data[:length],
+            length=len(data),
         )
     return data

@@ -42,7 +42,9 @@ def _places(mapset: Mapset, each: BmsMap) -> Iterator[tuple[str, BmsField, int]]
 
 def received(mapset: Mapset, each: BmsMap, typed: Input, page: CodePage) -> bytes | None:
     """The input record of a map; None (MAPFAIL) when nothing of the map was typed."""
-    fields = {name: value for name, value in typed.fields.items() if any(name == one for one, _f, _a in _places(mapset, each))}
+    fields = {
+        name: value for name, value in typed.fields.items() if any(name == one for one, _f, _a in _places(mapset, each))
+    }
     if typed.short or not fields:
         return None
     extra = len(each.attributes)
@@ -63,7 +65,14 @@ def received(mapset: Mapset, each: BmsMap, typed: Input, page: CodePage) -> byte
 
 
 def sent(
-    mapset: Mapset, each: BmsMap, record: bytes, page: CodePage, *, maponly: bool, dataonly: bool, options: tuple[str, ...]
+    mapset: Mapset,
+    each: BmsMap,
+    record: bytes,
+    page: CodePage,
+    *,
+    maponly: bool,
+    dataonly: bool,
+    options: tuple[str, ...],
 ) -> Sent:
     """What SEND MAP shows."""
     fields: dict[str, str] = {}

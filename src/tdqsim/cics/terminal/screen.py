@@ -157,7 +157,7 @@ class Screens:
         if screen.waiting:
             screen.waiting.wake_all()
             return None
-        transid, commarea = screen.next_transid or text[:4].split(" ")[0], screen.next_commarea
+        transid, commarea = screen.next_transid or text[:4].split(" ", maxsplit=1)[0], screen.next_commarea
         screen.next_transid, screen.next_commarea = "", b""
         if not transid:
             raise TdqError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")

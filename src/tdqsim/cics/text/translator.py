@@ -11,7 +11,7 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -149,7 +149,7 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
 def _in_full(source: ExecText) -> ExecText:
     """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
     verb, *rest = source.options
-    verb = _expanded(verb, _by_verb(len(COMMANDS)).keys())
+    verb = _expanded(verb, _verbs_with(rest, _by_verb(len(COMMANDS))))
     rows = _by_verb(len(COMMANDS)).get(verb.word, ())
     names = frozenset[str]().union(*(words for words, _command_of_them in rows))
     rest[:1] = [_expanded(option, names) for option in rest[:1]]
@@ -160,6 +160,15 @@ def _in_full(source: ExecText) -> ExecText:
     name = command.name
     known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
     return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
+
+
+def _verbs_with(
+    rest: Sequence[Option], verbs: Mapping[str, tuple[tuple[frozenset[str], Command], ...]]
+) -> Collection[str]:
+    """The verbs that have a command with the word that follows, such as TD; all verbs when no command has it."""
+    second = rest[0].word if rest else ""
+    fitting = [verb for verb, rows in verbs.items() if any(second in words for words, _command_of_them in rows)]
+    return fitting if second and fitting else verbs.keys()
 
 
 def _expanded(option: Option, words: Collection[str]) -> Option:

@@ -94,7 +94,7 @@ def writeq_ts(
     auxiliary: Flag = False,  # noqa: ARG001
     nosuspend: Flag = False,  # noqa: ARG001  (there is always space)
     sysid: _Sysid = None,
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> TsWritten:
     """Write an item to a queue, which is made by its first item.
 
@@ -136,7 +136,7 @@ def readq_ts(
     item: _Half = None,
     next: Flag = False,  # noqa: A002  (the vendor's word)
     sysid: _Sysid = None,
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> TsItem:
     """Read an item of a queue, which stays there.
 
@@ -170,7 +170,7 @@ def deleteq_ts(
     queue: _QueueName,
     *,
     sysid: _Sysid = None,
-    nohandle: Flag = False,  # noqa: ARG001  (read by what surrounds the command)
+    nohandle: Flag = False,
 ) -> None:
     """Remove a queue with all its items.
 

@@ -36,7 +36,7 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
     "LOG_BEGAN",

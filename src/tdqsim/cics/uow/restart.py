@@ -27,17 +27,17 @@ from tdqsim import definitions as defs
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.queues.ati import Latch
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.spi.install import make_queue, open_initially
+from tdqsim.cics.queues.making import make_queue, open_initially
 from tdqsim.cics.spi.signature import Signature
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
 from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.core.store import Entry
+from tdqsim.core.store import Entry, Store
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
     "Catalogue",
@@ -46,6 +46,7 @@ __all__ = [
     "check_nothing_kept",
     "cold_start_finished",
     "cold_start_unfinished",
+    "empty_intrapartition",
     "forget_reads",
     "give_back_reads",
     "image_of",
@@ -368,3 +369,13 @@ def pending_triggers(region: Region) -> list[IntraQueue]:
                 queue.latched = Latch.read(kept)
                 found.append(queue)
     return found
+
+
+def empty_intrapartition(store: Store) -> None:
+    """TDINTRA=EMPTY: no records, no cycles, nothing indoubt."""
+    for half in (store.durable, store.volatile):
+        for queue in half.queues():
+            queue.clear()
+    for prefix in (b"ati/", b"read/", b"uow/"):
+        for key, _ in list(store.durable.meta_items(prefix)):
+            store.durable.delete_meta(key)

@@ -35,8 +35,8 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import IntraQueue
-    from tdqsim.cics.region import Region
     from tdqsim.cics.uow.locks import Lock
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = ["UOW_ID_LENGTH", "Facts", "Participant", "UnitOfWork", "facts_of"]
 

@@ -70,7 +70,7 @@ class Recording:
     # as a region's recorder
 
     def task_started(self, task: Task) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self.tasks += 1
         if task.request is None:
             return
@@ -79,19 +79,19 @@ class Recording:
         self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, queue.numitems)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         if not normal:
             self.abends[task.abcode or "ended"] += 1
             self._row(task, "ABEND", "", task.abcode or "", 0, None)
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self._budget.dispatched(task)
         if not self._commands:
             return

@@ -6,17 +6,15 @@ fails anything: where its queue is missing, closed or full it is only logged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Cvda, table
-
-if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
 
 __all__ = ["Messages"]
 
@@ -24,12 +22,17 @@ _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))
 
 
+class _MessageRegion(QueueRegion, Protocol):
+    def system_task(self) -> Any:
+        """A task of the region's own."""
+
+
 class Messages:
     """The messages of one region."""
 
     __slots__ = ("_busy", "_region")
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: _MessageRegion) -> None:
         self._region = region
         self._busy = False
 

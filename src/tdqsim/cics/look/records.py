@@ -1,0 +1,61 @@
+"""The records of a queue, seen and put in from outside any task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.errors import StoreFull, TdqError
+from tdqsim.facts import Resp
+
+__all__ = ["add", "records", "uncommitted"]
+
+
+def records(queue: TdQueue) -> Iterable[bytes]:
+    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read."""
+    if isinstance(queue, ExtraQueue):
+        return queue.file.peek() if queue.file is not None else []
+    if not isinstance(queue, IntraQueue):
+        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
+    return (entry.data for entry in queue.stored.entries())
+
+
+def uncommitted(queue: IntraQueue) -> Iterable[bytes]:
+    """The records with what units of work have written, and without what they have read."""
+    reads, deleted = 0, False
+    written: list[bytes] = []
+    for lock in queue.locks:
+        work = lock.owner.work.get(queue) if lock.owner is not None else None
+        if work is not None:
+            reads, deleted = max(reads, work.reads), deleted or work.deleted
+            written = [data for _, data in work.written] or written
+    if not deleted:
+        yield from (entry.data for entry in islice(queue.stored.entries(), reads, None))
+    yield from written
+
+
+def add(region: QueueRegion, queue: IntraQueue, data: list[bytes]) -> None:
+    """Add records to the end, all or none.
+
+    Raises:
+        Condition: NOSPACE. TdqError: a unit of work is writing the queue.
+    """
+    if queue.uncommitted:
+        raise TdqError(f"queue {queue.name} is being written: {queue.write_end}")
+    space, stored = region.intra, queue.stored
+    before, count = space.mark(queue), stored.count
+    try:
+        for record in data:
+            seq = space.place(queue, len(record), stored.last_seq, empty=not stored.count)
+            stored.put(record, seq=seq)
+    except (Condition, StoreFull) as error:
+        for entry in list(stored.entries(reverse=True, limit=stored.count - count)):
+            stored.remove(entry.seq)
+        space.restore(queue, before)
+        if isinstance(error, StoreFull):
+            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+        raise
+    region.force()
