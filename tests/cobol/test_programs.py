@@ -289,3 +289,59 @@ def test_an_error_of_the_compiler_is_told_with_the_users_line(workshop):
     workshop.program("BROKEN", "01 X PIC X.", "MOVE 1 TO NOWHERE\nEXEC CICS RETURN END-EXEC.")
     with pytest.raises(Exception, match=r"BROKEN\.cbl:7: error: 'NOWHERE' is not defined"):
         workshop.programs.handler("BROKEN")
+
+
+def test_storage_is_got_and_given_back(workshop):
+    workshop.program(
+        "STORE",
+        "77 P USAGE POINTER.\n77 R PIC S9(8) COMP.\n01 S PIC 9(4).",
+        """
+        EXEC CICS GETMAIN SET(P) FLENGTH(20) INITIMG('*') END-EXEC
+        SET ADDRESS OF LS-AREA TO P
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-AREA) END-EXEC
+        EXEC CICS FREEMAIN DATA(LS-AREA) END-EXEC
+        EXEC CICS FREEMAIN DATAPOINTER(P) RESP(R) END-EXEC
+        MOVE R TO S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+        linkage="01 LS-AREA PIC X(20).",
+    )
+    workshop.run("STORE")
+    assert workshop.out() == [b"*" * 20, b"0016"]
+
+
+def test_a_record_is_looked_at_where_cics_has_it(workshop):
+    workshop.program(
+        "LOCATE",
+        "77 L PIC S9(4) COMP.",
+        """
+        EXEC CICS READQ TD QUEUE('IN') SET(ADDRESS OF LS-REC) LENGTH(L) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-REC) LENGTH(L) END-EXEC
+        GOBACK.
+        """,
+        linkage="01 LS-REC PIC X(80).",
+    )
+    workshop.region.writeq_td("IN", b"located")
+    workshop.run("LOCATE")
+    assert workshop.out() == [b"located"]
+
+
+def test_a_function_answers_sql(workshop):
+    workshop.program(
+        "SELECTS",
+        "01 WS-NAME PIC X(6).\n01 WS-ID PIC 9(4) VALUE 12.",
+        """
+        EXEC SQL SELECT NAME INTO :WS-NAME FROM T WHERE ID = :WS-ID END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-NAME) END-EXEC
+        GOBACK.
+        """,
+    )
+
+    def sql(variables, level):
+        assert (level.statement, variables["A2"].number) == ("SELECT NAME INTO A1 FROM T WHERE ID = A2", 12)
+        variables["A1"].fill(b"MILLER")
+
+    workshop.programs.verbs["SQL"] = sql
+    workshop.run("SELECTS")
+    assert workshop.out() == [b"MILLER"]

@@ -40,7 +40,9 @@ def test_arguments_go_by_reference_and_values_by_content():
         PROGRAM.format(" EXEC CICS READQ TD QUEUE('A') INTO(REC(1:4)) LENGTH(12) SET(ADDRESS OF X) END-EXEC"), "pay.cbl"
     ).text
     passed = [line.strip() for line in text.splitlines() if line.strip().startswith("BY ")]
-    assert passed[1:] == ["BY CONTENT 'A'", "BY REFERENCE REC(1:4)", "BY CONTENT 12", "BY REFERENCE ADDRESS OF X"]
+    assert passed[1:] == ["BY CONTENT 'A'", "BY REFERENCE REC(1:4)", "BY CONTENT 12", "BY REFERENCE DFHEIPA1"]
+    assert "SET DFHEIPA1 TO ADDRESS OF X" in text
+    assert "SET ADDRESS OF X TO DFHEIPA1" in text
 
 
 def test_labels_are_numbered_in_the_program_and_branched_to_after_each_command():
@@ -68,11 +70,11 @@ def test_names_of_conditions_and_cvdas_become_numbers(written, number):
 def test_what_cannot_be_translated_is_told_with_file_and_line():
     with pytest.raises(CobolError) as caught:
         translate(
-            PROGRAM.format(" IF R = DFHRESP(QZER0) CONTINUE.\n EXEC SQL COMMIT END-EXEC.\n EXEC CICS RETURN"), "pay.cbl"
+            PROGRAM.format(" IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n EXEC CICS RETURN"), "pay.cbl"
         )
     assert caught.value.problems == (
         "pay.cbl:8: DFHRESP(QZER0): there is no such condition",
-        "pay.cbl:9: EXEC SQL is not served: there is no SQL here",
+        "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
         "pay.cbl:10: EXEC CICS has no END-EXEC",
     )
 
@@ -95,3 +97,9 @@ def test_a_using_of_the_program_is_kept():
     ).text
     assert text.count("DFHEIBLK DFHCOMMAREA REC") == 1
     assert "USING DFHEIBLK DFHCOMMAREA DFHEIBLK" not in text
+
+
+def test_sql_keeps_its_statement_and_host_variables():
+    found = command(" EXEC SQL SELECT NAME INTO :REC FROM T WHERE ID = :R END-EXEC.")
+    assert found.text == "SQL SELECT NAME INTO A1 FROM T WHERE ID = A2"
+    assert found.written == ("REC", "R")

@@ -13,20 +13,22 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
-from tdqsim.cics.kernel.conditions import TaskReturn
-from tdqsim.cics.kernel.eib import NO_COMMAND
+from tdqsim.cics.kernel.eib import NO_COMMAND, completion
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.execute import run_text
 from tdqsim.cics.text.translator import Resolved, brought, resolve
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
+from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cobol.program import Level
 
 __all__ = ["Plan", "Unserved"]
 
+_UNSET: Final = b"\x9f"
+"""What fills storage that nobody has asked to be cleared."""
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4, "abstime": 8}
 
 
@@ -42,7 +44,9 @@ class Plan:
         words = declared.text.replace("(", " (").split()
         own = _OWN.get(" ".join(words[:2])) or _OWN.get(words[0])
         self._do: Callable[[Level, Sequence[Area]], None]
-        if own is not None:
+        if words[0] in ("SQL", "DLI"):
+            self._do = lambda level, areas: _statement(level, declared, areas)
+        elif own is not None:
             self._do = lambda level, areas: own(level, _options(declared, areas), declared)
         else:
             self._do = self._resolved()
@@ -75,9 +79,9 @@ class Plan:
             try:
                 received = run_text(level.task, text, variables)
             except Condition as condition:
-                _deliver(receivers, areas, brought(condition) or {})
+                _deliver(level, receivers, areas, brought(condition) or {})
                 raise
-            _deliver(receivers, areas, received)
+            _deliver(level, receivers, areas, received)
             for word, option in resolved.common.items():
                 if word != "NOHANDLE":
                     areas[_at(option)].move(variables[f"A{_at(option) + 1}"])
@@ -86,10 +90,15 @@ class Plan:
 
 
 def _deliver(
-    receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]], areas: Sequence[Area], values: Mapping[str, Any]
+    level: Level, receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]], areas: Sequence[Area], values: Mapping[str, Any]
 ) -> None:
     for at, word, store in receivers:
-        if word in values:
+        if word not in values:
+            continue
+        if word == "SET":
+            data = bytes(values[word])
+            areas[at].point(level.storage.hold(data))
+        else:
             store(areas[at], values[word])
 
 
@@ -190,10 +199,34 @@ def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecC
         level.abend_label, level.cancelled_label = 0, level.abend_label or level.cancelled_label
 
 
-def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del options, declared
-    del level
-    raise TaskReturn
+def _getmain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    """GETMAIN: storage on a 16-byte boundary, of the length asked for rounded up to 16."""
+    del declared
+    pointer = options.get("SET")
+    length = options.get("FLENGTH") or options.get("LENGTH")
+    if pointer is None or length is None:
+        raise Unserved("GETMAIN needs SET and LENGTH or FLENGTH")
+    size = length.number
+    if size < 1:
+        met = Condition(Resp.LENGERR, 1, f"GETMAIN of {size} bytes")
+        level.task.respond(met, "GETMAIN", "", nohandle=_quiet(options), otherwise=None)
+    else:
+        initial = options.get("INITIMG")
+        pointer.point(level.storage.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
+        level.task.eib.last = completion("GETMAIN")
+    _respond(level, options)
+
+
+def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del declared
+    data, pointer = options.get("DATA"), options.get("DATAPOINTER")
+    address = data.address if data is not None else pointer.pointer if pointer is not None else 0
+    if level.storage.free(address):
+        level.task.eib.last = completion("FREEMAIN")
+    else:
+        met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
+        level.task.respond(met, "FREEMAIN", "", nohandle=_quiet(options), otherwise=None)
+    _respond(level, options)
 
 
 def _given(options: dict[str, Area | None]) -> tuple[str, dict[str, Any]]:
@@ -238,10 +271,22 @@ def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) 
 _OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE ABEND": _handle_abend,
-    "RETURN": _return,
+    "GETMAIN": _getmain,
+    "FREEMAIN": _freemain,
     "LINK": _link,
     "XCTL": _xctl,
 }
+
+
+def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> None:
+    """EXEC SQL or EXEC DLI: the user's function for the language gets the statement and its host variables A1, A2, ..."""
+    language, _, text = declared.text.partition(" ")
+    function = level.verbs.get(language)
+    if function is None:
+        raise Unserved(f"{declared.place}: EXEC {language} {text}: there is no function for {language}")
+    variables: dict[str, Area | None] = {f"A{number}": area for number, area in enumerate(areas, 1)}
+    level.statement = text
+    function(variables, level)
 
 
 def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Sequence[Area], reason: str) -> None:

@@ -22,13 +22,15 @@ from typing import Final
 
 from tdqsim.cobol._tokens import Place
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
+from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "3"
+_FORMAT: Final = "5"
+_RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC\s*\.?", re.IGNORECASE)
@@ -132,7 +134,7 @@ def expand(source: Path, options: Options) -> str:
         prepared.write_bytes(_without_options(text))
         library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
-        originals = {link.name: str(link.readlink()) for link in library.iterdir()}
+        originals = {link.name: str(link.readlink()) for link in library.iterdir() if link.is_symlink()}
         done = _run(command, folder)
         if done.returncode:
             raise CobolError(_problems(done.stderr, str(prepared), source))
@@ -141,25 +143,48 @@ def expand(source: Path, options: Options) -> str:
 
 
 def _library(folder: Path, sources: Sequence[Path]) -> Path:
-    """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files."""
+    """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
+
+    A BMS source beside them is its symbolic map, unless that is there too.
+    """
     library = folder / "copybooks"
     library.mkdir()
+    maps: dict[str, Path] = {}
     for source in sources:
         for path in sorted(source.iterdir()) if source.is_dir() else ():
             link = library / f"{path.stem.upper()}.cpy"
             if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
                 link.symlink_to(path.absolute())
+            elif path.suffix.lower() == ".bms":
+                maps.setdefault(f"{path.stem.upper()}.cpy", path)
+    for name, path in maps.items():
+        if not (library / name).is_symlink():
+            (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
     return library
 
 
 def _without_options(text: bytes) -> bytes:
-    """Leading CBL and PROCESS statements become empty lines, and EXEC SQL INCLUDE is the COPY that it means."""
-    lines = text.replace(b"\r\n", b"\n").split(b"\n")
+    """The text without margins, leading CBL and PROCESS statements, and with EXEC SQL INCLUDE as the COPY it means.
+
+    No line is added or taken away.
+    """
+    lines = [_within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
-    return _INCLUDE.sub(rb"COPY \1.", b"\n".join(lines))
+    return _INCLUDE.sub(_copied, b"\n".join(lines))
+
+
+def _within_margins(line: bytes) -> bytes:
+    """A line of fixed format without its sequence number and what stands behind column 72; others as they are."""
+    if b"\t" in line[:72] or not (line[:6].strip().isdigit() or not line[:6].strip()):
+        return line[:72] if b"\t" not in line[:72] and len(line) > _RIGHT else line
+    return b" " * len(line[:6]) + line[6:_RIGHT]
+
+
+def _copied(found: re.Match[bytes]) -> bytes:
+    return b"COPY " + found[1] + b"." + b"\n" * found[0].count(b"\n")
 
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -33,12 +33,12 @@ from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cobol._libcob import DONE, LEFT, Libcob, libcob
 from tdqsim.cobol.calls import Plan
 from tdqsim.cobol.compiler import Module
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Storage
 from tdqsim.errors import TdqError
 
 __all__ = ["CobolFailure", "Level", "Runner", "copies_of"]
 
-_EIB_SIZE: Final = 104
+_EIB_SIZE: Final = 120
 _RESULT_AT: Final = 88
 _ENTRY_AT: Final = 96
 _TEXT_PAGE: Final = "latin-1"
@@ -133,6 +133,8 @@ class Level:
         module: the program.
         verbs: functions for verbs that the simulator does not have.
         place: the user's file and line of the command at hand, or of the last one.
+        statement: the EXEC SQL or EXEC DLI at hand, its host variables called A1, A2, ...
+        storage: what the task's programs have got from CICS.
         abend_label, cancelled_label: the label of the active HANDLE ABEND, and of one out of action; 0 for none.
     """
 
@@ -142,10 +144,12 @@ class Level:
         self.task = task
         self.module = module
         self.verbs = verbs
-        self.place = ""
+        self.place = self.statement = ""
         self.branch = 0
         self.abend_label = self.cancelled_label = 0
         self.error: BaseException | None = None
+        up = Level.current
+        self.storage = up.storage if up is not None and up.task is task else Storage()
         self._libcob: Libcob = libcob()
         self._commarea = task.level.commarea if task.level is not None else None
         self._eib = ctypes.create_string_buffer(_EIB_SIZE)

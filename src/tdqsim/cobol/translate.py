@@ -119,8 +119,31 @@ _EIB: Final = """ 01 DFHEIBLK.
  02 DFHEIGDI PIC S9(9) COMP-5.
  02 FILLER PIC X(4).
  02 DFHEIPTR USAGE PROCEDURE-POINTER.
+ 02 DFHEIPA1 USAGE POINTER.
+ 02 DFHEIPA2 USAGE POINTER.
 """
+_DIB: Final = """ 01 DLZDIB.
+ 02 DIBVER PIC X(2).
+ 02 DIBSTAT PIC X(2).
+ 02 DIBSEGM PIC X(8).
+ 02 DIBFIL01 PIC X.
+ 02 DIBFIL02 PIC X.
+ 02 DIBSEGLV PIC X(2).
+ 02 DIBKFBL PIC S9(4) COMP.
+ 02 DIBDBDNM PIC X(8).
+ 02 DIBDBORG PIC X(8).
+ 02 DIBFIL03 PIC X(6).
+"""
+"""The DL/I interface block, which the translator puts into programs with EXEC DLI."""
+_ADDRESS: Final = "pointer "
 _COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
+_RECORDS: Final = {
+    ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
+    ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
+}
+_LANGUAGES: Final = ("SQL", "DLI")
+_DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")
+"""SQL that does nothing when the program comes to it."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
 
@@ -148,10 +171,11 @@ class _Translator:
         self.labels: list[str] = []
         self.problems: list[str] = []
         self.program = ""
+        self.divisions = _Divisions([])
         self.blocks: list[tuple[Word, Word, str, list[str]]] = []
 
     def translation(self) -> Translation:
-        divisions = _Divisions(self.words)
+        divisions = self.divisions = _Divisions(self.words)
         self.program = divisions.program
         self._make_initial(divisions)
         self._walk()
@@ -159,6 +183,9 @@ class _Translator:
             self._replace(first, last, self._call(head, arguments))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
+        if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
+            storage = divisions.storage
+            self.edits.append((storage.end, storage.end, f"\n{_DIB}{self._mark(storage)}"))
         if self.problems:
             raise CobolError(self.problems)
         return Translation(self.program, self._edited(), tuple(self.commands), tuple(self.labels))
@@ -169,7 +196,8 @@ class _Translator:
         if not header:
             self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
         elif not any(word.is_word("INITIAL", "RECURSIVE") for word in header):
-            self.edits.append((header[0].end, header[0].end, " IS INITIAL"))
+            ended = len(header) == 1 or header[1].is_word("IS", "COMMON", "PROGRAM")
+            self.edits.append((header[0].end, header[0].end, " IS INITIAL" if ended else " IS INITIAL."))
 
     def _mentions(self, *names: str) -> bool:
         return any(word.is_word(*names) for word in self.words)
@@ -228,9 +256,36 @@ class _Translator:
             return len(self.words)
         if language == "CICS":
             self._command(first, self.words[at + 2 : end], self.words[end])
+        elif language in _LANGUAGES:
+            self._statement(first, language, self.words[at + 2 : end], self.words[end])
         else:
-            self._problem(first.place, f"EXEC {language} is not served: there is no {language} here")
+            self._problem(first.place, f"EXEC {language} is not known; allowed are CICS, {', '.join(_LANGUAGES)}")
         return end + 1
+
+    def _statement(self, first: Word, language: str, inside: list[Word], last: Word) -> None:
+        """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""
+        if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
+            self._replace(first, last, " CONTINUE" if self.in_procedure(first) else "")
+            return
+        text, arguments, at = [language], [], 0
+        while at < len(inside):
+            word = inside[at]
+            if word.text == ":" and at + 1 < len(inside):
+                at += 1
+                arguments.append([inside[at]])
+                text.append(f"A{len(arguments)}")
+            else:
+                text.append(word.text)
+            at += 1
+        written = tuple(self._as_written(some) for some in arguments)
+        self.commands.append(ExecCommand(" ".join(text), first.place, written))
+        passed = [self._passed("", some) for some in arguments]
+        self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+
+    def in_procedure(self, word: Word) -> bool:
+        """Whether a word stands in the PROCEDURE DIVISION."""
+        procedure = self.divisions.procedure
+        return procedure is not None and word.start > procedure.start
 
     # -- one command ------------------------------------------------------------------------------------------------
 
@@ -256,16 +311,37 @@ class _Translator:
             else:
                 arguments.append(argument)
                 parts.append(f"{word}(A{len(arguments)})")
-        written = tuple(self.text[some[0].start : some[-1].end] if some else "" for some in arguments)
+        self._default_record(names, parts, arguments)
+        written = tuple(self._as_written(some) for some in arguments)
         passed = [self._passed(name_of, some) for name_of, some in zip(parts, arguments, strict=False)]
         self.commands.append(ExecCommand(" ".join(parts), first.place, written, tuple(labels.items())))
         self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+
+    @staticmethod
+    def _default_record(names: tuple[str, ...], parts: list[str], arguments: list[list[Word]]) -> None:
+        """SEND MAP without FROM sends the output record of its map, RECEIVE MAP without INTO fills the input record."""
+        wanted = _RECORDS.get(names)
+        words = {part.partition("(")[0] for part in parts}
+        if wanted is None or words & wanted[1]:
+            return
+        at = next((int(part[5:-1]) - 1 for part in parts if part.startswith("MAP(A")), None)
+        if at is None or arguments[at][0].kind != "literal":
+            return
+        literal = arguments[at][0]
+        name = literal._replace(kind="word", text=literal.text.strip("'\"") + wanted[2])
+        arguments.append([name])
+        parts.append(f"{wanted[0]}(A{len(arguments)})")
 
     def _label(self, argument: list[Word]) -> int:
         name = argument[0].text.upper() if argument else ""
         if name not in self.labels:
             self.labels.append(name)
         return self.labels.index(name) + 1
+
+    def _as_written(self, argument: list[Word]) -> str:
+        if len(argument) == 1:
+            return argument[0].text
+        return self.text[argument[0].start : argument[-1].end] if argument else ""
 
     def _passed(self, _option: str, argument: list[Word]) -> str:
         """How an argument goes into the CALL."""
@@ -276,12 +352,23 @@ class _Translator:
             return f"BY CONTENT {first.text}"
         if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:
             return f"BY CONTENT {self._value(first, argument[2])}"
-        written = " ".join(self.text[argument[0].start : argument[-1].end].split())
+        written = " ".join(self._as_written(argument).split())
+        if first.is_word("ADDRESS"):
+            return _ADDRESS + written
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
     def _call(self, head: str, arguments: Sequence[str]) -> str:
-        lines = [" CALL DFHEIPTR USING", f" {head}", *(f" {argument}" for argument in arguments), " END-CALL"]
+        pointers: list[tuple[str, str]] = []
+        passed = []
+        for argument in arguments:
+            if argument.startswith(_ADDRESS):  # libcob passes no item for ADDRESS OF: a pointer of ours stands for it
+                pointers.append((f"DFHEIPA{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
+                argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
+            passed.append(argument)
+        lines = [*(f" SET {pointer} TO {address}" for pointer, address in pointers), " CALL DFHEIPTR USING", f" {head}"]
+        lines += [*(f" {argument}" for argument in passed), " END-CALL"]
+        lines += [f" SET {address} TO {pointer}" for pointer, address in pointers]
         if self.labels:
             lines.append(f" GO TO {' '.join(self.labels)}")
             lines.append(" DEPENDING ON DFHEIGDI")
@@ -326,6 +413,7 @@ class _Divisions:
     def __init__(self, found: list[Word]) -> None:
         self.program = ""
         self.identification: list[Word] = []
+        self.storage: Word | None = None
         self.linkage: Word | None = None
         self.procedure: Word | None = None
         self.using: Word | None = None
@@ -342,6 +430,8 @@ class _Divisions:
                 self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
             elif word.is_word("DATA") and after.is_word("DIVISION"):
                 self.has_data = True
+            elif word.is_word("WORKING-STORAGE") and after.is_word("SECTION") and at + 2 < len(found):
+                self.storage = found[at + 2]
             elif word.is_word("LINKAGE") and after.is_word("SECTION") and at + 2 < len(found):
                 self.linkage = found[at + 2]
             elif word.is_word("DFHCOMMAREA") and self.linkage is not None and self.procedure is None:
