@@ -31,9 +31,9 @@ __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_pat
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "5"
 _RIGHT: Final = 72
-_COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc")
+_COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
-_INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC\s*\.?", re.IGNORECASE)
+_INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 

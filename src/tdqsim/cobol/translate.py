@@ -265,7 +265,11 @@ class _Translator:
     def _statement(self, first: Word, language: str, inside: list[Word], last: Word) -> None:
         """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""
         if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
-            self._replace(first, last, " CONTINUE" if self.in_procedure(first) else "")
+            after = next((word for word in self.words if word.start >= last.end), last)
+            if self.in_procedure(first):
+                self._replace(first, last, " CONTINUE")
+            else:
+                self._replace(first, after if after.kind == "stop" else last, "")
             return
         text, arguments, at = [language], [], 0
         while at < len(inside):
