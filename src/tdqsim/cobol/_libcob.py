@@ -68,7 +68,7 @@ class Libcob:
         library.dfh_message.restype = ctypes.c_char_p
         library.dfh_number.restype = ctypes.c_longlong
         self.on_command: Callable[[int, Any], int] = _nobody
-        self._callback = _CALLBACK(lambda count, fields: self.on_command(count, fields))
+        self._callback = _CALLBACK(lambda count, fields: self.on_command(count, fields))  # noqa: PLW0108  (it is set later)
         library.dfh_start(self._callback)
         for name, handler in kept.items():  # libcob has taken them over, and would end the process
             if handler is not None:

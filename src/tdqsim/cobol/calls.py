@@ -2,7 +2,8 @@
 
 Most commands are those of :mod:`tdqsim.cics.text`: the text, with its arguments called A1, A2, ..., is resolved once,
 and says of each argument what the option holds and which way it goes. Some need the program itself: HANDLE with labels,
-LINK, XCTL and RETURN, which concern levels; they are in :data:`_OWN`. A verb that the simulator does not have goes to the
+LINK, XCTL and RETURN, which concern levels; they are in :data:`_OWN`. A verb that the simulator does not have goes to
+the
 user's function for it, or stops the task with verb, program and line.
 """
 
@@ -90,7 +91,10 @@ class Plan:
 
 
 def _deliver(
-    level: Level, receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]], areas: Sequence[Area], values: Mapping[str, Any]
+    level: Level,
+    receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]],
+    areas: Sequence[Area],
+    values: Mapping[str, Any],
 ) -> None:
     for at, word, store in receivers:
         if word not in values:
@@ -257,14 +261,16 @@ def _respond(level: Level, options: dict[str, Area | None]) -> None:
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del declared
     program, given = _given(options)
-    level.task.link(program, **given)
+    task: Any = level.task
+    task.link(program, **given)
     _respond(level, options)
 
 
 def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del declared
     program, given = _given(options)
-    level.task.xctl(program, **given)
+    task: Any = level.task
+    task.xctl(program, **given)
     _respond(level, options)
 
 
@@ -279,7 +285,7 @@ _OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], Non
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> None:
-    """EXEC SQL or EXEC DLI: the user's function for the language gets the statement and its host variables A1, A2, ..."""
+    """EXEC SQL or EXEC DLI: the user's function gets the statement and its host variables A1, A2, ..."""
     language, _, text = declared.text.partition(" ")
     function = level.verbs.get(language)
     if function is None:

@@ -1,7 +1,8 @@
 """From a COBOL source to a module that a task can run, kept by content.
 
 ``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` answers its commands, ``cobc -m`` compiles the rest. All
-three depend on nothing but the source, its copybooks and the options, so a module is kept under the hash of the expanded
+three depend on nothing but the source, its copybooks and the options, so a module is kept under the hash of the
+expanded
 text: a second compile costs one run of the preprocessor. What goes wrong is told with the user's file and line.
 """
 

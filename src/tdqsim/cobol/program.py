@@ -96,7 +96,8 @@ def copies_of(module: Module) -> _Copies:
 
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
-"""A user's function for a verb: gets the options with their areas, and the level; a Condition that it gives is raised."""
+"""A user's function for a verb: gets the options with their areas, and the level; a Condition that it gives is
+raised."""
 
 
 class Runner:
@@ -148,8 +149,8 @@ class Level:
         self.branch = 0
         self.abend_label = self.cancelled_label = 0
         self.error: BaseException | None = None
-        up = Level.current
-        self.storage = up.storage if up is not None and up.task is task else Storage()
+        up: Level | None = Level.current
+        self.storage: Storage = up.storage if up is not None and up.task is task else Storage()
         self._libcob: Libcob = libcob()
         self._commarea = task.level.commarea if task.level is not None else None
         self._eib = ctypes.create_string_buffer(_EIB_SIZE)

@@ -137,7 +137,7 @@ _DIB: Final = """ 01 DLZDIB.
 """The DL/I interface block, which the translator puts into programs with EXEC DLI."""
 _ADDRESS: Final = "pointer "
 _COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
-_RECORDS: Final = {
+_RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
     ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
 }

@@ -77,7 +77,8 @@ def record(region, acct, amount, length=0):
     """An output record of PAYMAP: 12 bytes, then length, attribute, colour and data of each field."""
     fields = ((acct, 6), (amount, 5))
     return bytes(12) + b"".join(
-        length.to_bytes(2, "big", signed=True) + b"\0\0" + region.encode(text).ljust(size, b"\0") for text, size in fields
+        length.to_bytes(2, "big", signed=True) + b"\0\0" + region.encode(text).ljust(size, b"\0")
+        for text, size in fields
     )
 
 

@@ -1,8 +1,10 @@
 """What the file control commands decide and do: identification, finding, holding, changing, browsing.
 
-A key is the first bytes of RIDFLD, as many as the key has, or as KEYLENGTH says with GENERIC. READ looks for that record
+A key is the first bytes of RIDFLD, as many as the key has, or as KEYLENGTH says with GENERIC. READ looks for that
+record
 (EQUAL), or for it or the next higher one (GTEQ). A browse that has just begun, or whose RIDFLD the program has changed,
-looks the same way; otherwise it goes on from where it is, and a change of direction gives the same record again. Source:
+looks the same way; otherwise it goes on from where it is, and a change of direction gives the same record again.
+Source:
 READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 """
 

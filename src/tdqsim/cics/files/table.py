@@ -2,7 +2,8 @@
 
 A file is a name for a data set or a path. Requests are refused in this order: the name is known (FILENOTFOUND 1), the
 file is enabled (DISABLED 50), the operation is one of its SERVREQs (INVREQ 20); then the request itself is looked at. A
-record that was read for update is held by its task until it is rewritten, deleted or unlocked, or the unit of work ends;
+record that was read for update is held by its task until it is rewritten, deleted or unlocked, or the unit of work
+ends;
 changes to a recoverable file are undone by its backout, and its records stay held to the end of the unit of work.
 """
 

@@ -1,6 +1,7 @@
 """SEND MAP, RECEIVE MAP, SEND TEXT, SEND CONTROL, SEND and RECEIVE.
 
-The first RECEIVE of a task gets the input that started it; a later one waits for the next. After an input command EIBAID
+The first RECEIVE of a task gets the input that started it; a later one waits for the next. After an input command
+EIBAID
 is the key and EIBCPOSN the cursor; both are there already when a task begins. A task without terminal gets INVREQ from
 BMS commands and NOTALLOC from RECEIVE and SEND. A map that its mapset does not hold is abend ABM0, a mapset that is not
 there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
@@ -137,8 +138,8 @@ def receive_map(
     map: _MapName,  # noqa: A002
     mapset: _MapsetName = None,
     *,
-    asis: Flag = False,
-    terminal: Flag = False,
+    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
+    terminal: Flag = False,  # noqa: ARG001  (where input comes from anyway)
     nohandle: Flag = False,
 ) -> bytes:
     """Receive what was typed into a map.
@@ -216,7 +217,7 @@ def send(
     length: _Half = None,
     *,
     erase: Flag = False,
-    wait: Flag = False,
+    wait: Flag = False,  # noqa: ARG001  (nothing is sent later)
     nohandle: Flag = False,
 ) -> None:
     """Send data as it is.
@@ -232,7 +233,13 @@ def send(
 @command(
     "RECEIVE", "INVREQ LENGERR NOTALLOC", {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
 )
-def receive(task: TerminalTask, length: _Half = None, *, asis: Flag = False, nohandle: Flag = False) -> bytes:
+def receive(
+    task: TerminalTask,
+    length: _Half = None,
+    *,
+    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
+    nohandle: Flag = False,
+) -> bytes:
     """Receive what was typed.
 
     Args:

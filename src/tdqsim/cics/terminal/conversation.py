@@ -68,7 +68,8 @@ def return_(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA or IMMEDIATE below the top level. LENGERR 11:
+        Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA or IMMEDIATE below the top level. LENGERR
+        11:
             LENGTH is out of range.
     """
     if task.level is not None and task.level.up is not None and (commarea is not None or immediate):

@@ -2,7 +2,8 @@
 
 Every named field has a halfword length, a flag byte, one byte for each word of DSATTS, and its data. On the way in a
 field that was typed into has its length and its data, left-justified with blanks, or right-justified with zeros when it
-is numeric; all else is nulls. On the way out data whose first byte is X'00' means the map's own INITIAL. Source: RECEIVE
+is numeric; all else is nulls. On the way out data whose first byte is X'00' means the map's own INITIAL. Source:
+RECEIVE
 MAP, SEND MAP, Using complex fields (IBM Docs).
 """
 

@@ -2,7 +2,8 @@
 
 An input is a key with what was typed: text for RECEIVE, fields by name for RECEIVE MAP. What programs send is kept in
 order as :class:`Sent`. RETURN TRANSID names the transaction of the next input, whatever the key, with its COMMAREA;
-without one the first word of the text is the transaction. A wire, such as 3270 data streams, can be put on these values.
+without one the first word of the text is the transaction. A wire, such as 3270 data streams, can be put on these
+values.
 """
 
 from __future__ import annotations
