@@ -12,9 +12,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from tdqsim.cics.files import commands as files
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections
@@ -26,7 +29,10 @@ from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
 from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.terminal import commands as terminal
+from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
+from tdqsim.cics.ts import commands as ts
 from tdqsim.core.stepping import Stepped
 
 __all__ = ["SteppedTask", "Task", "outside"]
@@ -51,9 +57,22 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
 
-    __slots__ = ()
+    Attributes:
+        level: the level of the program that runs; None at the top.
+    """
+
+    __slots__ = ("level",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.level: Level | None = None
+
+    @property
+    def commarea(self) -> memoryview | None:
+        """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
+        return self.level.commarea if self.level is not None else None
 
     region: SpiRegion
 
@@ -66,7 +85,7 @@ class Task(TaskBase):
     syncpoint = control.syncpoint
     syncpoint_rollback = control.syncpoint_rollback
     abend = control.abend
-    return_ = control.return_
+    return_ = conversation.return_
     enq = control.enq
     deq = control.deq
     suspend = control.suspend
@@ -125,6 +144,28 @@ class Task(TaskBase):
     inquire_enq_start = enqueues.inquire_enq_start
     inquire_enq_next = enqueues.inquire_enq_next
     inquire_enq_end = enqueues.inquire_enq_end
+
+    link = programs.link
+    xctl = programs.xctl
+    writeq_ts = ts.writeq_ts
+    readq_ts = ts.readq_ts
+    deleteq_ts = ts.deleteq_ts
+    read_file = files.read_file
+    write_file = files.write_file
+    rewrite_file = files.rewrite_file
+    delete_file = files.delete_file
+    unlock = files.unlock
+    startbr = files.startbr
+    resetbr = files.resetbr
+    readnext = files.readnext
+    readprev = files.readprev
+    endbr = files.endbr
+    send_map = terminal.send_map
+    receive_map = terminal.receive_map
+    send_text = terminal.send_text
+    send_control = terminal.send_control
+    send = terminal.send
+    receive = terminal.receive
 
     execute = text.execute
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from tdqsim import definitions as defs
 from tdqsim.cics.commands import SteppedTask, Task, outside
+from tdqsim.cics.files import Files
 from tdqsim.cics.kernel.abstime import abstime, time_zone
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.encoding import encode
@@ -31,6 +32,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
+from tdqsim.cics.programs import Level, Programs
 from tdqsim.cics.queues.ati import Ati, Facility, Request
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.datasets import DataSets
@@ -53,6 +55,8 @@ from tdqsim.cics.region_arguments import (
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+from tdqsim.cics.terminal import Screens
+from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import indoubt, restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import Catalogue
@@ -123,6 +127,8 @@ class Region:
     Attributes:
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
+        programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
+        ts: temporary storage. files: the files of file control. screens: terminals and maps.
         tasks: the tasks that have begun and not ended, by number.
         browses: the browses that commands outside a task have started and not ended, by resource type.
         units: units of work that tasks have begun and that have not ended, by id.
@@ -242,6 +248,10 @@ class Region:
         self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
         self.unit_of_work_ended = self.recovery.ended
         self.image_of = restart.image_of
+        self.programs = Programs()
+        self.ts = TemporaryStorage()
+        self.files = Files()
+        self.screens = Screens(self.codepage, self._begin_at_terminal)
 
     @classmethod
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
@@ -755,6 +765,9 @@ class Region:
     inquire_enq_next = outside(Task.inquire_enq_next)
     inquire_enq_end = outside(Task.inquire_enq_end)
     execute = outside(Task.execute)
+    writeq_ts = outside(Task.writeq_ts)
+    readq_ts = outside(Task.readq_ts)
+    deleteq_ts = outside(Task.deleteq_ts)
 
     def readq_td_all(self, queue: str) -> Iterator[bytes]:
         """READQ TD until QZERO, in one task; see the task's method."""
@@ -822,6 +835,15 @@ class Region:
             raise
         self._let_go(clean=True)
         return self.survivors
+
+    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes) -> Strand:
+        """Start the transaction of a terminal's input, with the COMMAREA that the one before has left for it."""
+        handle = self.start(transid, terminal=terminal)
+        task = handle.local
+        if commarea and isinstance(task, Task):
+            task.level = Level(task.program, memoryview(bytearray(commarea)), None)
+            task.eib.eibcalen = len(commarea)
+        return handle
 
     def _end_tasks(self) -> None:
         self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} is closed")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, NoReturn
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.command import Flag, Opt, command, declared
-from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.errors import TdqError
@@ -20,7 +20,6 @@ __all__ = [
     "assign",
     "deq",
     "enq",
-    "return_",
     "suspend",
     "syncpoint",
     "syncpoint_rollback",
@@ -79,16 +78,6 @@ def abend(
     if cancel:
         task.handles = task.handles._replace(abend=None, cancelled=None)
     raise Abend(abcode)
-
-
-@declared("RETURN")
-def return_(_task: TaskBase, value: Any = None) -> NoReturn:
-    """Leave the program: the task ends normally, with an implicit syncpoint. The same as returning from it.
-
-    Args:
-        value: the task's result, for whoever started it from Python.
-    """
-    raise TaskReturn(value)
 
 
 @command("ENQ", "ENQBUSY INVREQ LENGERR")

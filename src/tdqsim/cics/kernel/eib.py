@@ -77,6 +77,7 @@ class Eib:
         eibtaskn: task number.
         eibtrmid: terminal or session; empty for none.
         eibcalen: length of the COMMAREA; 0 for triggered tasks.
+        eibcposn: where the cursor was at the last terminal input, from 0.
         eibaid: the attention identifier, one byte; zero when there was no terminal input.
         eibds: the last file or data set named to file control; transient data leaves it alone.
         eibreqid: the request id of the last START or other interval control command.
@@ -87,6 +88,7 @@ class Eib:
     __slots__ = (
         "eibaid",
         "eibcalen",
+        "eibcposn",
         "eibds",
         "eibreqid",
         "eibtaskn",
@@ -106,6 +108,7 @@ class Eib:
         self.eibtrmid = trmid
         self.eibcalen = calen
         self.eibaid = _NO_AID
+        self.eibcposn = 0
         self.eibds = ""
         self.eibreqid = ""
         self.moment_ns = moment_ns
@@ -166,7 +169,8 @@ class Eib:
                 text(self.eibtrnid, 4),
                 _packed(self.eibtaskn % 10**7),
                 text(self.eibtrmid, 4),
-                bytes(4),
+                bytes(2),
+                self.eibcposn.to_bytes(2, "big"),
                 self.eibcalen.to_bytes(2, "big"),
                 self.eibaid,
                 self.eibfn,

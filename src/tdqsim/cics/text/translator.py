@@ -11,7 +11,7 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -103,15 +103,16 @@ def _command(source: ExecText) -> Command:
     if rows is None or verb.argument is not None:
         raise source.error(f"{verb.word} is no command", verb.offset)
     words = [option.word for option in source.options[1:]]
+    if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
+        words.append("TS")
     fitting = [row for row in rows if row[0] <= set(words)]
     if fitting:  # most words of the name first; among equals the one whose word comes first
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():
         return only[1]  # ASKTIME without its ABSTIME
-    hint = " (without TD the command is one of temporary storage)" if verb.word.endswith("Q") else ""
     names = ", ".join(sorted(command.name for _others, command in rows))
-    raise source.error(f"no command {verb.word} has these options{hint}; there are {names}", verb.offset)
+    raise source.error(f"no command {verb.word} has these options; there are {names}", verb.offset)
 
 
 @cache
@@ -149,7 +150,7 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
 def _in_full(source: ExecText) -> ExecText:
     """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
     verb, *rest = source.options
-    verb = _expanded(verb, _by_verb(len(COMMANDS)).keys())
+    verb = _expanded(verb, _verbs_with(rest, _by_verb(len(COMMANDS))))
     rows = _by_verb(len(COMMANDS)).get(verb.word, ())
     names = frozenset[str]().union(*(words for words, _command_of_them in rows))
     rest[:1] = [_expanded(option, names) for option in rest[:1]]
@@ -160,6 +161,15 @@ def _in_full(source: ExecText) -> ExecText:
     name = command.name
     known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
     return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
+
+
+def _verbs_with(
+    rest: Sequence[Option], verbs: Mapping[str, tuple[tuple[frozenset[str], Command], ...]]
+) -> Collection[str]:
+    """The verbs that have a command with the word that follows, such as TD; all verbs when no command has it."""
+    second = rest[0].word if rest else ""
+    fitting = [verb for verb, rows in verbs.items() if any(second in words for words, _command_of_them in rows)]
+    return fitting if second and fitting else verbs.keys()
 
 
 def _expanded(option: Option, words: Collection[str]) -> Option:
@@ -504,7 +514,9 @@ def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: Co
 
 
 def brought(condition: Condition) -> Mapping[str, Any] | None:
-    """What a condition brings the receivers: the truncated record and true length of LENGERR; None for nothing."""
+    """What a condition brings the receivers: such as the truncated record and true length of LENGERR; None for nothing."""
+    if condition.brings is not None:
+        return condition.brings
     if condition.resp is not Resp.LENGERR or not condition.length:
         return None
     return {"INTO": condition.data, "SET": condition.data, "LENGTH": condition.length}
