@@ -38,6 +38,7 @@ _MODULES: Final = {
     "import": "define",
     "export": "define",
     "layout": "define",
+    "serve": "serve",
     "store": "storage",
     "guide": "guide",
     "coverage": "kit",
