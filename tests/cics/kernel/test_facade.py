@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.rules import expect_rule, rule
 
 from tdqsim import Sysplex, TranslationError
 from tdqsim.cics import Region
-from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
+from tests.rules import expect_rule, rule
 
 
 def made(**options):

@@ -41,8 +41,8 @@ from tdqsim.facts import LIMITS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions
-    from tdqsim.cics.queues.ati import Latch
     from tdqsim.cics.kernel.signature import Signature
+    from tdqsim.cics.queues.ati import Latch
 
 __all__ = [
     "NEVER",

@@ -20,7 +20,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, size_of
-
 from tdqsim.errors import StoreFull
 
 if TYPE_CHECKING:
