@@ -197,7 +197,7 @@ def journals(path: Path, names: Sequence[str] = ()) -> dict[str, tuple[int, int]
             if name not in found:
                 there = ", ".join(sorted(found)) or "none"
                 raise DatasetError(f"{path}: there is no journal {name}; there are {there}")
-        return {name: (found[name].count, found[name].last_seq) for name in wanted}
+        return {name: (found[name].count, found[name].now.last) for name in wanted}
 
 
 def read_journal(

@@ -165,7 +165,9 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
     """
     with opened(path, kind, readonly=False, wait=wait) as stored:
         wanted(stored, upto, path)
-        return {name: stored.take_through(name, last) for name, last in upto.items()}
+        gone = {name: stored.take_through(name, last) for name, last in upto.items()}
+        stored.commit()
+        return gone
 
 
 def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, int]:

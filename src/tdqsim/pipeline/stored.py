@@ -132,9 +132,6 @@ class _Region:
     def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
         self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
         self._path = path
-        self.put_mark = self._region.note
-        self.commit = self._region.commit
-        self.forget = self._region.forget
 
     def __enter__(self) -> Self:
         return self
@@ -201,6 +198,15 @@ class _Region:
             raise self._refused(condition, "") from None
         return number
 
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        self._region.note(half, key, value)
+
+    def commit(self) -> None:
+        self._region.commit()
+
+    def forget(self) -> None:
+        self._region.forget()
+
     def _refused(self, condition: Condition, which: str) -> DatasetError:
         return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
 
@@ -244,9 +250,10 @@ class _System:
         found = self._found[name]
         held = found.stored
         keyed = found.keyed
-        first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), found.stamp + 1)
+        last = max((entry.time_ns for entry in held.entries()), default=0) if keyed else found.stamp
+        first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), last + 1)
         return Queue(
-            name, first, found.stamp, held.count, held.text_bytes, found.attributes.seq.removeprefix("*"),
+            name, first, last, held.count, held.text_bytes, found.attributes.seq.removeprefix("*"),
             found.key_length, found.attributes.force, _identity(self._system.store, found.number),
         )  # fmt: skip
 
@@ -267,10 +274,10 @@ class _System:
         return "durable" if self._found[name].attributes.force else "volatile"
 
     def mark(self, half: str, key: bytes) -> bytes | None:
-        return self._system.store.durable.get_meta(half.encode() + b"/" + key)
+        return self._system.store.durable.get_meta(key + b"@" + half.encode())
 
     def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        self._marks[half.encode() + b"/" + key] = value
+        self._marks[key + b"@" + half.encode()] = value
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Every queue takes entries; what does not fit is refused by the check."""

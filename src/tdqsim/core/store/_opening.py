@@ -27,14 +27,17 @@ _LOCK_FILE: Final = (_READERS + 2) * 64
 
 
 def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None:
-    """Make an empty file of a kind in a directory of its own, of which there may be half of one."""
+    """Make an empty file of a kind in a directory of its own, of which there may be half of one.
+
+    Queues are numbered from somewhere at random, so that a queue of a file that was made anew is told from the old one.
+    """
     path.mkdir(mode=0o700, exist_ok=True)
     check_file(path)
     env = _environment(path, sync=False, readonly=False, locked=True)
     try:
         with env.begin(write=True) as txn:
             txn.drop(env.open_db(None, txn), delete=False)
-            txn.put(HEAD_KEY, Head(FORMAT, kind, store_id, 1).pack())
+            txn.put(HEAD_KEY, Head(FORMAT, kind, store_id, 1 + int.from_bytes(os.urandom(5), "big")).pack())
     except lmdb.Error as error:
         raise _refused(path, error) from error
     finally:
