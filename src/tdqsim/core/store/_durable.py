@@ -512,11 +512,11 @@ class Durable:
 
     def close(self) -> None:
         """Close the file; every later call is a StoreError."""
-        if self.in_doubt:
+        if not isinstance(self._env, Gone):
             self.settle()
-        self.disown_queues()
-        env, self._env = self._env, Gone(f"{self.path}: the store is closed")
-        env.close()
+            self.disown_queues()
+            env, self._env = self._env, Gone(f"{self.path}: the store is closed")
+            env.close()
         if not self.readonly:
             self.room.close()
 
