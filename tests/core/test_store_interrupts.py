@@ -323,6 +323,7 @@ def test_close_and_reopening(place: Path, kind: type[BaseException]) -> None:
     assert clean > 1
 
 
+@pytest.mark.slow
 def test_opening(place: Path, kind: type[BaseException]) -> None:
     """An interrupted opening leaves a store that can be opened."""
     Store(place).close()
@@ -342,6 +343,7 @@ def test_opening(place: Path, kind: type[BaseException]) -> None:
     assert line > 100
 
 
+@pytest.mark.slow
 def test_making(tmp_path: Path, kind: type[BaseException]) -> None:
     """An interrupted making of a store leaves a place where one can be made."""
     line = 0
@@ -349,11 +351,15 @@ def test_making(tmp_path: Path, kind: type[BaseException]) -> None:
         line += 1
         place = tmp_path / str(line)
         injector = RaiseAt(line, kind)
+        store = None
         try:
             with injector:
-                Store(place).close()
+                store = Store(place)
+                store.close()
         except kind:
             pass
+        if store is not None:
+            store.close()
         with Store(place) as store:
             assert list(store.durable.queues()) == []
         if injector.where is None:

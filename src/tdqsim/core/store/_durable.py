@@ -515,8 +515,8 @@ class Durable:
         if not isinstance(self._env, Gone):
             self.settle()
             self.disown_queues()
-            env, self._env = self._env, Gone(f"{self.path}: the store is closed")
-            env.close()
+            self._env.close()
+            self._env = Gone(f"{self.path}: the store is closed")
         if not self.readonly:
             self.room.close()
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tdqsim.errors import StoreError, StoreInUse
 
+fcntl: Any
 try:
     import fcntl
 except ImportError:  # pragma: no cover - elsewhere than on POSIX systems
-    fcntl = None  # type: ignore[assignment]
     import msvcrt
+
+    fcntl = None
 
 __all__ = ["LockFile", "this_boot"]
 
@@ -59,8 +61,9 @@ class LockFile:
 
     def forget(self) -> None:
         """Let the file go: all that a forked child may do, since the lock itself is its parent's too."""
-        if self._fd >= 0:
-            _, self._fd = os.close(self._fd), -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def __del__(self) -> None:
         self.forget()
@@ -88,7 +91,7 @@ def _lock(fd: int) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:  # pragma: no cover - elsewhere than on POSIX systems
             os.lseek(fd, 1 << 20, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK):
             return False

@@ -10,6 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -181,37 +182,12 @@ class Store:
                 )
 
     def _open_halves(self, store_id: bytes) -> None:
-        self.durable = self._half("durable", store_id)
-        place = self.path / "volatile"
-        there = (place / "made").exists()
-        self.volatile = Volatile(place, self._memory, lambda: self._volatile_half(store_id), there=there)
-
-    def _volatile_half(self, store_id: bytes) -> Durable:
-        """The file to which volatile queues overflow; the file ``made`` beside it says that it was finished."""
-        place = self.path / "volatile"
-        if not (place / "made").exists():
-            shutil.rmtree(place, ignore_errors=True)
-            make_half(place, 0, store_id, self._limit)
-            (place / "made").touch(mode=0o600)
-        return self._half("volatile", store_id)
-
-    def _half(self, kind: str, store_id: bytes) -> Durable:
-        half = open_half(
-            self.path / kind,
-            limit=self._limit,
-            sync=self._sync and kind == "durable",
-            readonly=self.readonly,
-            notes=self._notes,
+        half = partial(
+            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly, notes=self._notes
         )
-        try:
-            problem = half.check_head(KINDS.index(kind), store_id)
-        except BaseException:
-            half.close()
-            raise
-        if problem:
-            half.close()
-            raise StoreDamaged(f"{problem}; {HELP}")
-        return half
+        self.durable = half("durable")
+        there = (self.path / "volatile" / "made").exists()
+        self.volatile = Volatile(self.path / "volatile", self._memory, partial(half, "volatile"), there=there)
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -273,6 +249,26 @@ class Store:
         self.durable.disown()
         if self._lock is not None:
             self._lock.forget()
+
+
+def _opened(
+    path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool, notes: list[str]
+) -> Durable:
+    """One half of a store; the volatile one is made when it is not there: the file ``made`` says that it was finished."""
+    place = path / kind
+    if kind == "volatile" and not (place / "made").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        make_half(place, KINDS.index(kind), store_id, limit)
+        (place / "made").touch(mode=0o600)
+    half = open_half(place, limit=limit, sync=sync and kind == "durable", readonly=readonly, notes=notes)
+    try:
+        problem = half.check_head(KINDS.index(kind), store_id)
+        if problem:
+            raise StoreDamaged(f"{problem}; {HELP}")
+    except BaseException:
+        half.close()
+        raise
+    return half
 
 
 def _at_exit() -> None:
