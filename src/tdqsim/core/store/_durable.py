@@ -421,6 +421,8 @@ class Durable:
 
     def broken(self, error: lmdb.Error, what: str) -> StoreError:
         """What an error of LMDB means, naming the file."""
+        if isinstance(error, lmdb.ReadonlyError):
+            return StoreError(f"{self.path}: the store is open for reading only")
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
@@ -475,11 +477,6 @@ class Durable:
 
     # -- for the store ------------------------------------------------------------------------------------------------
 
-    @property
-    def txnid(self) -> int:
-        """The number of the last commit."""
-        return int(self._env.info()["last_txnid"])
-
     def check_head(self, kind: int, store_id: bytes) -> str:
         """Why this is not the file of that kind of that store; empty when it is."""
         head = self.look(self._head)
@@ -512,11 +509,11 @@ class Durable:
 
     def close(self) -> None:
         """Close the file; every later call is a StoreError."""
-        if self.in_doubt:
+        if not isinstance(self._env, Gone):
             self.settle()
-        self.disown_queues()
-        env, self._env = self._env, Gone(f"{self.path}: the store is closed")
-        env.close()
+            self.disown_queues()
+            self._env.close()
+            self._env = Gone(f"{self.path}: the store is closed")
         if not self.readonly:
             self.room.close()
 

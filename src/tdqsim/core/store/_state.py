@@ -33,7 +33,7 @@ class State:
         clean: whether it was closed cleanly.
         salvaged: whether it was made by salvage, and nobody has closed it cleanly since.
         boot: which start of the machine it was last opened in.
-        commits: at a clean close, the last commit of each of its files.
+        commits: at a clean close, the last commit of each of its files, and the checksum of the meta page that says so.
     """
 
     store_id: str
@@ -42,7 +42,7 @@ class State:
     clean: bool = False
     salvaged: bool = False
     boot: str = ""
-    commits: dict[str, int] = field(default_factory=dict)
+    commits: dict[str, list[int]] = field(default_factory=dict)
 
 
 class StateFile:
@@ -55,7 +55,7 @@ class StateFile:
         self._number = 0
 
     def read(self) -> State | None:
-        """The state; None when there is no such file.
+        """The state; None when there is no such file, or nothing in it.
 
         Raises:
             StoreDamaged: neither slot is whole.
@@ -67,6 +67,8 @@ class StateFile:
             return None
         with os.fdopen(fd, "rb") as handle:
             raw = handle.read(2 * _SLOT)
+        if not raw.strip():  # it was just being made
+            return None
         slots = [slot for at in (0, _SLOT) if (slot := _slot(raw[at : at + _SLOT])) is not None]
         if not slots:
             raise StoreDamaged(f"{self.path}: the file is damaged: neither of its two records is whole")
