@@ -9,6 +9,7 @@ nothing is left of it. What else is tied to a task's end, ENQs, trigger cycles, 
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -128,8 +129,9 @@ class Tasks(Generic[K]):
 
     def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
         """Do one command as a task of its own."""
-        region = self._region
-        region.dispatcher.check_thread()
+        region, dispatcher = self._region, self._region.dispatcher
+        if get_ident() != dispatcher.thread:
+            dispatcher.check_thread()
         task, self._spare = self._spare, None
         if region.closed:
             raise RegionClosed(f"the region {region.applid} is closed")
@@ -137,10 +139,10 @@ class Tasks(Generic[K]):
             task = self._make(region, 0, _OUTSIDE, region.default_user)
             task.outside = False
             task.implicit = True
-        task.number = task.eib.eibtaskn = self.next_number()
+        self._last = task.number = task.eib.eibtaskn = self._last % _LAST + 1
         try:
             value = command(task, *args, **kwargs)
-            if task.has_uow:
+            if task.unit is not None:
                 task.take_syncpoint()
         except Condition:
             self._end_alone(task)
@@ -152,8 +154,8 @@ class Tasks(Generic[K]):
             task.end(normal=True)
         else:
             self._spare = task
-        if region.dispatcher.pending:
-            region.dispatcher.run_ready()
+        if dispatcher.pending:
+            dispatcher.run_ready()
         return value
 
     def _end_alone(self, task: K) -> None:

@@ -60,6 +60,8 @@ def clear(queue: Any, task: Any) -> None:
 
 def qzero(queue: Any, task: Any) -> Condition:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
-    task.region.ati.emptied(queue)
-    task.region.intra.settle(queue)
+    if queue.latch:
+        task.region.ati.emptied(queue)
+    if queue.bounds:
+        task.region.intra.settle(queue)
     return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
