@@ -127,7 +127,7 @@ class TaskBase:
         uow = self.unit
         if uow is None or uow.ended:
             self._let_go()
-            uow = self.unit = self.region.new_uow(self)
+            uow = self.region.new_uow(self)
         return uow
 
     def _let_go(self) -> UnitOfWork | None:

@@ -230,8 +230,7 @@ def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
         raise region.intra.full()
     if region.readonly:
         return
-    half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
-    if refused := half.room_for(size):
+    if queue.recovstatus != "NO" and (refused := region.store.durable.room_for(size)):  # memory has room for one more
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
