@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from tdqsim import definitions as defs
 from tdqsim.cics.commands import SteppedTask, Task, outside
 from tdqsim.cics.kernel.abstime import abstime, time_zone
 from tdqsim.cics.kernel.conditions import Condition
@@ -69,6 +68,7 @@ from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
+    from tdqsim import definitions as defs
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.datasets import DataSetDirectory
 
@@ -320,7 +320,7 @@ class Region:
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-            install(self, defs.Definitions.of(rest), way="grplist", user=self.region_user)
+            install(self, as_definitions(rest), way="grplist", user=self.region_user)
         install(self, given, way="grplist", user=self.region_user)
         self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)

@@ -126,28 +126,27 @@ def issued(
         bound = signature.bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
 
-    def shown(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        value = args[0] if args else kwargs.get(resource)
-        return value.rstrip(" ") if isinstance(value, str) else ""
-
     @wraps(work)
     def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
+        shown = ""
+        if resource:
+            first = args[0] if args else kwargs.get(resource)
+            shown = first.rstrip(" ") if isinstance(first, str) else ""
         given = arguments(task, args, kwargs) if region.is_watched else None
         try:
             if given is not None and region.hook is not None:
                 region.hook.before(task, name, given)
             value = work(task, *args, **kwargs)
-            task.eib.last = completion(name, shown(args, kwargs)) if resource else done
+            task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
             if given is not None:
                 _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
-            where = shown(args, kwargs) if resource else ""
-            return task.respond(condition, name, where, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
         if given is not None:
             _tell(region, task, name, given, value)
         if task.outside:

@@ -7,9 +7,8 @@ store to the other, for which the room is looked for before anything changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
@@ -17,6 +16,9 @@ from tdqsim.cics.uow.locks import READ_END, WRITE_END, Lock
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.core.store import StoredQueue
 from tdqsim.errors import StoreError, TdqError
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
 
 __all__ = ["InstallRefused", "drop_records", "hold_room", "make_queue", "open_initially"]
 
@@ -38,9 +40,10 @@ class InstallRefused(TdqError):
 def _moves(region: QueueRegion, definition: defs.Tdqueue) -> IntraQueue | None:
     """The queue whose records go to the other half of the store when it is replaced; None when none do."""
     present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
+    if not isinstance(present, IntraQueue) or definition.type_in(region.sysid) != "INTRA":
         return None
-    return present if (present.recovstatus == "NO") is not (definition.recovstatus == "NO") else None
+    recovstatus = getattr(definition, "recovstatus", "NO")
+    return present if (present.recovstatus == "NO") is not (recovstatus == "NO") else None
 
 
 def hold_room(region: QueueRegion, definition: defs.Tdqueue) -> Callable[[], None]:
@@ -86,19 +89,17 @@ def make_queue(
     kind = definition.type_in(region.sysid)
     if kind == "REMOTE":
         return RemoteQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.IndirectQueue):
+    if kind == "INDIRECT":
         return IndirectQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.ExtraQueue):
+    if kind == "EXTRA":
         queue = ExtraQueue(definition.name, definition, signature)
         queue.file = region.data_set(queue)
         return queue
-    assert isinstance(definition, defs.IntraQueue), definition
+    assert kind == "INTRA", definition
     return _make_intra(region, definition, signature, present)
 
 
-def _make_intra(
-    region: QueueRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
-) -> IntraQueue:
+def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None) -> IntraQueue:
     stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
         region.intra.close_queue(present)
@@ -111,7 +112,7 @@ def _make_intra(
     return queue
 
 
-def _stored(region: QueueRegion, definition: defs.IntraQueue) -> StoredQueue:
+def _stored(region: QueueRegion, definition: Any) -> StoredQueue:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     recoverable = definition.recovstatus != "NO"
