@@ -61,7 +61,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
-from tdqsim.core.store import Durability, Store, StoredQueue
+from tdqsim.core.store import Durability, Store, VolatileQueue
 from tdqsim.core.store.keeper import claim
 from tdqsim.datasets import JobLog
 from tdqsim.errors import RegionClosed, TdqError
@@ -191,7 +191,7 @@ class Region:
         self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
             claim(self.store, _KEEPER, readonly=readonly)
-            self.hardening = Hardening(self.dispatcher, self.store.durable)
+            self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
@@ -215,7 +215,7 @@ class Region:
         self.abends: dict[str, int] = {}
         self.survivors: tuple[Strand, ...] = ()
         self.directory = Directory(self)
-        self.tdqueues = self.directory.queues
+        self.tdqueues = self.directory.installed
         self.terminal_control = Facilities(self)
         self.facilities = self.terminal_control.known
         self.task_manager = Tasks(self, Task)
@@ -224,7 +224,7 @@ class Region:
         self.starts = Starts(self)
         self.recovery = UnitsOfWork(self, self.clock.time_ns())
         self.units, self.shunted, self.damage = self.recovery.inflight, self.recovery.shunted, self.recovery.damage
-        self.intra = IntraSpace(*dfhintra_sizes(intrapartition), self.intra_queues)
+        self.intra = IntraSpace(*dfhintra_sizes(intrapartition))
         self.ati = Ati(self)
         self.awaiting_handlers = AwaitingHandlers(self)
         self.messages = Messages(self)
@@ -287,7 +287,7 @@ class Region:
         if not store.closed_clean:
             store.discard_volatile()
         if empty:
-            restart.empty_intrapartition(store)
+            restart.empty_intrapartition(self)
         self.cold_start_abstime = int.from_bytes(identity, "big")
         self.catalogue.load()
         if not store.closed_clean:
@@ -304,7 +304,7 @@ class Region:
         """Whether it only looks at a store that is there."""
         return self.readonly and not self.store.created
 
-    def nothing_stored(self, name: bytes) -> StoredQueue:
+    def nothing_stored(self, name: bytes) -> VolatileQueue:
         """An empty queue, in place of one that the store looked at does not show yet."""
         if self._aside is None:
             self._aside = Store()
@@ -322,7 +322,7 @@ class Region:
             rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
             install(self, as_definitions(rest), way="grplist", user=self.region_user)
         install(self, given, way="grplist", user=self.region_user)
-        self.store.durable.put_meta(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
+        self.hardening.note(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)
         self.force()
         self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
@@ -373,11 +373,6 @@ class Region:
         """Tell the recorder of a command that is a whole function of its own."""
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
-
-    @property
-    def unguarded(self) -> bool:
-        """Whether nothing looks at each request: no security and no hook, and the region is open."""
-        return self.directory.unguarded
 
     def _check(self, what: str) -> None:
         """Refuse a call from another thread, and one to a closed region."""
@@ -472,8 +467,7 @@ class Region:
 
     def force(self) -> None:
         """Make all durable changes permanent now."""
-        if self.store.durable.dirty:
-            self.hardening.force()
+        self.hardening.force()
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
@@ -585,8 +579,8 @@ class Region:
 
     def _task_ended(self, task: Task, *, normal: bool) -> None:
         """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        for queue in task.qzero:
-            self.ati.emptied(queue)
+        for queue, cycle in task.qzero.items():
+            self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
         facility = task.facility
@@ -635,15 +629,6 @@ class Region:
         """
         self._check("branch")
         return self.recovery.branch(name) if task is None else self.recovery.coordinate(task, name)
-
-    def harden(self, _uow: UnitOfWork) -> None:
-        """Make the unit of work's changes permanent, together with others'."""
-        self.hardening.wait()
-
-    def forget_last_reads(self, queue: IntraQueue) -> None:
-        """A PHYSICAL queue was deleted: nothing is given back to it."""
-        if queue.recovstatus == "PHYSICAL":
-            restart.forget_reads(self, queue)
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
@@ -840,6 +825,7 @@ class Region:
         for strand in self.survivors:
             self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
         restart.save_latches(self)
+        self.force()
 
     def _leave_links(self) -> None:
         for link in self.links.values():

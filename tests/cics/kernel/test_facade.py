@@ -290,6 +290,8 @@ def test_what_cannot_be_stepped():
 
 def test_to_touch_the_region_imports_neither_pydantic_nor_structlog():
     """They are imported with the first definition, and with the first event that somebody listens for."""
-    script = "import sys; from tdqsim import Region; Region; print({'pydantic', 'structlog', 'rich'} & sys.modules.keys())"
+    script = (
+        "import sys; from tdqsim import Region; Region; print({'pydantic', 'structlog', 'rich'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -253,7 +253,6 @@ def test_a_failure_of_the_last_syncpoint_is_not_for_the_exit(region: Region, ret
     def fault(point: str) -> None:
         if point == "before_commit":
             region.store.durable.fault = None
-            region.store.durable.abort()
             raise StoreFull("the disk is full")
 
     def program(task: Task) -> None:

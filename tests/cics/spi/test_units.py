@@ -43,7 +43,7 @@ def shunt(reg, name="TERQ"):
     uow = task.uow
     uow.prepare()
     uow.shunt(link="CICB")
-    task._uow = None
+    task.detach_uow()
     task.end(normal=False)
     return uow.id
 

@@ -20,7 +20,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
 from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["Hook", "Issuer", "Recorder", "Watched", "issued"]
+__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "issued"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
@@ -64,7 +64,7 @@ class Recorder(Protocol):
         """Records were put on a queue outside any task."""
 
 
-class Watched(Protocol):
+class WatchedRegion(Protocol):
     """What surrounds a command asks of the region.
 
     Attributes:
@@ -102,7 +102,7 @@ class Issuer(Protocol):
     eib: Eib
 
     @property
-    def region(self) -> Watched: ...  # noqa: D102
+    def region(self) -> WatchedRegion: ...  # noqa: D102
 
     def refuse(self, command: str) -> None:
         """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
@@ -156,7 +156,7 @@ def issued(
     return issue
 
 
-def _tell(region: Watched, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+def _tell(region: WatchedRegion, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
     if region.hook is not None:
         region.hook.after(task, name, given, outcome)
     if region.recorder is not None:

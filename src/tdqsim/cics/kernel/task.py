@@ -18,7 +18,6 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 from __future__ import annotations
 
 from collections.abc import Callable
-from sys import getrefcount
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.kernel.parts import TaskRegion as Region
     from tdqsim.cics.queues.ati import Facility, Request
-    from tdqsim.cics.queues.kinds import TdQueue
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
@@ -46,15 +44,6 @@ TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, Any]] = {}
-
-
-def _references_to_a_local() -> int:
-    """How many references Python counts to what only a local name holds."""
-    thing = object()
-    return getrefcount(thing)
-
-
-_ALONE: Final = _references_to_a_local()
 
 
 class TaskBase:
@@ -78,17 +67,19 @@ class TaskBase:
         handles, handle_stack: HANDLE and IGNORE.
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
-        qzero: logically recoverable queues read to QZERO in units of work that have committed.
-        alias: the indirect queue through which the current request came, or None.
+        qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
+            on, or had been the last, when each was.
+        queues: what it looks queues up in; empty when it has ended.
+        unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         strand: its strand; None for the program outside.
         ended: whether it is over.
     """
 
     __slots__ = (
-        "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
-        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
+        "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
+        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "queues", "qzero", "region",
+        "request", "start_data", "startcode", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
@@ -111,15 +102,14 @@ class TaskBase:
         self.handle_stack: list[Handles] = []
         self.browses: dict[str, Any] = {}
         self.start_data: list[bytes] = []
-        self.qzero: dict[Any, None] = {}
-        self.alias: TdQueue | None = None
+        self.qzero: dict[Any, int] = {}
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
         self.ended = False
-        self._uow: UnitOfWork | None = None
-        self._queues = region.tdqueues
-        self._entered = False
+        self.unit: UnitOfWork | None = None
+        self.queues: dict[str, Any] = region.directory.queues
+        self._entered = self._settled = False
 
     def __repr__(self) -> str:
         return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
@@ -129,15 +119,28 @@ class TaskBase:
     @property
     def has_uow(self) -> bool:
         """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
-        return self._uow is not None
+        return self.unit is not None and not self.unit.ended
 
     @property
     def uow(self) -> UnitOfWork:
         """The unit of work; it begins when it is first asked for."""
-        uow = self._uow
-        if uow is None:
-            uow = self._uow = self.region.new_uow(self)
+        uow = self.unit
+        if uow is None or uow.ended:
+            self._let_go()
+            uow = self.unit = self.region.new_uow(self)
         return uow
+
+    def _let_go(self) -> UnitOfWork | None:
+        """What is left of a unit of work whose end an exception cut short is done; gives the one that goes on."""
+        uow = self.unit
+        if uow is None:
+            return None
+        self.region.hardening.settle()
+        if not uow.ended:
+            return uow
+        uow.finish()
+        self.unit = None
+        return None
 
     def take_syncpoint(self) -> None:
         """Commit the unit of work.
@@ -145,20 +148,16 @@ class TaskBase:
         Raises:
             Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
         """
-        uow = self._uow
+        uow = self._let_go()
         if uow is None:
-            return
-        if uow.commit_shortly():
-            self._uow = None
-            if getrefcount(uow) == _ALONE:
-                self.region.spare_uow = uow
             return
         try:
             committed = self.region.commit(uow)
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:
-            self._uow = None
+            if uow.finished or uow.task is not self:
+                self.unit = None
         if not committed:
             raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
 
@@ -169,20 +168,24 @@ class TaskBase:
             Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
             Condition: as :meth:`take_syncpoint` does.
         """
-        if self._uow is not None and self._uow.must_back_out:  # a local name would keep it from being used again
+        if self.unit is not None and self.unit.must_back_out:
             self.take_rollback()
             raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
         self.take_syncpoint()
 
     def take_rollback(self) -> None:
         """Back the unit of work out."""
-        uow, self._uow = self._uow, None
+        uow = self._let_go()
         if uow is not None:
-            self.region.back_out(uow)
+            try:
+                self.region.back_out(uow)
+            finally:
+                if uow.finished or uow.task is not self:
+                    self.unit = None
 
     def detach_uow(self) -> None:
         """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
-        self._uow = None
+        self.unit = None
 
     # -- how every command goes -----------------------------------------------------------------------------------
 
@@ -206,7 +209,6 @@ class TaskBase:
         """
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
-        self.alias = None
         self.eib.last = failure(condition, spi=COMMANDS[name].spi)
         if self.outside:
             self.let_others_run()
@@ -235,7 +237,7 @@ class TaskBase:
     def let_others_run(self) -> None:
         """Give ready tasks their turn, when it is the program outside that issues commands."""
         dispatcher = self.region.dispatcher
-        if dispatcher._ready or dispatcher._deadlines:  # noqa: SLF001  (its ``pending``, without a call)
+        if dispatcher.pending:
             dispatcher.run_ready()
 
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
@@ -255,7 +257,7 @@ class TaskBase:
         before, strand.local = strand.local, self
         known = region.tasks.setdefault(self.number, self)
         self.suspended = (kind, name)
-        uow = self._uow
+        uow = self.unit
         if uow is not None:
             uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
         try:
@@ -350,16 +352,19 @@ class TaskBase:
         region.messages.write("DFHAC2236", transid=self.transid, abcode=abend.code, program=self.program, termid=termid)
 
     def end(self, *, normal: bool) -> None:
-        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end."""
-        if self.ended:
+        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
+
+        What an exception cuts short is done when it is called again.
+        """
+        if self._settled:
             return
+        self.ended, self.queues = True, _NO_QUEUES
         try:
             self.take_rollback()
         finally:
-            self.ended = True
-            self._queues = _NO_QUEUES
             self.browses.clear()
             self.region.task_ended(self, normal=normal)
+            self._settled = True
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ a planned fault                       the region's hook, when it can say (``fore
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.RemoteSystem.foresee`, then the same in that
 region
-length                                :func:`~tdqsim.cics.queues.td.check_size`; the data set's DCB
+length                                :func:`~tdqsim.cics.queues.intra.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
-the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.td.logical_attempt`, on a
+the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.logical.attempt`, on a
                                       twin of what the unit of work has done
 room                                  :class:`~tdqsim.cics.queues.intra.IntraSpace`, the store's file; the data set's
 SPACE
@@ -34,8 +34,9 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
 from tdqsim.cics.queues.extra import DataSet
+from tdqsim.cics.queues.intra import check_size
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.cics.queues.td import check_size, logical_attempt
+from tdqsim.cics.queues.logical import attempt
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
@@ -207,8 +208,8 @@ def _next_record(task: TaskBase, queue: IntraQueue) -> object | None:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue, task.region.intra, task.region.store.durable)
-    record: object | None = logical_attempt(twin, write_end, uow)
+    twin = work.twin() if work is not None else LogicalWork(queue)
+    record: object | None = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
     return record
@@ -217,7 +218,7 @@ def _next_record(task: TaskBase, queue: IntraQueue) -> object | None:
 def _work(task: TaskBase, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
-    return uow, None if uow is None else uow.work.get(queue)
+    return uow, None if uow is None else uow.works.get(queue)
 
 
 def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
@@ -225,15 +226,12 @@ def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
     check_size(region.intra.longest, size)
     if queue.write_end is not None:
         _ask_for(queue.write_end, task)
-    _, work = _work(task, queue)
-    empty = not queue.stored.count and (work is None or not work.last_seq)
-    if not region.intra.has_room(queue, size, empty=empty):
-        full = f"all {region.intra.capacity} control intervals of DFHINTRA are in use"
-        raise Condition(Resp.NOSPACE, detail=full)
+    if not region.intra.has_room(queue, size):
+        raise region.intra.full()
     if region.readonly:
         return
     half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
-    if refused := half.refusal(size, later=queue.logical):
+    if refused := half.room_for(size):
         raise Condition(Resp.NOSPACE, detail=refused)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Resp
 
@@ -28,34 +28,50 @@ def uncommitted(queue: IntraQueue) -> Iterable[bytes]:
     reads, deleted = 0, False
     written: list[bytes] = []
     for lock in queue.locks:
-        work = lock.owner.work.get(queue) if lock.owner is not None else None
+        work = lock.owner.works.get(queue) if lock.owner is not None else None
         if work is not None:
             reads, deleted = max(reads, work.reads), deleted or work.deleted
-            written = [data for _, data in work.written] or written
+            written = work.written or written
     if not deleted:
         yield from (entry.data for entry in islice(queue.stored.entries(), reads, None))
     yield from written
 
 
-def add(region: QueueRegion, queue: IntraQueue, data: list[bytes]) -> None:
+def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
     """Add records to the end, all or none.
 
     Raises:
         Condition: NOSPACE. TdqError: a unit of work is writing the queue.
     """
-    if queue.uncommitted:
+    if queue.uncommitted is not None:
         raise TdqError(f"queue {queue.name} is being written: {queue.write_end}")
     space, stored = region.intra, queue.stored
-    before, count = space.mark(queue), stored.count
+    space.check(queue, [len(record) for record in data])
+    try:
+        if queue.recovstatus == "NO":
+            _put_all(region, queue, data)
+        else:
+            work = stored.work()
+            for record in data:
+                work.put(record)
+            region.hardening.commit((work,))
+    except StoreFull as error:
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    finally:
+        space.close_queue(queue)
+        space.open_queue(queue)
+    queue.peak = max(queue.peak, stored.count)
+
+
+def _put_all(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
+    """All of them, or none: a queue that overflows to a full disk gets its records back."""
+    stored, before = queue.stored, queue.stored.count
     try:
         for record in data:
-            seq = space.place(queue, len(record), stored.last_seq, empty=not stored.count)
-            stored.put(record, seq=seq)
-    except (Condition, StoreFull) as error:
-        for entry in list(stored.entries(reverse=True, limit=stored.count - count)):
-            stored.remove(entry.seq)
-        space.restore(queue, before)
-        if isinstance(error, StoreFull):
-            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+            stored.put(record)
+    except StoreFull:
+        kept = [entry.data for entry in islice(stored.entries(), before)]
+        queue.taken += stored.clear()
+        for record in kept:
+            stored.put(record)
         raise
-    region.force()

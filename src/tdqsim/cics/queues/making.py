@@ -1,26 +1,23 @@
 """Making the state of a queue from its definition, with the records that are there for it.
 
-What a queue that is replaced holds stays, also when its recovery changes: its records then move from one half of the
-store to the other, for which the room is looked for before anything changes.
+What a queue that is replaced holds stays, also when its recovery changes: its records then move between memory and the
+durable store, all or none, and room for them is looked for before anything changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
-from tdqsim.cics.uow.locks import READ_END, WRITE_END, Lock
-from tdqsim.core.dispatch import WaitQueue
-from tdqsim.core.store import StoredQueue
+from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreError, TdqError
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
-__all__ = ["InstallRefused", "drop_records", "hold_room", "make_queue", "open_initially"]
+__all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_initially"]
 
 
 class InstallRefused(TdqError):
@@ -37,54 +34,43 @@ class InstallRefused(TdqError):
         super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
 
 
-def _moves(region: QueueRegion, definition: defs.Tdqueue) -> IntraQueue | None:
-    """The queue whose records go to the other half of the store when it is replaced; None when none do."""
-    present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraQueue) or definition.type_in(region.sysid) != "INTRA":
-        return None
-    recovstatus = getattr(definition, "recovstatus", "NO")
-    return present if (present.recovstatus == "NO") is not (recovstatus == "NO") else None
+def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> int:
+    """Whether there is room for the records that move because RECOVSTATUS changes.
 
-
-def hold_room(region: QueueRegion, definition: defs.Tdqueue) -> Callable[[], None]:
-    """Hold the room that records need which move because RECOVSTATUS changes.
+    Args:
+        region: where.
+        definition: what is to be installed.
+        held: bytes that others need which are installed with it.
 
     Returns:
-        What gives it back, before they move or when they do not.
+        How many bytes they need in the durable store.
 
     Raises:
         InstallRefused: there is no room, or they cannot be read.
     """
-    moving = _moves(region, definition)
-    if moving is None:
-        return _nothing_held
-    half = region.store.durable if moving.recovstatus == "NO" else region.store.volatile
-    sizes: list[int] = []
-
-    def give_back() -> None:
-        half.release(sum(sizes), len(sizes))
-
+    present = region.tdqueues.get(definition.name)
+    if not isinstance(present, IntraQueue) or definition.type_in(region.sysid) != "INTRA":
+        return 0
+    recovstatus: str = getattr(definition, "recovstatus", "NO")
+    if (present.recovstatus == "NO") is (recovstatus == "NO"):
+        return 0
     try:
-        for entry in moving.stored.entries():
-            half.reserve(len(entry.data))
-            sizes.append(len(entry.data))
+        size = sum(len(entry.data) for entry in present.stored.entries())
+        if present.recovstatus != "NO":
+            return 0
+        refused = region.store.durable.room_for(held + size) if size else ""
     except StoreError as error:
-        give_back()
-        raise _not_moved(definition, error) from error
-    return give_back
+        refused = str(error)
+    if refused:
+        raise _not_moved(definition, refused)
+    return size
 
 
-def _nothing_held() -> None:
-    """No room was needed: there is nothing to give back."""
+def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
+    return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {why}")
 
 
-def _not_moved(definition: defs.Tdqueue, error: StoreError) -> InstallRefused:
-    return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {error}")
-
-
-def make_queue(
-    region: QueueRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
-) -> TdQueue:
+def make_queue(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None = None) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
     if kind == "REMOTE":
@@ -105,37 +91,59 @@ def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: T
         region.intra.close_queue(present)
     queue = IntraQueue(definition.name, definition, signature, stored)
     region.intra.open_queue(queue)
-    if definition.recovstatus == "LOGICAL":
-        queue.read_end, queue.write_end = Lock(queue, READ_END), Lock(queue, WRITE_END)
-        queue.td_read = WaitQueue(f"TD_READ {queue.name}", queue.write_end.holder)
     region.ati.arm(queue)
     return queue
 
 
-def _stored(region: QueueRegion, definition: Any) -> StoredQueue:
+def _stored(region: QueueRegion, definition: Any) -> Any:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
-    recoverable = definition.recovstatus != "NO"
-    right, wrong = (store.durable, store.volatile) if recoverable else (store.volatile, store.durable)
-    found = right.queue(name)
+    durable, volatile = store.durable.queue(name), store.volatile.queue(name)
+    found, other = (volatile, durable) if definition.recovstatus == "NO" else (durable, volatile)
     if region.looks_at_store:
         return found if found is not None else region.nothing_stored(name)
-    stored = found if found is not None else right.create_queue(name)
-    other = wrong.queue(name)
-    if other is not None:
+    if other is not None and other.count:
         try:
-            _move(other.entries(), stored)
-        except StoreError as error:  # the room was looked for, but what is held for it may be less than it takes
-            if found is None:
-                right.drop_queue(name)
+            return _to_memory(region, durable) if definition.recovstatus == "NO" else _to_store(region, volatile)
+        except StoreError as error:
             raise _not_moved(definition, error) from error
-        wrong.drop_queue(name)
-    return stored
+    if other is not None:
+        if other is volatile:
+            store.volatile.drop(volatile)
+        else:
+            store.durable.drop(other)
+    if found is not None:
+        return found
+    half: Any = store.volatile if definition.recovstatus == "NO" else store.durable
+    return half.create_queue(name)
 
 
-def _move(entries: Iterable[object], stored: StoredQueue) -> None:
-    for entry in entries:
-        stored.put(entry.data, seq=max(entry.seq, stored.last_seq + 1))  # type: ignore[attr-defined]
+def _to_memory(region: QueueRegion, durable: Any) -> Any:
+    """The records of a recoverable queue go into memory."""
+    volatile = region.store.volatile
+    found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
+    try:
+        for entry in durable.entries():
+            found.put(entry.data)
+        work = durable.work()
+        work.drop()
+        region.hardening.commit((work,))
+    except BaseException:
+        volatile.drop(found)
+        raise
+    return found
+
+
+def _to_store(region: QueueRegion, volatile: Any) -> Any:
+    """The records of a non-recoverable queue go to the durable store."""
+    durable = region.store.durable
+    found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
+    work = found.work()
+    for entry in volatile.entries():
+        work.put(entry.data)
+    region.hardening.commit((work,))
+    region.store.volatile.drop(volatile)
+    return found
 
 
 def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
@@ -150,9 +158,13 @@ def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
 
 
 def drop_records(region: QueueRegion, queue: IntraQueue) -> None:
-    """A queue goes away: so do its records, and what the store knows of it."""
+    """A queue goes away: so do its records, and what the store knows of it, with what was noted of that."""
     region.ati.gone(queue)
     region.intra.close_queue(queue)
-    region.forget_last_reads(queue)
-    half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
-    half.drop_queue(queue.name.encode())
+    if queue.recovstatus == "NO":
+        region.store.volatile.drop(queue.stored)
+        return
+    work = queue.stored.work()
+    work.drop()
+    reads = region.hardening.metas(READS + queue.name.encode() + b"/")
+    region.hardening.commit((work,), {key: None for key, _ in reads})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Container, Iterator, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
-from tdqsim.core.store import Store, StoredQueue
+from tdqsim.core.store import Store, VolatileQueue
 
 __all__ = ["QueueRegion"]
 
@@ -25,6 +25,8 @@ class QueueRegion(TaskRegion, Protocol):
     readonly: bool
     data_sets: Any
     catalogue: Any
+    hardening: Any
+    directory: Any
 
     @property
     def connections(self) -> MutableMapping[str, Any]: ...  # noqa: D102
@@ -35,7 +37,7 @@ class QueueRegion(TaskRegion, Protocol):
     @property
     def looks_at_store(self) -> bool: ...  # noqa: D102
 
-    def nothing_stored(self, name: bytes) -> StoredQueue:
+    def nothing_stored(self, name: bytes) -> VolatileQueue:
         """An empty queue, in place of one that the store looked at does not show yet."""
 
     def data_set(self, queue: ExtraQueue) -> ExtraFile:
@@ -58,9 +60,3 @@ class QueueRegion(TaskRegion, Protocol):
 
     def settle_disable(self, queue: TdQueue) -> None:
         """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
-
-    def forget_last_reads(self, queue: IntraQueue) -> None:
-        """A PHYSICAL queue was deleted: nothing is given back to it."""
-
-    def record(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Tell the recorder of a command that is a whole function of its own."""

@@ -1,10 +1,8 @@
 """READQ TD and WRITEQ TD over and over: all records of a queue, or many records to one.
 
 Each record is a request as if it had been issued by itself: it is counted, it shows in the EIB, and whatever changes
-between two records (the queue is disabled, closed, watched) counts for the next one. Only on the short way of an
-extrapartition queue (see :mod:`~tdqsim.cics.queues.td`) are many records one turn of Python, which makes them as
-cheap as a
-plain loop over the file.
+between two records (the queue is disabled, closed, watched) counts for the next one. Only on an open data set are many
+records one turn of Python, which makes them as cheap as a plain loop over the file.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.kinds import ExtraQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
 from tdqsim.errors import DatasetError
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 
 __all__ = ["readq_td_all", "writeq_td_all"]
 
@@ -28,15 +26,17 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
     """READQ TD until QZERO; a record is read when the iterator is asked for it.
 
     Args:
+        task: who issues them.
         queue: the queue's name, 1 to 4 characters.
 
     Raises:
         Condition: as READQ TD, but QZERO ends the iteration; after another condition a new call goes on.
     """
     while True:
-        q = task._queues.get(queue)
-        if isinstance(q, ExtraQueue) and q.quick and q.get is not None:
-            yield from _read_quick(task, q)
+        task.region.dispatcher.check_thread()
+        q = task.queues.get(queue)
+        if _is_enabled(q) and q.get is not None:
+            yield from _read_through(task, q)
         try:
             record = readq_td(task, queue)
         except Condition as condition:
@@ -46,16 +46,20 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
         yield record
 
 
-def _read_quick(task: TaskBase, q: ExtraQueue) -> Iterator[bytes]:
-    """The records of an open data set, up to its end or until the short way is closed."""
-    assert q.file is not None, q
-    get, eib, done = q.get, task.eib, q.read_ok
+def _is_enabled(found: Any) -> bool:
+    """Whether a name stands for a data set that lets requests go on and at whose requests nobody looks."""
+    return isinstance(found, ExtraQueue) and found.enablestatus is Cvda.ENABLED
+
+
+def _read_through(task: TaskBase, q: ExtraQueue) -> Iterator[bytes]:
+    """The records of an open data set, up to its end or until something about the queue changes."""
+    get, bound, eib, done = q.get, q.read, task.eib, q.read_ok
     try:
         for record in q.file.drain():
             q.reads += 1
             eib.last = done
             yield record
-            if q.get is not get or not q.quick:
+            if q.get is not get or q.read is not bound or task.queues.get(q.name) is not q:
                 break
     except DatasetError as error:
         task.respond(q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")
@@ -67,6 +71,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     """WRITEQ TD of each record.
 
     Args:
+        task: who issues them.
         queue: the queue's name, 1 to 4 characters.
         records: 1 byte to the longest the queue takes; quickest as a list.
 
@@ -80,10 +85,11 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
         return _write_each(task, queue, records)
     at = 0
     while at < len(records):
-        q = task._queues.get(queue)
+        task.region.dispatcher.check_thread()
+        q = task.queues.get(queue)
         some = records[at : at + _AT_ONCE]
-        if isinstance(q, ExtraQueue) and q.quick and q.put is not None and _are_records(some):
-            at += _write_quick(task, q, some)
+        if _is_enabled(q) and q.put is not None and _are_records(some):
+            at += _write_through(task, q, some)
         else:
             at += _write_each(task, queue, some)
     return at
@@ -97,9 +103,8 @@ def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     return written
 
 
-def _write_quick(task: TaskBase, q: ExtraQueue, records: Sequence[bytes]) -> int:
+def _write_through(task: TaskBase, q: ExtraQueue, records: Sequence[bytes]) -> int:
     """Write them all, or up to and with one whose condition the program ignores; returns how many that are."""
-    assert q.file is not None, q
     before = q.writes
     try:
         q.file.write_all(records)

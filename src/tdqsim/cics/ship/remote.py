@@ -411,7 +411,7 @@ class RemoteSystem:
         if uow.ended or branch in uow.participants:
             return
         if branch.mirror is not None or (branch.is_lost and branch.began):
-            uow.participants.append(branch)
+            uow.join(branch)
         else:
             self.branches.pop(uow.id, None)
 
@@ -584,7 +584,7 @@ class RemoteSystem:
             known = {participant.name for participant in uow.participants}
             if self.name in uow.decision and self.name not in known:
                 branch = self.branches[uow.id] = Branch(self, uow)
-                uow.participants.append(branch)
+                uow.join(branch)
 
     def _remind(self, uow_id: bytes) -> None:
         """Tell the other region of a decision to commit that it has not heard."""

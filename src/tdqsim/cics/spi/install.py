@@ -12,7 +12,7 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.queues.making import InstallRefused, drop_records, hold_room, make_queue, open_initially
+from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.facts import Cvda
 
@@ -66,22 +66,17 @@ def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, us
     Raises:
         InstallRefused: one cannot be, and this is no cold start.
     """
-    found = []
-    held: list[Callable[[], None]] = []
-    try:
-        for queue in queues:
-            try:
-                check_tdqueue(region, queue, user)
-                held.append(hold_room(region, queue))
-            except InstallRefused as refused:
-                if way != "grplist":
-                    raise
-                region.log.warning("not_installed", queue=queue.name, reason=str(refused))
-            else:
-                found.append(queue)
-    finally:
-        for give_back in held:
-            give_back()
+    found, held = [], 0
+    for queue in queues:
+        try:
+            check_tdqueue(region, queue, user)
+            held += check_room(region, queue, held)
+        except InstallRefused as refused:
+            if way != "grplist":
+                raise
+            region.log.warning("not_installed", queue=queue.name, reason=str(refused))
+        else:
+            found.append(queue)
     return found
 
 
@@ -111,7 +106,7 @@ def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, us
     """
     replaced = definition.name in region.tdqueues
     check_tdqueue(region, definition, user)
-    hold_room(region, definition)()
+    check_room(region, definition)
     _put_in(region, definition, sign(way, definition, installer(region, user, program)))
     region.force()
     region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
@@ -164,7 +159,7 @@ def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
     """Take a queue out with its records; whether it may go was decided before."""
     del region.tdqueues[queue.name]
     region.catalogue.forget_queue(queue)
-    queue.plain = queue.swift = False
+    region.refresh(queue)
     if isinstance(queue, IntraQueue):
         drop_records(region, queue)
     region.force()

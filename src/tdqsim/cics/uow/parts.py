@@ -16,7 +16,6 @@ class UowRegion(QueueRegion, Protocol):
     units: dict[bytes, Any]
     shunted: dict[bytes, Any]
     damage: list[Any]
-    hardening: Any
 
     @property
     def last_uow_id(self) -> bytes: ...  # noqa: D102
@@ -26,9 +25,6 @@ class UowRegion(QueueRegion, Protocol):
 
     def units_of_work(self) -> tuple[Any, ...]:
         """Those that tasks have begun, then the shunted ones."""
-
-    def harden(self, uow: Any, /) -> None:
-        """Make the unit of work's changes permanent, together with others'."""
 
     def image_of(self, uow: Any, /) -> bytes:
         """A prepared unit of work as it is kept on the store."""

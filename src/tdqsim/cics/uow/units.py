@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.parts import UowRegion
 from tdqsim.cics.uow.unit import UOW_ID_LENGTH, UnitOfWork
-from tdqsim.facts import Cvda
 
 __all__ = ["UnitsOfWork"]
-
-_INFLIGHT: Final = Cvda.INFLIGHT
 
 
 class UnitsOfWork:
@@ -23,7 +18,6 @@ class UnitsOfWork:
         inflight: those that tasks have begun and that have not ended, by id.
         shunted: those that wait for their coordinator without a task, by id.
         damage: those that were decided without their coordinator, and otherwise than that.
-        spare: one that has ended and that nobody knows any more, to be used again; or None.
     """
 
     def __init__(self, region: UowRegion, now_ns: int) -> None:
@@ -32,19 +26,12 @@ class UnitsOfWork:
         self.inflight: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
         self.damage: list[indoubt.Damage] = []
-        self.spare: UnitOfWork | None = None
 
     def new(self, task: TaskBase) -> UnitOfWork:
         """A unit of work for a task."""
         self._last += 1
         uow_id = self._last.to_bytes(UOW_ID_LENGTH, "big")
-        uow = self.spare
-        if uow is None:
-            uow = UnitOfWork(self._region, uow_id, task)
-        else:  # this is all in which it differs from a new one
-            self.spare = None
-            uow.id, uow.task, uow.state, uow.ended = uow_id, task, _INFLIGHT, False
-        self.inflight[uow_id] = uow
+        uow = self.inflight[uow_id] = UnitOfWork(self._region, uow_id, task)
         return uow
 
     @property
@@ -109,8 +96,8 @@ class UnitsOfWork:
             if uow.task is not None and not uow.task.ended:
                 uow.task.qzero.update(uow.qzero)
             else:
-                for queue in uow.qzero:
-                    self._region.ati.emptied(queue)
+                for queue, cycle in uow.qzero.items():
+                    self._region.ati.emptied(queue, cycle)
         for action in uow.at_end:
             action(committed)
         if self._region.enqueues:
