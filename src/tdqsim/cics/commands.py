@@ -27,8 +27,9 @@ from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
 from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.cics.text import execute as text
+from tdqsim.core.stepping import Stepped
 
-__all__ = ["Task", "outside"]
+__all__ = ["SteppedTask", "Task", "outside"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,3 +127,28 @@ class Task(TaskBase):
     inquire_enq_end = enqueues.inquire_enq_end
 
     execute = text.execute
+
+
+# -- stepped by hand --------------------------------------------------------------------------------------------------
+
+
+class SteppedTask(Task):
+    """A task that stands before each of its commands until it is let go; see :class:`~tdqsim.core.stepping.Stepped`."""
+
+    __slots__ = ("stepped",)
+
+    stepped: Stepped
+
+
+def _held(name: str, command: Callable[..., T]) -> Callable[..., T]:
+    @wraps(command)
+    def hold(task: SteppedTask, /, *args: Any, **kwargs: Any) -> T:
+        task.stepped.stand_before(name)
+        return command(task, *args, **kwargs)
+
+    return hold
+
+
+for _name, _command in tuple(vars(Task).items()):
+    if callable(_command) and not _name.startswith("_") and _name != "execute":  # it issues one of the others
+        setattr(SteppedTask, _name, _held(_name, _command))

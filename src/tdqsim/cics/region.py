@@ -15,17 +15,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from tdqsim import definitions as defs
-from tdqsim.cics.commands import Task, outside
+from tdqsim.cics.commands import SteppedTask, Task, outside
 from tdqsim.cics.kernel.abstime import abstime, time_zone
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.encoding import encode
 from tdqsim.cics.kernel.enqueue import Enqueue, release_all
-from tdqsim.cics.kernel.handlers import Handler, TransactionEntry, load_handlers, register, startable
+from tdqsim.cics.kernel.handlers import Handler, TransactionEntry, load_handlers, own_name, register, startable
 from tdqsim.cics.kernel.interval import Starts
 from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
@@ -50,7 +50,6 @@ from tdqsim.cics.region_arguments import (
     supplied as supplied_definitions,
 )
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.signature import Way
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.uow import indoubt, restart
@@ -61,6 +60,7 @@ from tdqsim.cics.uow.units import UnitsOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store, VolatileQueue
 from tdqsim.core.store.keeper import claim
 from tdqsim.datasets import JobLog
@@ -68,6 +68,7 @@ from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
+    from tdqsim import definitions as defs
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.datasets import DataSetDirectory
 
@@ -182,6 +183,7 @@ class Region:
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self._security = security
+        self.is_watched = False
         self._hook: Hook | None = None
         self._recorder: Recorder | None = None
         self._aside: Store | None = None
@@ -318,7 +320,7 @@ class Region:
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-            install(self, defs.Definitions.of(rest), way="grplist", user=self.region_user)
+            install(self, as_definitions(rest), way="grplist", user=self.region_user)
         install(self, given, way="grplist", user=self.region_user)
         self.hardening.note(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)
@@ -351,7 +353,7 @@ class Region:
     @hook.setter
     def hook(self, hook: Hook | None) -> None:
         self._hook = hook
-        self.refresh_all()
+        self._watch()
 
     @property
     def recorder(self) -> Recorder | None:
@@ -361,6 +363,10 @@ class Region:
     @recorder.setter
     def recorder(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
+        self._watch()
+
+    def _watch(self) -> None:
+        self.is_watched = self._hook is not None or self._recorder is not None
         self.refresh_all()
 
     def record(self, task: TaskBase, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
@@ -528,6 +534,32 @@ class Region:
         return self.attach(
             entry, startcode=startcode, userid=userid or self.default_user, facility=facility, data=data, args=args
         )
+
+    def stepped(self, program: Handler, *args: Any, transid: str = "", userid: str = "") -> Stepped:
+        """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
+
+        Args:
+            program: a function that is called with its task and ``args``.
+            args: further arguments of the function.
+            transid: its transaction id; made of its Python name when not given.
+            userid: its user; the default user when not given.
+
+        Returns:
+            Its handle; the task stands before its first command.
+        """
+        self._check("stepped")
+        stepped = Stepped(self.dispatcher)
+
+        def held(task: SteppedTask) -> Any:
+            task.stepped = stepped
+            return program(task, *args)
+
+        entry = startable(self.transactions, held, transid or own_name(program))
+        stepped.strand = self.task_manager.attach(
+            entry, startcode="S", userid=userid or self.default_user, make=SteppedTask
+        )
+        self.dispatcher.run_ready()
+        return stepped
 
     def attach(
         self,

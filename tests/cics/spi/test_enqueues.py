@@ -32,7 +32,7 @@ def enqueues(issuer, **chosen):
 
 
 def busy(task, name):
-    task.enq(name, nosuspend=True)  # ENQBUSY is ignored unless it is handled
+    task.enq(name, nosuspend=True, nohandle=True)
     return task.eib.eibresp is Resp.ENQBUSY
 
 

@@ -9,12 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.definitions import Transaction, define_transaction
 from tdqsim.errors import DefinitionError, Problem, TdqError
 
-__all__ = ["Handler", "TransactionEntry", "import_handler", "load_handlers", "register", "startable", "undefined"]
+if TYPE_CHECKING:
+    from tdqsim.definitions import Transaction
+
+__all__ = [
+    "Handler",
+    "TransactionEntry",
+    "import_handler",
+    "load_handlers",
+    "own_name",
+    "register",
+    "startable",
+    "undefined",
+]
 
 Handler = Callable[..., Any]
 _LONGEST_TRANSID: Final = 4
@@ -55,6 +66,8 @@ def undefined(transid: str) -> Transaction:
     Raises:
         DefinitionError: the name is no transaction id.
     """
+    from tdqsim.definitions import define_transaction  # noqa: PLC0415  (pydantic is imported with the first definition)
+
     return define_transaction(name=transid)
 
 
@@ -92,7 +105,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
         TdqError: there is none of that name, or it cannot be attached.
     """
     if not isinstance(program, str):
-        return TransactionEntry(undefined(transid or _own_name(program)), program, defined=False)
+        return TransactionEntry(undefined(transid or own_name(program)), program, defined=False)
     entry = transactions.get(program)
     if entry is None:
         known = ", ".join(transactions) or "none"
@@ -104,7 +117,8 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
     return entry
 
 
-def _own_name(program: Handler) -> str:
+def own_name(program: Handler) -> str:
+    """The transaction id that a function gets by its Python name; PROG where that makes none."""
     name = getattr(program, "__name__", "").upper()[:_LONGEST_TRANSID]
     return name if name.isalnum() else "PROG"
 

@@ -10,9 +10,9 @@ what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CO
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.command import Flag, command
+from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp, table
@@ -116,7 +116,11 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
 
 @command("HANDLE ABEND")
 def handle_abend(
-    task: TaskBase, program: AbendExit | None = None, *, cancel: Flag = False, reset: Flag = False
+    task: TaskBase,
+    program: Annotated[AbendExit | None, Opt("label")] = None,
+    *,
+    cancel: Flag = False,
+    reset: Flag = False,
 ) -> None:
     """Name what is called when the task abends.
 

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.parts import TaskRegion
-    from tdqsim.cics.queues.ati import Facility
     from tdqsim.core.dispatch import Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
 
 _NS = 10**9
+_UNKNOWN = 8
+_NO_SURROGATE = 9
 
 
 class StartRequest:
@@ -67,7 +69,7 @@ class StartRequest:
             return
         self.region.when_free(self.termid, self.attach)
 
-    def attach(self, facility: Facility | None) -> None:
+    def attach(self, facility: Any) -> None:
         """Make the task."""
         entry = self.region.transactions.get(self.transid)
         if entry is None or (why := entry.why_not()):
@@ -155,10 +157,13 @@ def start(
         The request's name.
 
     Raises:
-        Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use).
+        Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use), USERIDERR 8 (the user id is not
+            known), NOTAUTH 9 (the issuer is no surrogate of the user).
     """
     region = task.region
     _check_start(region, transid, termid, reqid)
+    if userid:
+        _check_user(task, userid)
     delay = interval_ns(interval, hours, minutes, seconds)
     name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
@@ -241,3 +246,11 @@ def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str) -> N
         raise Condition(Resp.TERMIDERR, detail=f"terminal {termid} is not defined")
     if reqid and reqid in region.starts.requests:
         raise Condition(Resp.INVREQ, detail=f"request {reqid} is waiting already")
+
+
+def _check_user(task: TaskBase, user: str) -> None:
+    reason = why_not_for(task, user)
+    if reason == UNKNOWN_USER:
+        raise Condition(Resp.USERIDERR, _UNKNOWN, f"user {user} is not known")
+    if reason:
+        raise Condition(Resp.NOTAUTH, _NO_SURROGATE, f"user {task.userid} may not act for {user}")

@@ -20,7 +20,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
 from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["Hook", "Issuer", "Recorder", "Watched", "issued"]
+__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "issued"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
@@ -64,12 +64,13 @@ class Recorder(Protocol):
         """Records were put on a queue outside any task."""
 
 
-class Watched(Protocol):
+class WatchedRegion(Protocol):
     """What surrounds a command asks of the region.
 
     Attributes:
         closed: whether the region has been closed.
         dispatcher: whose ``thread`` is the one that may issue commands.
+        is_watched: whether there is a hook or a recorder.
         hook: what looks at every command, or None.
         recorder: what writes commands down, or None.
     """
@@ -78,6 +79,8 @@ class Watched(Protocol):
     def closed(self) -> bool: ...  # noqa: D102
     @property
     def dispatcher(self) -> Dispatcher: ...  # noqa: D102
+    @property
+    def is_watched(self) -> bool: ...  # noqa: D102
     @property
     def hook(self) -> Hook | None: ...  # noqa: D102
     @property
@@ -99,7 +102,7 @@ class Issuer(Protocol):
     eib: Eib
 
     @property
-    def region(self) -> Watched: ...  # noqa: D102
+    def region(self) -> WatchedRegion: ...  # noqa: D102
 
     def refuse(self, command: str) -> None:
         """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
@@ -116,39 +119,36 @@ def issued(
 ) -> Callable[Concatenate[S, P], T]:
     """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
     signature = inspect.signature(work)
+    done = completion(name)
 
     def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the program gave, by parameter, for those who look on."""
         bound = signature.bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
 
-    def shown(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        value = args[0] if args else kwargs.get(resource)
-        return value.rstrip(" ") if isinstance(value, str) else ""
-
     @wraps(work)
     def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
-        hook, recorder = region.hook, region.recorder
-        given = None if hook is None and recorder is None else arguments(task, args, kwargs)
-        outcome: Any = None
+        shown = ""
+        if resource:
+            first = args[0] if args else kwargs.get(resource)
+            shown = first.rstrip(" ") if isinstance(first, str) else ""
+        given = arguments(task, args, kwargs) if region.is_watched else None
         try:
-            if hook is not None:
-                hook.before(task, name, given)  # type: ignore[arg-type]
-            value = outcome = work(task, *args, **kwargs)
-            task.eib.last = completion(name, shown(args, kwargs) if resource else "")
+            if given is not None and region.hook is not None:
+                region.hook.before(task, name, given)
+            value = work(task, *args, **kwargs)
+            task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
-            outcome = condition
             if given is not None:
-                _tell(hook, recorder, task, name, given, outcome)
+                _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
-            where = shown(args, kwargs) if resource else ""
-            return task.respond(condition, name, where, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
         if given is not None:
-            _tell(hook, recorder, task, name, given, outcome)
+            _tell(region, task, name, given, value)
         if task.outside:
             task.let_others_run()
         return value
@@ -156,10 +156,8 @@ def issued(
     return issue
 
 
-def _tell(
-    hook: Hook | None, recorder: Recorder | None, task: Any, name: str, given: Mapping[str, Any], outcome: object
-) -> None:
-    if hook is not None:
-        hook.after(task, name, given, outcome)
-    if recorder is not None:
-        recorder.command(task, name, given, outcome)
+def _tell(region: WatchedRegion, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+    if region.hook is not None:
+        region.hook.after(task, name, given, outcome)
+    if region.recorder is not None:
+        region.recorder.command(task, name, given, outcome)

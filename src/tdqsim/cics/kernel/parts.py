@@ -30,6 +30,7 @@ class TaskRegion(Protocol):
     clock: Clock
     dispatcher: Dispatcher
     closed: bool
+    is_watched: bool
     log: Any
     messages: Any
     transactions: dict[str, TransactionEntry]

@@ -25,9 +25,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-__all__ = ["Access", "AccessList", "SecurityPolicy", "may_access", "may_issue"]
+__all__ = [
+    "NO_SURROGATE",
+    "UNKNOWN_USER",
+    "Access",
+    "AccessList",
+    "SecurityPolicy",
+    "may_access",
+    "may_issue",
+    "why_not_for",
+]
 
 
 class Access(IntEnum):
@@ -141,3 +150,17 @@ def may_access(task: _Asker, queue: str, level: Access) -> bool:
     """Whether a task may access a queue at a level: RESSEC, then the policy."""
     policy = task.region.security
     return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
+
+
+UNKNOWN_USER: Final = "unknown user"
+NO_SURROGATE: Final = "surrogate"
+
+
+def why_not_for(task: _Asker, user: str) -> str:
+    """Why a task may not have other tasks run for a user; empty when it may. RESSEC and CMDSEC have no say in that."""
+    policy = task.region.security
+    if policy is None:
+        return ""
+    if not policy.knows_user(user):
+        return UNKNOWN_USER
+    return "" if policy.may_act_for(task.userid, user) else NO_SURROGATE

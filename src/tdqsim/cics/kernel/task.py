@@ -216,13 +216,16 @@ class TaskBase:
         handles = self.handles
         if nohandle:
             return value  # type: ignore[no-any-return]
+        if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
+            return value  # type: ignore[no-any-return]
         label = handles.labels.get(condition.resp)
         if label is None:
-            if condition.resp in handles.ignored or not abend_code(condition):
+            if condition.resp in handles.ignored:
                 return value  # type: ignore[no-any-return]
-            label = handles.labels.get(Resp.ERROR)  # only where the default action is an abend
-            if label is None and Resp.ERROR in handles.ignored:
-                return value  # type: ignore[no-any-return]
+            if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
+                label = handles.labels.get(Resp.ERROR)
+                if label is None and Resp.ERROR in handles.ignored:
+                    return value  # type: ignore[no-any-return]
         if label is not None:
             return label(condition)  # type: ignore[no-any-return]
         raise condition

@@ -84,10 +84,11 @@ class Tasks(Generic[K]):
         request: Any = None,
         data: bytes | None = None,
         args: tuple[Any, ...] = (),
+        make: Callable[..., K] | None = None,
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched."""
         region, definition = self._region, entry.definition
-        task = self._make(region, self.next_number(), definition.name, userid, startcode=startcode)
+        task = (make or self._make)(region, self.next_number(), definition.name, userid, startcode=startcode)
         task.outside = False
         task.program = definition.program or definition.name
         task.dtimout_ns = entry.dtimout_ns

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.spi.extra_inquire import actual
+from tdqsim.cics.queues.open_data_set import actual
 from tdqsim.datasets import (
     Allocation,
     BlockError,

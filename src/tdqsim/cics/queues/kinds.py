@@ -41,8 +41,8 @@ from tdqsim.facts import LIMITS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions
+    from tdqsim.cics.kernel.signature import Signature
     from tdqsim.cics.queues.ati import Latch
-    from tdqsim.cics.spi.signature import Signature
 
 __all__ = [
     "NEVER",
@@ -271,9 +271,7 @@ class IntraQueue(TdQueue):
         "taken", "transid", "triggerlevel", "triggers", "userid", "wait", "waitaction", "write_end",
     )  # fmt: skip
 
-    def __init__(
-        self, name: str, definition: definitions.IntraQueue, signature: Signature, stored: Any
-    ) -> None:
+    def __init__(self, name: str, definition: definitions.IntraQueue, signature: Signature, stored: Any) -> None:
         super().__init__(name, definition, signature)
         self.recovstatus: str = definition.recovstatus
         self.atifacility: str = definition.atifacility

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Container, Iterator, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.kernel.security import UNKNOWN_USER, Access, may_access, why_not_for
 from tdqsim.cics.kernel.security import may_issue as is_allowed
 from tdqsim.cics.queues.kinds import TdQueue
 from tdqsim.cics.spi.parts import SpiTask
@@ -114,10 +114,7 @@ def check_userid(task: SpiTask, user: str, command_name: str) -> None:
     Raises:
         Condition: USERIDERR: the security manager does not know the user; NOTAUTH: the issuer is no surrogate.
     """
-    security = task.region.security
-    if security is None:
-        return
-    if not security.knows_user(user):
-        raise refusal(command_name, "unknown user", f"user {user} is not known")
-    if not security.may_act_for(task.userid, user):
-        raise refusal(command_name, "surrogate", f"user {task.userid} may not act for {user}")
+    reason = why_not_for(task, user)
+    if reason:
+        words = f"user {user} is not known" if reason == UNKNOWN_USER else f"user {task.userid} may not act for {user}"
+        raise refusal(command_name, reason, words)

@@ -41,7 +41,7 @@ def _intra_values(queue: IntraQueue) -> dict[str, Any]:
         "triggerlevel": queue.triggerlevel,
         "recovery": queue.recovstatus,
         "facility_type": queue.atifacility,
-        "facility": queue.facilityid,
+        "facility": "" if queue.atifacility == "FILE" else queue.facilityid,
         "wait": queue.wait,
         "waitaction": queue.waitaction if queue.wait == "YES" else "",
         "transid": queue.transid,

@@ -8,14 +8,15 @@ Queues that the user may not read are passed over in a browse. Source: INQUIRE T
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
-from tdqsim.cics.spi.signature import Signature
 from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
 __all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]
@@ -30,6 +31,7 @@ class TdqueueInfo(Info):
 # -- where values are read --------------------------------------------------------------------------------------------
 
 _NAME_LENGTH: Final = 4
+_NO_FACILITY: Final = "FILE"
 _CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvda) in ATTRIBUTE_CVDA.items()}
 """(attribute, value) of a definition -> CVDA."""
 
@@ -48,7 +50,7 @@ def _indoubt(queue: IntraQueue, _region: Any) -> Cvda:
 
 _INTRA: Final[Mapping[str, Reader]] = {
     "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
-    "ATITERMID": lambda queue, _region: queue.facilityid,
+    "ATITERMID": lambda queue, _region: "" if queue.atifacility == _NO_FACILITY else queue.facilityid,
     "ATITRANID": lambda queue, _region: queue.transid,
     "ATIUSERID": _atiuserid,
     "INDOUBT": _indoubt,
@@ -156,7 +158,7 @@ TDQUEUE: Final = ResourceType(
     keys=lambda region: region.tdqueues,
     find=lambda region, name: region.tdqueues.get(name),
     identity=("TDQUEUE", lambda queue: queue.name.ljust(_NAME_LENGTH)),
-    type_of=lambda queue: queue.type,
+    type_of=attrgetter("type"),
     check=may_see,
     visible=_is_visible,
     info=TdqueueInfo,

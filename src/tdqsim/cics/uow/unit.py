@@ -35,7 +35,17 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim.core.store import Work
 
-__all__ = ["READS", "UOW_ID_LENGTH", "Facts", "Meta", "Participant", "UnitOfWork", "facts_of", "last_read_key", "prepared_key"]
+__all__ = [
+    "READS",
+    "UOW_ID_LENGTH",
+    "Facts",
+    "Meta",
+    "Participant",
+    "UnitOfWork",
+    "facts_of",
+    "last_read_key",
+    "prepared_key",
+]
 
 UOW_ID_LENGTH: Final = 8
 READS: Final = b"read/"
