@@ -29,6 +29,7 @@ class TaskRegion(Protocol):
     codepage: CodePage
     clock: Clock
     dispatcher: Dispatcher
+    store: Any
     closed: bool
     is_watched: bool
     log: Any
