@@ -46,7 +46,9 @@ def region() -> Iterator[Region]:
         yield made
 
 
-def ratio(work: Callable[[int], object], reference: Callable[[int], object], n: int, many: int, rounds: int = 11) -> float:
+def ratio(
+    work: Callable[[int], object], reference: Callable[[int], object], n: int, many: int, rounds: int = 11
+) -> float:
     """The median of the quotients of process time for one turn of each, taken side by side."""
     found = []
     for turn in range(rounds + 1):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -56,7 +56,7 @@ class AtLine:
                 raise Boom
         return self.trace
 
-    def __enter__(self) -> AtLine:
+    def __enter__(self) -> Self:
         sys.settrace(self.trace)
         return self
 

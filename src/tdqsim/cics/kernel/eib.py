@@ -62,7 +62,7 @@ def failure(condition: Condition, *, spi: bool) -> Completion:
 
 
 @lru_cache(_COMPLETIONS_KEPT)
-def _failed(command: str, resource: str, resp: Resp, resp2: int, spi: bool) -> Completion:  # noqa: FBT001
+def _failed(command: str, resource: str, resp: Resp, resp2: int, spi: bool) -> Completion:
     fn = EIBFN.get(command, bytes(2))
     if spi:
         rcode = int(resp).to_bytes(4, "big") + bytes(2)

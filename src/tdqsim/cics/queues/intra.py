@@ -132,7 +132,8 @@ class IntraSpace:
         if not queue.stored.count:
             return
         sizes = self._sizes(queue)
-        queue.bounds = bounds = deque()
+        bounds: deque[int] = deque()
+        queue.bounds = bounds
         number, left = queue.gone, 0
         for size in sizes:
             number += 1

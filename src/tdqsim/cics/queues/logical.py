@@ -96,7 +96,7 @@ def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes:
         data = attempt(work, end, uow)
         if data is WAIT:
             if busy:
-                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")
+                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
             data = task.wait(lambda: attempt(work, end, uow), queue.td_read, "TD_READ", queue.name)
     except Condition as condition:
         if condition.resp is Resp.LOCKED:

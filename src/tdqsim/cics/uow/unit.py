@@ -384,7 +384,7 @@ class UnitOfWork:
         for queue, work in self.works.items():
             if committed:
                 count = queue.stored.count
-                if count > queue.peak:
+                if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
                     queue.peak = count
                 space.committed(queue, work)
             else:
