@@ -32,7 +32,6 @@ from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
 from tdqsim.cics.queues.ati import Ati, Facility, Request
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
-from tdqsim.cics.queues.datasets import DataSets
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
@@ -63,14 +62,13 @@ from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store, VolatileQueue
 from tdqsim.core.store.keeper import claim
-from tdqsim.datasets import JobLog
 from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.look.explain import Explanation
-    from tdqsim.datasets import DataSetDirectory
+    from tdqsim.datasets import DataSetDirectory, JobLog
 
 __all__ = ["Region", "StartType"]
 
@@ -193,6 +191,8 @@ class Region:
             claim(self.store, _KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
+            from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
+
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):

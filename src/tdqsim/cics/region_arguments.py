@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.datasets import DataSetDirectory
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
@@ -72,11 +71,16 @@ def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
 
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
+    from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (only directories need it)
+
     arguments: dict[str, Any] = {
         "applid": file.applid,
         "sysid": file.sysid,
         "timezone": file.time_zone,
         "default_user": file.default_user,
+        "region_user": file.region_user,
+        "cmdsec": file.cmdsec,
+        "ressec": file.ressec,
         "codepage": file.code_page,
         "release": file.release,
         "seed": file.seed,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -114,16 +114,20 @@ class Issuer(Protocol):
         """Give ready tasks their turn."""
 
 
+@cache
+def _signature(work: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(work)
+
+
 def issued(
     name: str, work: Callable[Concatenate[S, P], T], *, resource: str, otherwise: Any
 ) -> Callable[Concatenate[S, P], T]:
     """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
-    signature = inspect.signature(work)
     done = completion(name)
 
     def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the program gave, by parameter, for those who look on."""
-        bound = signature.bind(task, *args, **kwargs).arguments
+        bound = _signature(work).bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
 
     @wraps(work)
