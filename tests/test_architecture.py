@@ -49,7 +49,6 @@ LARGEST_RING = 6
 
 KNOWN = {
     "cics/kernel/task.py -> cics.queues.ati": "KERNEL: what a task needs of a facility and a request, as a protocol",
-    "cics/kernel/task.py -> cics.queues.kinds": "KERNEL: the same",
     "cics/look/explain_requests.py -> cics.ship.remote": "KERNEL: what a shipped request would meet, asked of the link",
 }
 """Breaks that are known, each with who mends it and how. Take a line away with its break."""
@@ -67,8 +66,8 @@ KNOWN_RINGS = {
 KNOWN_PROPS = {"core/store/_memtable.py": "STORE", "core/store/_room.py": "STORE"}
 KNOWN_NAMES = frozenset(
     """
-    BadValue Catalogue Column Condition Damage Entry ExtraQueue Fault FaultPlan IndirectQueue IntraQueue Job Journal
-    Part PartWriter Place Recorder RemoteLink RemoteQueue Request Space Task
+    BadValue Catalogue Column Condition Damage Entry ExtraQueue Fault FaultPlan Head IndirectQueue IntraQueue Job Journal
+    Owner Part PartWriter Place Recorder RemoteLink RemoteQueue Request Space Standing Taken Task
     """.split()
 )
 """Classes that are known to share a name: PIPELINE, IBMI, KERNEL, DOOR and STORE have them to rename."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.cics.commands import Task
@@ -12,11 +13,11 @@ from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.region import Region
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
-from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.uow.unit import UnitOfWork
 
 if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.cics.text.exec_text import TranslationError
 
 __all__ = [
     "Abend",
@@ -37,9 +38,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Sysplex":  # one region needs nothing of it
-        from tdqsim.cics.ship.sysplex import Sysplex  # noqa: PLC0415
+_LATE = {"Sysplex": "tdqsim.cics.ship.sysplex", "TranslationError": "tdqsim.cics.text.exec_text"}
+"""What one region needs nothing of is imported when it is first used."""
 
-        return Sysplex
-    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)

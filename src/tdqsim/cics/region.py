@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from tdqsim import definitions as defs
 from tdqsim.cics.commands import SteppedTask, Task, outside
 from tdqsim.cics.files import Files
 from tdqsim.cics.kernel.abstime import abstime, time_zone
@@ -35,7 +34,6 @@ from tdqsim.cics.look.seed import seed
 from tdqsim.cics.programs import Level, Programs
 from tdqsim.cics.queues.ati import Ati, Facility, Request
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
-from tdqsim.cics.queues.datasets import DataSets
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
@@ -68,13 +66,13 @@ from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store, VolatileQueue
 from tdqsim.core.store.keeper import claim
-from tdqsim.datasets import JobLog
 from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
+    from tdqsim import definitions as defs
     from tdqsim.cics.look.explain import Explanation
-    from tdqsim.datasets import DataSetDirectory
+    from tdqsim.datasets import DataSetDirectory, JobLog
 
 __all__ = ["Region", "StartType"]
 
@@ -199,6 +197,8 @@ class Region:
             claim(self.store, _KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
+            from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
+
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):
@@ -330,7 +330,7 @@ class Region:
         if supplied:
             own = {queue.name for queue in given.tdqueues}
             rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-            install(self, defs.Definitions.of(rest), way="grplist", user=self.region_user)
+            install(self, as_definitions(rest), way="grplist", user=self.region_user)
         install(self, given, way="grplist", user=self.region_user)
         self.hardening.note(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
         restart.cold_start_finished(self)

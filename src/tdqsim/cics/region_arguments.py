@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim import definitions as defs
-from tdqsim.datasets import DataSetDirectory
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
 if TYPE_CHECKING:
+    from tdqsim import definitions as defs
     from tdqsim.definitions.regionfile import RegionFile
 
 __all__ = ["as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
@@ -28,12 +27,16 @@ _FEWEST: Final = 2
 @cache
 def supplied() -> defs.Definitions:
     """The supplied queues, made once."""
-    return defs.supplied_definitions()
+    from tdqsim.definitions import supplied_definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
+
+    return supplied_definitions()
 
 
 def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.Definitions:
     """Definitions, or single resources put together."""
-    return given if isinstance(given, defs.Definitions) else defs.Definitions.of(given)
+    from tdqsim.definitions import Definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
+
+    return given if isinstance(given, Definitions) else Definitions.of(given)
 
 
 def check_arguments(**given: str) -> None:
@@ -68,11 +71,16 @@ def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
 
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
+    from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (only directories need it)
+
     arguments: dict[str, Any] = {
         "applid": file.applid,
         "sysid": file.sysid,
         "timezone": file.time_zone,
         "default_user": file.default_user,
+        "region_user": file.region_user,
+        "cmdsec": file.cmdsec,
+        "ressec": file.ressec,
         "codepage": file.code_page,
         "release": file.release,
         "seed": file.seed,

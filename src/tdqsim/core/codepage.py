@@ -29,15 +29,12 @@ import csv
 import re
 import unicodedata
 from functools import cache
-from importlib import resources
-
-import ebcdic  # registers its codecs at import
+from importlib import import_module
+from pathlib import Path
 
 from tdqsim.errors import ConversionError
 
 __all__ = ["CodePage", "codepage", "known_codepages"]
-
-assert ebcdic  # the import is wanted for what it registers
 
 _UNDEFINED = "\ufffe"  # what charmap_decode takes for "no character"
 _SUB, _NEL = "\x1a", "\x85"
@@ -205,7 +202,7 @@ def _differences() -> dict[str, _Row]:
 
 
 def _table(file: str) -> tuple[_Row, ...]:
-    text = (resources.files("tdqsim") / "facts" / file).read_text("utf-8")
+    text = (Path(__file__).parents[1] / "facts" / file).read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
@@ -240,6 +237,7 @@ def _characters(row: _Row) -> list[str]:
             byte, _, code = change.partition(":")
             characters[int(byte, 16)] = chr(int(code, 16)) if code else _UNDEFINED
         return characters
+    import_module("ebcdic")  # it registers its codecs at import
     decode = codecs.lookup(row["codec"]).decode
     characters = [_character(decode(bytes([byte]), "replace")[0]) for byte in range(256)]
     if row["kind"] == "EBCDIC":

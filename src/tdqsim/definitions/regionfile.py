@@ -195,6 +195,9 @@ class RegionFile(_Strict):
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
         dfhintra: the intrapartition data set.
+        region_user: the user of the region's own job, who installs the group list.
+        cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
+        ressec: the same for the queues that they use and RESSEC(YES).
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -206,6 +209,9 @@ class RegionFile(_Strict):
     gdg: Mapping[_GdgBase, Annotated[int, Number(1, _SIZES["gdg_limit_maximum"])]] = Field(default_factory=dict)
     dd: Mapping[str, DdCard] = Field(default_factory=dict)
     default_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["default_user"]
+    region_user: Annotated[str, Name(8, "userid")] = REGION_DEFAULTS["region_user"]
+    cmdsec: Annotated[Literal["ASIS", "ALWAYS"], Keyword()] = "ASIS"
+    ressec: Annotated[Literal["ASIS", "ALWAYS"], Keyword()] = "ASIS"
     code_page: Annotated[str, Text(12), AfterValidator(_check_code_page)] = REGION_DEFAULTS["code_page"]
     time_zone: Annotated[str, Text(64), AfterValidator(_check_zone)] = REGION_DEFAULTS["time_zone"]
     release: Annotated[str, Text(4), AfterValidator(_check_release)] = REGION_DEFAULTS["release"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tdqsim import Sysplex, TranslationError
@@ -283,3 +286,12 @@ def test_what_cannot_be_stepped():
         second = reg.stepped(reads)
         with pytest.raises(TdqError, match="allowed are 1 or more"):
             second.step(0)
+
+
+def test_to_touch_the_region_imports_neither_pydantic_nor_structlog():
+    """They are imported with the first definition, and with the first event that somebody listens for."""
+    script = (
+        "import sys; from tdqsim import Region; Region; print({'pydantic', 'structlog', 'rich'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.definitions import Transaction, define_transaction
 from tdqsim.errors import DefinitionError, Problem, TdqError
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Transaction
 
 __all__ = [
     "Handler",
@@ -64,6 +66,8 @@ def undefined(transid: str) -> Transaction:
     Raises:
         DefinitionError: the name is no transaction id.
     """
+    from tdqsim.definitions import define_transaction  # noqa: PLC0415  (pydantic is imported with the first definition)
+
     return define_transaction(name=transid)
 
 

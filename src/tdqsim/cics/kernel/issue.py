@@ -13,14 +13,14 @@ from __future__ import annotations
 import inspect
 from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
 from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["Hook", "Issuer", "Recorder", "Watched", "issued"]
+__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "issued"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
@@ -64,7 +64,7 @@ class Recorder(Protocol):
         """Records were put on a queue outside any task."""
 
 
-class Watched(Protocol):
+class WatchedRegion(Protocol):
     """What surrounds a command asks of the region.
 
     Attributes:
@@ -102,7 +102,7 @@ class Issuer(Protocol):
     eib: Eib
 
     @property
-    def region(self) -> Watched: ...  # noqa: D102
+    def region(self) -> WatchedRegion: ...  # noqa: D102
 
     def refuse(self, command: str) -> None:
         """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
@@ -114,40 +114,43 @@ class Issuer(Protocol):
         """Give ready tasks their turn."""
 
 
+@cache
+def _signature(work: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(work)
+
+
 def issued(
     name: str, work: Callable[Concatenate[S, P], T], *, resource: str, otherwise: Any
 ) -> Callable[Concatenate[S, P], T]:
     """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
-    signature = inspect.signature(work)
     done = completion(name)
 
     def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the program gave, by parameter, for those who look on."""
-        bound = signature.bind(task, *args, **kwargs).arguments
+        bound = _signature(work).bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
-
-    def shown(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        value = args[0] if args else kwargs.get(resource)
-        return value.rstrip(" ") if isinstance(value, str) else ""
 
     @wraps(work)
     def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
+        shown = ""
+        if resource:
+            first = args[0] if args else kwargs.get(resource)
+            shown = first.rstrip(" ") if isinstance(first, str) else ""
         given = arguments(task, args, kwargs) if region.is_watched else None
         try:
             if given is not None and region.hook is not None:
                 region.hook.before(task, name, given)
             value = work(task, *args, **kwargs)
-            task.eib.last = completion(name, shown(args, kwargs)) if resource else done
+            task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
             if given is not None:
                 _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
-            where = shown(args, kwargs) if resource else ""
-            return task.respond(condition, name, where, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
         if given is not None:
             _tell(region, task, name, given, value)
         if task.outside:
@@ -157,7 +160,7 @@ def issued(
     return issue
 
 
-def _tell(region: Watched, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+def _tell(region: WatchedRegion, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
     if region.hook is not None:
         region.hook.after(task, name, given, outcome)
     if region.recorder is not None:

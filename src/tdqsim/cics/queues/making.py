@@ -6,14 +6,16 @@ durable store, all or none, and room for them is looked for before anything chan
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreError, TdqError
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
 
 __all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_initially"]
 
@@ -47,9 +49,10 @@ def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> 
         InstallRefused: there is no room, or they cannot be read.
     """
     present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
+    if not isinstance(present, IntraQueue) or definition.type_in(region.sysid) != "INTRA":
         return 0
-    if (present.recovstatus == "NO") is (definition.recovstatus == "NO"):
+    recovstatus: str = getattr(definition, "recovstatus", "NO")
+    if (present.recovstatus == "NO") is (recovstatus == "NO"):
         return 0
     try:
         size = sum(len(entry.data) for entry in present.stored.entries())
@@ -67,26 +70,22 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
     return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {why}")
 
 
-def make_queue(
-    region: QueueRegion, definition: defs.Tdqueue, signature: Any, present: TdQueue | None = None
-) -> TdQueue:
+def make_queue(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None = None) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
     if kind == "REMOTE":
         return RemoteQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.IndirectQueue):
+    if kind == "INDIRECT":
         return IndirectQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.ExtraQueue):
+    if kind == "EXTRA":
         queue = ExtraQueue(definition.name, definition, signature)
         queue.file = region.data_set(queue)
         return queue
-    assert isinstance(definition, defs.IntraQueue), definition
+    assert kind == "INTRA", definition
     return _make_intra(region, definition, signature, present)
 
 
-def _make_intra(
-    region: QueueRegion, definition: defs.IntraQueue, signature: Any, present: TdQueue | None
-) -> IntraQueue:
+def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None) -> IntraQueue:
     stored = _stored(region, definition)
     if isinstance(present, IntraQueue):
         region.intra.close_queue(present)
@@ -96,10 +95,12 @@ def _make_intra(
     return queue
 
 
-def _stored(region: QueueRegion, definition: defs.IntraQueue) -> Any:
+def _stored(region: QueueRegion, definition: Any) -> Any:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     durable, volatile = store.durable.queue(name), store.volatile.queue(name)
+    found: Any
+    other: Any
     found, other = (volatile, durable) if definition.recovstatus == "NO" else (durable, volatile)
     if region.looks_at_store:
         return found if found is not None else region.nothing_stored(name)
@@ -109,10 +110,8 @@ def _stored(region: QueueRegion, definition: defs.IntraQueue) -> Any:
         except StoreError as error:
             raise _not_moved(definition, error) from error
     if other is not None:
-        if other is volatile:
-            store.volatile.drop(volatile)
-        else:
-            store.durable.drop(durable)
+        wrong: Any = store.durable if definition.recovstatus == "NO" else store.volatile
+        wrong.drop(other)
     if found is not None:
         return found
     half: Any = store.volatile if definition.recovstatus == "NO" else store.durable

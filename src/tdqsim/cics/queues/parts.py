@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Container, Iterator, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
@@ -25,8 +25,6 @@ class QueueRegion(TaskRegion, Protocol):
     readonly: bool
     data_sets: Any
     catalogue: Any
-    hardening: Any
-    directory: Any
 
     @property
     def connections(self) -> MutableMapping[str, Any]: ...  # noqa: D102

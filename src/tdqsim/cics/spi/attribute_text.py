@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pydantic import ValidationError
-
-from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES, Tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from tdqsim.definitions import Tdqueue
 
 __all__ = ["AttributeFault", "definition_from_text", "split_attributes"]
 
@@ -140,9 +142,14 @@ def definition_from_text(name: str, text: str) -> Tdqueue:
         AttributeFault: the text is wrong; see :func:`split_attributes`. Or a value is not allowed, a required keyword
             is missing, or two of them do not go together.
     """
+    from pydantic import ValidationError  # noqa: PLC0415  (it is imported with the first definition)
+
+    from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES  # noqa: PLC0415
+
     values = {keyword: _whole_value(keyword, value) for keyword, value in split_attributes(text).items()}
     queue_type = _queue_type(values)
     given = {keyword.lower(): value for keyword, value in values.items() if keyword != "TYPE"}
+
     try:
         return TDQUEUE_CLASSES[queue_type](name=name, **given)  # type: ignore[arg-type]
     except ValidationError as error:

@@ -9,7 +9,7 @@ commands, DISCARD TDQUEUE (IBM Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
@@ -31,8 +31,10 @@ from tdqsim.cics.spi.requests import (
     refusal,
     to_cvda,
 )
-from tdqsim.definitions import Tdqueue
 from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Tdqueue
 
 __all__ = ["check_discard", "create_tdqueue", "discard_tdqueue"]
 

@@ -121,7 +121,7 @@ def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
 def _resource(enq: HeldOrAwaited, region: SpiRegion) -> str:
     what = enq.what
     if isinstance(what, Lock):
-        return what.queue.name.ljust(_NAME_LENGTH)
+        return str(what.queue.name.ljust(_NAME_LENGTH))
     return region.codepage.decode(what.resource)
 
 

@@ -150,14 +150,17 @@ def inquire_one(task: Any, resource: ResourceType, key: Any, options: tuple[str,
         TdqError: there is no such option.
     """
     region = task.region
-    if region.security is not None:
+    guarded = region.security is not None
+    if guarded:
         may_issue(task, resource.name, Access.READ)
     thing = resource.find(region, key)
     if thing is None:
         raise refusal(f"INQUIRE {resource.name}", "not found", f"there is no {resource.name} {_shown(key)}")
-    if region.security is not None:
+    if guarded:
         resource.check(task, key, Access.READ)
-    return resource.info(values_of(resource, thing, region, options))
+    type_name = resource.type_of(thing)
+    plan = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
+    return resource.info({name: read(thing, region) for name, read in plan})
 
 
 def _shown(key: Any) -> str:

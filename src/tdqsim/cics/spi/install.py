@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tdqsim import definitions as defs
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
@@ -24,6 +23,9 @@ from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
 
 __all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
 
@@ -122,13 +124,11 @@ def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> Non
         reason = why_no_replace(present, definition.type_in(region.sysid))
         if reason:
             raise InstallRefused(definition.name, reason)
-    if isinstance(definition, defs.IntraQueue) and definition.userid and region.security is not None:
-        security = region.security
-        if not security.knows_user(definition.userid) or not security.may_act_for(user, definition.userid):
-            region.messages.write(_INVALID_USER, queue=definition.name, userid=definition.userid)
-            raise InstallRefused(
-                definition.name, f"user ID {definition.userid} is not valid or may not be used", _INVALID_USER
-            )
+    userid, security = getattr(definition, "userid", ""), region.security
+    if userid and security is not None:
+        if not security.knows_user(userid) or not security.may_act_for(user, userid):
+            region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
+            raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
 
 
 def why_no_replace(queue: TdQueue, new_type: str) -> str:

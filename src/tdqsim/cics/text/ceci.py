@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.kernel.conditions import TaskReturn
-from tdqsim.cics.text.execute import run_text
+from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp

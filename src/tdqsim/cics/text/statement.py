@@ -64,7 +64,9 @@ class Statement:
         received = {option.word for _declared, option in resolved.receives}
         for declared, option in resolved.sends:
             self._add_input(declared, option, host, also_received=option.word in received)
-        if len({*self._constants, *(each.parameter for each in self._inputs)}) < len(resolved.keywords) + len(resolved.sends):
+        if len({*self._constants, *(each.parameter for each in self._inputs)}) < len(resolved.keywords) + len(
+            resolved.sends
+        ):
             self._is_plain = False  # an option is given in two ways: that is refused in the long way
         if resolved.common and command.option("NOHANDLE") is not None:
             self._constants["nohandle"] = True

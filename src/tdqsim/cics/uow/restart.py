@@ -22,9 +22,9 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim import definitions as defs
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Signature
@@ -39,6 +39,7 @@ from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
+    from tdqsim import definitions as defs
     from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
@@ -59,15 +60,6 @@ __all__ = [
     "show_latches",
 ]
 
-_KINDS: Final[Mapping[str, type[defs.Resource]]] = {
-    "INTRA": defs.IntraQueue,
-    "EXTRA": defs.ExtraQueue,
-    "INDIRECT": defs.IndirectQueue,
-    "": defs.RemoteQueue,
-    "TRANSACTION": defs.Transaction,
-    "TERMINAL": defs.Terminal,
-    "CONNECTION": defs.Connection,
-}
 _SETTABLE: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
 _PREFIX: Final = b"cat/"
 _QUEUES: Final = b"cat/TDQUEUE/"
@@ -128,14 +120,15 @@ class Catalogue:
         for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
             resource = _resource(region, key, record)
-            if isinstance(resource, defs.Tdqueue):
-                queues.append((record["order"], resource, record))
-            elif isinstance(resource, defs.Transaction):
+            kind = record["kind"]
+            if kind == "TRANSACTION":
                 region.transactions[resource.name] = TransactionEntry(resource)
-            elif isinstance(resource, defs.Terminal):
+            elif kind == "TERMINAL":
                 region.terminals[resource.name] = resource
-            elif isinstance(resource, defs.Connection):
+            elif kind == "CONNECTION":
                 region.connections[resource.name] = resource
+            else:
+                queues.append((record["order"], resource, record))
         queues.sort(key=lambda item: item[0])
         for order, definition, record in queues:
             self._order = max(self._order, order)
@@ -180,9 +173,25 @@ def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
         raise _damaged(region, key, error) from error
 
 
-def _resource(region: Region, key: bytes, record: dict[str, Any]) -> defs.Resource:
+@cache
+def _kinds() -> Mapping[str, type[defs.Resource]]:
+    """The classes of definitions by TYPE of a queue, or by kind of resource."""
+    from tdqsim import definitions as found  # noqa: PLC0415  (pydantic is imported with the first definition)
+
+    return {
+        "INTRA": found.IntraQueue,
+        "EXTRA": found.ExtraQueue,
+        "INDIRECT": found.IndirectQueue,
+        "": found.RemoteQueue,
+        "TRANSACTION": found.Transaction,
+        "TERMINAL": found.Terminal,
+        "CONNECTION": found.Connection,
+    }
+
+
+def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
     try:
-        return _KINDS[record["kind"]].model_validate(record["fields"])
+        return _kinds()[record["kind"]].model_validate(record["fields"])
     except (KeyError, ValueError) as error:
         raise _damaged(region, key, error) from error
 

@@ -1,0 +1,90 @@
+"""The statements of :meth:`~tdqsim.cics.commands.Task.execute` and of CECI, run.
+
+The commands are those of :mod:`tdqsim.cics.kernel.command`; :mod:`tdqsim.cics.text.translator` gives the text its
+meaning, and :mod:`tdqsim.cics.text.statement` remembers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any
+
+from tdqsim.cics.kernel.conditions import Condition, abend_code
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.text.exec_text import Reference
+from tdqsim.cics.text.host_variables import HostVariables
+from tdqsim.cics.text.statement import statement
+from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver
+
+__all__ = ["run_text"]
+
+
+def run_text(
+    task: TaskBase,
+    text: str,
+    variables: MutableMapping[str, Any],
+    *,
+    labels: Mapping[str, Callable[..., Any]] | None = None,
+    bare: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Run one command written as text, for a task.
+
+    Args:
+        task: who issues it.
+        text: the command.
+        variables: the host variables; see :mod:`tdqsim.cics.text.host_variables`.
+        labels: functions by label name.
+        bare: values need no quotes and receivers no variables, as CECI has it.
+        quiet: as if NOHANDLE were given.
+
+    Returns:
+        What was received, by option; empty after a condition that was not raised, but for a truncated record.
+
+    Raises:
+        TranslationError: the text is no command, or a host variable is missing or unfit; nothing was executed.
+        Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
+    """
+    page = task.region.codepage
+    known = statement(text, page, bare=bare)
+    host = HostVariables(variables, page)
+    keywords = known.arguments(variables, host)
+    call = None
+    if keywords is None:
+        call = bind(known.resolved, variables, page, labels or {})
+        keywords = call.keywords
+    if quiet and known.resolved.command.option("NOHANDLE") is not None:
+        keywords["nohandle"] = True
+    positional: list[Any] = [] if call is None else call.arguments
+    if known.before is not None and not positional:
+        positional = [*(keywords.pop(name) for name in known.before), *known.wanted]
+    task.condition = None
+    try:
+        result = getattr(task, known.method)(*positional, **keywords)
+    except Condition as condition:
+        truncated = brought(condition)
+        if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
+            if truncated is not None:
+                deliver(call or known.bound(keywords), truncated, variables, page)
+            raise
+        result = truncated
+    met: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
+    if met is not None:
+        result = brought(met)
+    received = known.receive(result, variables) if call is None else None
+    if received is None:
+        received = deliver(call or known.bound(keywords), result, variables, page)
+    if call is None:
+        for word, name in known.responses:
+            variables[name] = int(task.eib.eibresp) if word == "RESP" else task.eib.eibresp2
+    else:
+        _store_response(task, call, host)
+    return received
+
+
+def _store_response(task: TaskBase, call: BoundCommand, host: HostVariables) -> None:
+    for word, value in (("RESP", int(task.eib.eibresp)), ("RESP2", task.eib.eibresp2)):
+        option = call.resolved.common.get(word)
+        if option is not None:
+            assert isinstance(option.argument, Reference)
+            host.store(option.argument, value, 4)
