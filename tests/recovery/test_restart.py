@@ -309,14 +309,17 @@ def moments(store, monkeypatch, tmp_path, start):
         copies.append(Path(shutil.copytree(store, tmp_path / f"{start} {len(copies)}")))
 
     with monkeypatch.context() as patch:
-        made = Durable.commit
 
-        def commit(self, *args, **more):
-            copy(self)
-            made(self, *args, **more)
-            copy(self)
+        def around(made):
+            def commit(self, *args, **more):
+                copy(self)
+                made(self, *args, **more)
+                copy(self)
 
-        patch.setattr(Durable, "commit", commit)
+            return commit
+
+        for name in ("commit", "empty"):
+            patch.setattr(Durable, name, around(getattr(Durable, name)))
         make(queue("LOGQ"), queue("LOG2"), store=store, start=start).close(clean=False)
     return copies
 

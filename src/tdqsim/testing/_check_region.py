@@ -481,6 +481,8 @@ class RegionChecker:
             pass  # the same cycle goes on: a task for a terminal is started again until QZERO
         elif queue.latch:
             self._report("trigger doubled", queue, f"task {event.task} was started while a cycle is on")
+        elif queue.early:
+            self._report("trigger doubled", queue, f"task {event.task} was started beside another for the same cycle")
         else:
             queue.early = True  # the history may name the start before the WRITEQ or commit that brought it about
         queue.starters.pop(event.task, None)

@@ -15,6 +15,8 @@ from tests.rules import expect_rule, rule
 
 from .helpers import fill, raising
 
+Make = Callable[..., Region]
+
 # -- commit and backout -------------------------------------------------------------------------------------------------
 
 

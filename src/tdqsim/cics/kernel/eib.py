@@ -58,14 +58,19 @@ def failure(condition: Condition, *, spi: bool) -> Completion:
     EIBRCODE of a system programming command is the RESP number as a fullword; that of a transient data command is a
     code of its own in the first byte; elsewhere it stays zero.
     """
-    fn = EIBFN.get(condition.command, bytes(2))
+    return _failed(condition.command, condition.resource, condition.resp, condition.resp2, spi)
+
+
+@lru_cache(_COMPLETIONS_KEPT)
+def _failed(command: str, resource: str, resp: Resp, resp2: int, spi: bool) -> Completion:
+    fn = EIBFN.get(command, bytes(2))
     if spi:
-        rcode = int(condition.resp).to_bytes(4, "big") + bytes(2)
+        rcode = int(resp).to_bytes(4, "big") + bytes(2)
     elif fn[0] == _TD_GROUP:
-        rcode = bytes([EIBRCODE.get(condition.resp, 0)]) + bytes(5)
+        rcode = bytes([EIBRCODE.get(resp, 0)]) + bytes(5)
     else:
         rcode = _NO_RCODE
-    return Completion(fn, condition.resource, condition.resp, condition.resp2, rcode)
+    return Completion(fn, resource, resp, resp2, rcode)
 
 
 class Eib:

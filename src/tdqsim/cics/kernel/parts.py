@@ -29,6 +29,9 @@ class TaskRegion(Protocol):
     codepage: CodePage
     clock: Clock
     dispatcher: Dispatcher
+    directory: Any
+    hardening: Any
+    store: Any
     closed: bool
     is_watched: bool
     log: Any

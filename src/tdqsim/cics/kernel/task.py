@@ -127,7 +127,7 @@ class TaskBase:
         uow = self.unit
         if uow is None or uow.ended:
             self._let_go()
-            uow = self.unit = self.region.new_uow(self)
+            uow = self.region.new_uow(self)
         return uow
 
     def _let_go(self) -> UnitOfWork | None:
@@ -351,6 +351,14 @@ class TaskBase:
         self.end(normal=False)
         region.messages.write("DFHAC2236", transid=self.transid, abcode=abend.code, program=self.program, termid=termid)
 
+    def give_up(self) -> None:
+        """Free what the unit of work holds, by assignments alone; :meth:`end` does what follows from that."""
+        uow = self.unit
+        if uow is not None and not uow.ended and not uow.participants and uow.state is Cvda.INFLIGHT:
+            durable = self.region.store.durable
+            if not durable.in_doubt:
+                uow.state, uow.ended = Cvda.BACKOUT, True
+
     def end(self, *, normal: bool) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
 
@@ -364,7 +372,7 @@ class TaskBase:
         finally:
             self.browses.clear()
             self.region.task_ended(self, normal=normal)
-            self._settled = True
+            self._settled = self.unit is None
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ nothing is left of it. What else is tied to a task's end, ENQs, trigger cycles, 
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -49,6 +50,7 @@ class Tasks(Generic[K]):
         self.on_end: list[Callable[..., object]] = []
         self._last = 0
         self._spare: K | None = None
+        self._left: K | None = None  # a command's own task whose end an exception has cut short
 
     def next_number(self) -> int:
         """The number of the next task: 1 to 99999, then 1 again."""
@@ -58,6 +60,7 @@ class Tasks(Generic[K]):
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
         region = self._region
+        self.end_left()
         task = self._make(region, self.next_number(), transid or _OUTSIDE, userid or region.default_user)
         task.outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)
@@ -129,8 +132,11 @@ class Tasks(Generic[K]):
 
     def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
         """Do one command as a task of its own."""
-        region = self._region
-        region.dispatcher.check_thread()
+        region, dispatcher = self._region, self._region.dispatcher
+        if get_ident() != dispatcher.thread:
+            dispatcher.check_thread()
+        if self._left is not None:
+            self.end_left()
         task, self._spare = self._spare, None
         if region.closed:
             raise RegionClosed(f"the region {region.applid} is closed")
@@ -138,24 +144,33 @@ class Tasks(Generic[K]):
             task = self._make(region, 0, _OUTSIDE, region.default_user)
             task.outside = False
             task.implicit = True
-        task.number = task.eib.eibtaskn = self.next_number()
+        self._last = task.number = task.eib.eibtaskn = self._last % _LAST + 1
         try:
             value = command(task, *args, **kwargs)
-            if task.has_uow:
+            if task.unit is not None:
                 task.take_syncpoint()
         except Condition:
             self._end_alone(task)
             raise
         except BaseException:
-            task.end(normal=False)
+            self._left = task
+            task.give_up()  # where even a call is too much, its locks are free all the same
+            self.end_left()
             raise
         if task.qzero or task.browses or region.enqueues:
             task.end(normal=True)
         else:
             self._spare = task
-        if region.dispatcher.pending:
-            region.dispatcher.run_ready()
+        if dispatcher.pending:
+            dispatcher.run_ready()
         return value
+
+    def end_left(self) -> None:
+        """End a command's own task whose end an exception has cut short."""
+        task = self._left
+        if task is not None:
+            task.end(normal=False)
+            self._left = None
 
     def _end_alone(self, task: K) -> None:
         """End a command's own task after a condition: the caller handles that, so what the command did is kept."""

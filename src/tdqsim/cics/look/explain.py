@@ -187,7 +187,7 @@ def _units_of_work(queue: IntraQueue) -> Iterator[str]:
     owners = dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None)
     for uow in owners:
         ends = " and ".join(lock.end for lock in queue.locks if lock.owner is uow)
-        work = uow.work.get(queue)
+        work = uow.works.get(queue)
         done = []
         if work is not None:
             done = [f"read {_records(work.reads)}"] if work.reads else []
@@ -254,7 +254,7 @@ def _no_cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
 
 def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
     owner = queue.write_end.owner if queue.write_end is not None else None
-    work = owner.work.get(queue) if owner is not None else None
+    work = owner.works.get(queue) if owner is not None else None
     if owner is not None and work is not None and work.written:
         verb = "does" if len(work.written) == 1 else "do"
         whose = f"by task {owner.taskid} {owner.transid}" if owner.taskid else f"by {owner.title}"

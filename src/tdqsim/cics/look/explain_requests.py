@@ -48,7 +48,6 @@ from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.spi.parts import SpiTask
     from tdqsim.cics.uow.locks import Lock
     from tdqsim.cics.uow.parts import UowRegion as Region
@@ -103,7 +102,7 @@ class _Unsaid(Exception):
     """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
 
 
-def foresee(region: Region, name: str, task: TaskBase, size: int) -> dict[str, Prediction]:
+def foresee(region: Region, name: str, task: Any, size: int) -> dict[str, Prediction]:
     """What each command would meet.
 
     Args:
@@ -135,7 +134,7 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
 # -- READQ, WRITEQ, DELETEQ -------------------------------------------------------------------------------------------
 
 
-def _request(region: Region, command: str, name: str, task: TaskBase, size: int) -> str | None:
+def _request(region: Region, command: str, name: str, task: Any, size: int) -> str | None:
     planned = getattr(region.hook, "foresee", None)
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
         raise fault
@@ -161,7 +160,7 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
     return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
 
 
-def _shipped(region: Region, command: str, queue: RemoteQueue, task: TaskBase, size: int) -> str:
+def _shipped(region: Region, command: str, queue: RemoteQueue, task: Any, size: int) -> str:
     check_state(task, READQ, queue)
     link: Any = region.link(queue.remotesystem)
     if not isinstance(link, RemoteSystem):
@@ -193,7 +192,7 @@ def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
     file.foresee_write(size)
 
 
-def _readq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
+def _readq(task: Any, queue: IntraQueue, _size: int) -> None:
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
@@ -202,26 +201,26 @@ def _readq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
         raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
 
 
-def _next_record(task: TaskBase, queue: IntraQueue) -> object | None:
+def _next_record(task: Any, queue: IntraQueue) -> Any:
     read_end, write_end = queue.read_end, queue.write_end
     if read_end is None or write_end is None:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
     twin = work.twin() if work is not None else LogicalWork(queue)
-    record: object | None = attempt(twin, write_end, uow)
+    record = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
     return record
 
 
-def _work(task: TaskBase, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
+def _work(task: Any, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
     return uow, None if uow is None else uow.works.get(queue)
 
 
-def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
+def _writeq(task: Any, queue: IntraQueue, size: int) -> None:
     region = task.region
     check_size(region.intra.longest, size)
     if queue.write_end is not None:
@@ -230,20 +229,19 @@ def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
         raise region.intra.full()
     if region.readonly:
         return
-    half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
-    if refused := half.room_for(size):
+    if queue.recovstatus != "NO" and (refused := region.store.durable.room_for(size)):  # memory has room for one more
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
-def _deleteq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
+def _deleteq(task: Any, queue: IntraQueue, _size: int) -> None:
     for lock in queue.locks:
         _ask_for(lock, task)
 
 
-_OF: Final[dict[str, Callable[[TaskBase, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
+_OF: Final[dict[str, Callable[[Any, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
 
 
-def _ask_for(lock: Lock, task: TaskBase) -> None:
+def _ask_for(lock: Lock, task: Any) -> None:
     """What getting one end would meet."""
     met = ASKED[lock.standing(task.uow if task.has_uow else None)]
     if met is None:
@@ -254,7 +252,7 @@ def _ask_for(lock: Lock, task: TaskBase) -> None:
         raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
 
 
-def _limit(task: TaskBase) -> str:
+def _limit(task: Any) -> str:
     """How long the task would wait, when DTIMOUT says."""
     return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
 

@@ -49,7 +49,7 @@ def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
     space.check(queue, [len(record) for record in data])
     try:
         if queue.recovstatus == "NO":
-            _put_all(region, queue, data)
+            _put_all(queue, data)
         else:
             work = stored.work()
             for record in data:
@@ -63,7 +63,7 @@ def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
     queue.peak = max(queue.peak, stored.count)
 
 
-def _put_all(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
+def _put_all(queue: IntraQueue, data: list[bytes]) -> None:
     """All of them, or none: a queue that overflows to a full disk gets its records back."""
     stored, before = queue.stored, queue.stored.count
     try:

@@ -286,8 +286,8 @@ class Ati:
     def _userid(self, request: Request, facility: Facility | None) -> str:
         region = self._region
         if region.security is None:
-            return region.default_user
-        return (facility.userid if facility is not None else request.queue.userid) or region.default_user
+            return str(region.default_user)
+        return str((facility.userid if facility is not None else request.queue.userid) or region.default_user)
 
     # -- over -----------------------------------------------------------------------------------------------------
 
@@ -359,7 +359,7 @@ class Ati:
         request = uow.task.request if uow.task is not None else None
         if request is None or not request.queue.latch or not request.belongs_to(request.queue):
             return ""
-        return request.queue.name
+        return str(request.queue.name)
 
     def hold(self, uow: UnitOfWork) -> None:
         """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""

@@ -68,7 +68,7 @@ class Directory:
         region = self._region
         self.watched = region.hook is not None or region.security is not None or region.recorder is not None
 
-    def find(self, task: Any, name: object, sysid: str | None) -> Any:
+    def find(self, name: object, sysid: str | None) -> Any:
         """What does a request that the dictionary does not know.
 
         Raises:
@@ -193,7 +193,7 @@ class Watched:
             raise
         if not self._trace(task, READQ, target, data):
             self._after(task, READQ, arguments, data)
-        return data  # type: ignore[no-any-return]
+        return data
 
     def write(self, task: Any, data: bytes, length: int | None) -> None:
         """WRITEQ TD."""

@@ -132,7 +132,8 @@ class IntraSpace:
         if not queue.stored.count:
             return
         sizes = self._sizes(queue)
-        queue.bounds = bounds = deque()
+        bounds: deque[int] = deque()
+        queue.bounds = bounds
         number, left = queue.gone, 0
         for size in sizes:
             number += 1
@@ -272,24 +273,29 @@ class IntraSpace:
 
     def committed(self, queue: Account, work: Taken) -> None:
         """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
+        if work.deleted:
+            self.in_use -= len(queue.bounds)
+            queue.bounds.clear()
+        if work.starts:
+            self._take_over(queue, work)
+        bounds = queue.bounds
+        if len(bounds) > 1 and bounds[1] <= queue.gone + 1:
+            self.freed(queue)
+        if not queue.stored.count:
+            self.settle(queue)
+
+    def _take_over(self, queue: Account, work: Taken) -> None:
         if queue.bounds is NO_BOUNDS:
             queue.bounds = deque()
         bounds = queue.bounds
-        if work.deleted:
-            self.in_use -= len(bounds)
-            bounds.clear()
         starts, work.starts = work.starts, []
-        if starts:
-            first = queue.gone + queue.stored.count - (work.puts - work.own) + 1
-            for start in starts:
-                number = first + max(0, start - work.own)
-                if bounds and bounds[-1] == number:  # all of the one before was read back
-                    bounds.pop()
-                    self.in_use -= 1
-                bounds.append(number)
-        self.freed(queue)
-        if not queue.stored.count:
-            self.settle(queue)
+        first = queue.gone + queue.stored.count - (work.puts - work.own) + 1
+        for start in starts:
+            number = first + max(0, start - work.own)
+            if bounds and bounds[-1] == number:  # all of the one before was read back
+                bounds.pop()
+                self.in_use -= 1
+            bounds.append(number)
 
     def forget(self, queue: Account, work: Taken) -> None:
         """A unit of work has deleted the queue, and what it had written itself."""

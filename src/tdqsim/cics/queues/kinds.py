@@ -143,8 +143,8 @@ class TdQueue:
         signature: who defined and installed it, and when.
         writes, reads, deletes: requests since the last reset of statistics.
         read, write, delete: what it does to a request: ``read(task, busy, length)`` gives a record, ``busy`` says
-            that it must not wait; ``write(task, data, length)`` takes one, with LENGTH as it was given; ``delete(task)``. Each
-            raises Condition and counts the request.
+            that it must not wait; ``write(task, data, length)`` takes one, with LENGTH as it was given; then
+            ``delete(task)``. Each raises Condition and counts the request.
         read_ok, write_ok: what the EIB shows after a request that went well.
     """
 
@@ -336,7 +336,7 @@ class IntraQueue(TdQueue):
     @property
     def peak_items(self) -> int:
         """The highest item count since the last reset of statistics."""
-        return max(self.peak, self.stored.count)
+        return max(int(self.peak), self.numitems)
 
     @property
     def cis(self) -> int:
@@ -409,7 +409,7 @@ class ExtraQueue(TdQueue):
         if record is None:  # the data set itself says what that means
             record = self.file.read(task)
         self.reads += 1
-        return record  # type: ignore[no-any-return]
+        return record
 
     def put_record(self, task: Any, data: bytes, length: int | None) -> None:
         """WRITEQ TD."""

@@ -26,7 +26,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         uow = task.uow
     lock = queue.write_end
     if lock.taken_by is not uow:
-        _write_first(queue, task, data, length)
+        _write_first(queue, task, uow, data, length)
     else:
         _put(queue, task, uow.works[queue], data, length)
     queue.writes += 1
@@ -46,10 +46,11 @@ def _put(queue: Any, task: Any, work: LogicalWork, data: bytes, length: int | No
     queue.ci_left -= size
 
 
-def _write_first(queue: Any, task: Any, data: bytes, length: int | None) -> None:
-    check_size(task.region.intra.longest, len(data), length)  # nobody waits for what is refused anyhow
-    work = task.uow.on(queue)
-    _acquire(task, queue.write_end)
+def _write_first(queue: Any, task: Any, uow: Any, data: bytes, length: int | None) -> None:
+    if not 0 < len(data) <= queue.ci_left:
+        check_size(task.region.intra.longest, len(data), length)  # nobody waits for what is refused anyhow
+    work = uow.on(queue)
+    _acquire(task, uow, queue.write_end)
     _put(queue, task, work, data, length)
 
 
@@ -60,7 +61,7 @@ def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:
         uow = task.uow
     data: bytes | None
     if queue.read_end.taken_by is not uow:
-        data = _read_first(queue, task, busy)
+        data = _read_first(queue, task, uow, busy)
     else:
         try:
             data = uow.works[queue].take()
@@ -72,9 +73,9 @@ def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:
     return data
 
 
-def _read_first(queue: Any, task: Any, busy: bool) -> bytes:
-    work = task.uow.on(queue)
-    _acquire(task, queue.read_end, busy=busy)
+def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes:
+    work = uow.on(queue)
+    _acquire(task, uow, queue.read_end, busy=busy)
     try:
         data = work.take()
         return _read_out(queue, task, work, busy) if data is None else data
@@ -95,7 +96,7 @@ def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes:
         data = attempt(work, end, uow)
         if data is WAIT:
             if busy:
-                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")
+                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
             data = task.wait(lambda: attempt(work, end, uow), queue.td_read, "TD_READ", queue.name)
     except Condition as condition:
         if condition.resp is Resp.LOCKED:
@@ -125,9 +126,9 @@ def clear(queue: Any, task: Any) -> None:
     uow = task.uow
     work = uow.on(queue)
     had = queue.read_end.owner is uow
-    _acquire(task, queue.read_end)
+    _acquire(task, uow, queue.read_end)
     try:
-        _acquire(task, queue.write_end)
+        _acquire(task, uow, queue.write_end)
     except Condition:
         if not had:
             _give_back(task, queue, work, queue.read_end)
@@ -143,14 +144,16 @@ def clear(queue: Any, task: Any) -> None:
 # -- locks ----------------------------------------------------------------------------------------------------------
 
 
-def _acquire(task: Any, lock: Lock, *, busy: bool = False) -> None:
+def _acquire(task: Any, uow: Any, lock: Lock, *, busy: bool = False) -> None:
     """Get one end of a queue for the task's unit of work, waiting for it if need be.
 
     Raises:
         Condition: LOCKED when a shunted unit of work retains it; QBUSY when it would have to wait and must not.
     """
-    task.region.hardening.settle()
-    uow = task.unit
+    if lock.is_free:
+        lock.take(uow, task.region.clock.time_ns())
+        return
+    task.region.hardening.settle()  # whoever has it may have ended, and not know it yet
     met = ASKED[lock.standing(uow)]
     if met is Resp.NORMAL:
         if lock.taken_by is not uow:

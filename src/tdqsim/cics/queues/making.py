@@ -99,6 +99,8 @@ def _stored(region: QueueRegion, definition: Any) -> Any:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     durable, volatile = store.durable.queue(name), store.volatile.queue(name)
+    found: Any
+    other: Any
     found, other = (volatile, durable) if definition.recovstatus == "NO" else (durable, volatile)
     if region.looks_at_store:
         return found if found is not None else region.nothing_stored(name)
@@ -108,10 +110,8 @@ def _stored(region: QueueRegion, definition: Any) -> Any:
         except StoreError as error:
             raise _not_moved(definition, error) from error
     if other is not None:
-        if other is volatile:
-            store.volatile.drop(volatile)
-        else:
-            store.durable.drop(other)
+        wrong: Any = store.durable if definition.recovstatus == "NO" else store.volatile
+        wrong.drop(other)
     if found is not None:
         return found
     half: Any = store.volatile if definition.recovstatus == "NO" else store.durable

@@ -25,8 +25,6 @@ class QueueRegion(TaskRegion, Protocol):
     readonly: bool
     data_sets: Any
     catalogue: Any
-    hardening: Any
-    directory: Any
 
     @property
     def connections(self) -> MutableMapping[str, Any]: ...  # noqa: D102

@@ -3,44 +3,34 @@
 What a region does beside keeping records does not happen here: no task, no unit of work, no trigger, no statistics. It
 is as if the records had been there when the region ended. So how that run ended stays known: a store that was closed
 cleanly is clean again afterwards, also when the tool was killed and comes back before the region does.
+
+What is put on and taken off recoverable queues gathers until :meth:`StoredRegion.commit`, which makes all of it
+permanent with whatever the tool notes beside it, or nothing. Non-recoverable queues change at once, and are on the disk
+when the store is closed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import IntraQueue
-from tdqsim.cics.region_arguments import dfhintra as sizes
-from tdqsim.core.store import Environment, Store, StoredQueue
+from tdqsim.cics.queues.intra import check_size
+from tdqsim.cics.region_arguments import dfhintra as dfhintra_sizes
+from tdqsim.core.store import Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import StoreError
-from tdqsim.facts import Resp
+from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["StoredRegion"]
 
 _KEEPER: Final = "a CICS region"
 _UNITS: Final = b"uow/"
 _CLEAN: Final = b"stream/clean"
-"""In the volatile half, which an emergency restart empties: the region's own run had ended normally."""
-_BATCH: Final = 1000
-
-
-class _Tail:
-    """What :class:`~tdqsim.cics.queues.intra.IntraSpace` has to know of a queue."""
-
-    __slots__ = ("ci_left", "head_ci", "name", "peak_cis", "stored", "tail_ci", "uncommitted")
-
-    def __init__(self, name: str, stored: StoredQueue) -> None:
-        self.name, self.stored = name, stored
-        self.head_ci = self.tail_ci = self.peak_cis = 0
-        self.ci_left = -1
-        self.uncommitted = False
+"""While a tool has the store: the region's own run had ended normally."""
 
 
 class StoredRegion:
@@ -55,6 +45,7 @@ class StoredRegion:
         store: the store.
         queues: the stored queues by name.
         sound: whether the region's last run ended normally, so that its next start is a warm one.
+        longest: the longest record, in bytes.
 
     Raises:
         StoreInUse: a process has the store, and it is not only looked at.
@@ -62,18 +53,20 @@ class StoredRegion:
     """
 
     def __init__(self, path: Path, *, readonly: bool = False, dfhintra: Mapping[str, int] | None = None) -> None:
-        size = sizes(dfhintra or {})
+        ci_size, control_intervals = dfhintra_sizes(dfhintra or {})
+        self.longest = ci_size - LIMITS["ci_overhead"]
+        self._capacity = control_intervals - 1
         self.store = Store(path, create=False, readonly=readonly)
         self._readonly = readonly
+        self._works: dict[str, Any] = {}
+        self._meta: dict[bytes, bytes | None] = {}
         try:
             claim(self.store, _KEEPER, readonly=True)
-            self.sound = self.store.closed_clean or self.store.volatile.get_meta(_CLEAN) is not None
+            self.sound = self.store.closed_clean or self.store.durable.get_meta(_CLEAN) is not None
             if self.sound and not readonly:
-                self.store.volatile.put_meta(_CLEAN, b"", instead=True)
-                self.store.volatile.commit()
-            self.queues = {queue.name.decode(): queue for half in self._halves() for queue in half.queues()}
-            self._tails: dict[str, _Tail] = {}
-            self._space = IntraSpace(*size, lambda: cast("Iterable[IntraQueue]", self._tails.values()))
+                self.store.durable.commit((), {_CLEAN: b""})
+            halves: tuple[Any, ...] = (self.store.volatile, self.store.durable)
+            self.queues = {queue.name.decode(): queue for half in halves for queue in half.queues()}
         except BaseException:
             self.store.close(clean=False)
             raise
@@ -84,33 +77,22 @@ class StoredRegion:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(commit=kind is None)
 
-    def close(self) -> None:
+    def close(self, *, commit: bool = True) -> None:
         """Commit, and leave the store as the region's own run had left it."""
-        if not self._readonly:
-            if self.sound:
-                self.store.volatile.delete_meta(_CLEAN)
-            for half in self._halves():
-                half.commit()
-        self.store.close(clean=self.sound)
-
-    def _halves(self) -> tuple[Environment, Environment]:
-        return self.store.durable, self.store.volatile
-
-    def half(self, name: str) -> Environment:
-        """Where a queue's records are: the durable half when it is recoverable, else the volatile one."""
-        stored = self.queues[name]
-        return self.store.durable if self.store.durable.queue(stored.name) is not None else self.store.volatile
+        try:
+            if not self._readonly:
+                if self.sound:
+                    self._meta[_CLEAN] = None
+                if commit:
+                    self.commit()
+        finally:
+            self.store.close(clean=self.sound)
 
     def recoverable(self, name: str) -> bool:
         """Whether a queue's records outlive an emergency restart."""
-        return self.half(name) is self.store.durable
-
-    @property
-    def longest(self) -> int:
-        """The longest record, in bytes."""
-        return self._space.longest
+        return self.store.durable.queue(self.queues[name].name) is not None
 
     def in_doubt(self) -> frozenset[str]:
         """The queues that a unit of work in doubt has changed or locked: they are not for others until it is decided.
@@ -119,7 +101,7 @@ class StoredRegion:
             StoreError: its record on the store cannot be read.
         """
         found: set[str] = set()
-        for key, value in self.store.durable.meta_items(_UNITS):
+        for key, value in self.store.durable.metas(_UNITS):
             try:
                 head: Any = json.loads(value[4 : 4 + int.from_bytes(value[:4], "big")])
                 found |= {part["name"] for part in head["queues"]} | {name for name, _ in head["locks"]}
@@ -127,56 +109,52 @@ class StoredRegion:
                 raise StoreError(f"{self.store.path}: the unit of work {key!r} cannot be read: {error}") from error
         return frozenset(found)
 
-    # -- putting on -----------------------------------------------------------------------------------------------
+    # -- changing -------------------------------------------------------------------------------------------------
 
-    def plan(self, records: Iterable[tuple[str, int]]) -> Iterator[int]:
-        """The sequence number that each of some records, given by queue and length, gets when they are put in order.
+    def check(self, records: Iterable[tuple[str, int]]) -> None:
+        """Whether records, given by queue and length, fit into DFHINTRA behind those that are there.
 
         Raises:
             Condition: LENGERR; NOSPACE: DFHINTRA has no room for all of them.
         """
-        if not self._tails:
-            self._open_tails()
-        last: dict[str, int] = {}
+        used = sum(-(-queue.data_bytes // self.longest) for queue in self.queues.values() if queue.count)
+        left: dict[str, int] = {}
         for name, size in records:
-            if not 0 < size <= self.longest:
-                raise Condition(Resp.LENGERR, detail=f"a record has {size} bytes; allowed are 1 to {self.longest}")
-            tail = self._tails[name]
-            before = last.get(name, tail.stored.last_seq)
-            empty = name not in last and not tail.stored.count
-            last[name] = self._space.place(cast("IntraQueue", tail), size, before, empty=empty)
-            yield last[name]
+            check_size(self.longest, size)
+            if size > left.get(name, 0):
+                left[name], used = self.longest, used + 1
+                if used > self._capacity:
+                    raise Condition(
+                        Resp.NOSPACE, detail=f"all {self._capacity} control intervals of DFHINTRA are in use"
+                    )
+            left[name] -= size
 
-    def _open_tails(self) -> None:
-        for name, stored in self.queues.items():
-            tail = self._tails[name] = _Tail(name, stored)
-            self._space.open_queue(cast("IntraQueue", tail))
+    def _work(self, name: str) -> Any:
+        if name not in self._works:
+            self._works[name] = self.queues[name].work()
+        return self._works[name]
 
-    def forget_plan(self) -> None:
-        """What was planned was put, or will not be: plan from what is there."""
-        self._tails.clear()
-        self._space.in_use = 0
+    def put(self, name: str, data: bytes) -> None:
+        """Put one record on."""
+        if self.recoverable(name):
+            self._work(name).put(data)
+        else:
+            self.queues[name].put(data)
 
-    def put(self, name: str, data: bytes, seq: int) -> None:
-        """Put one record on, under the number that :meth:`plan` gave it."""
-        self.queues[name].put(data, seq=seq)
-
-    # -- taking off -----------------------------------------------------------------------------------------------
-
-    def take_through(self, name: str, seq: int) -> int:
-        """Take off the records with numbers not above ``seq``; how many went. Their numbers are not given again."""
-        queue = self.queues[name]
+    def take(self, name: str, count: int) -> int:
+        """Take records off the head; how many went."""
+        take = self._work(name).take if self.recoverable(name) else self.queues[name].take
         gone = 0
-        while batch := [entry.seq for entry in queue.entries(limit=_BATCH) if entry.seq <= seq]:
-            for number in batch:
-                queue.remove(number)
-            gone += len(batch)
-        self.half(name).commit()
+        while gone < count and take() is not None:
+            gone += 1
         return gone
 
-    def take_after(self, name: str, seq: int) -> None:
-        """Take off the records with numbers above ``seq``: those of a write that could not be finished."""
-        queue = self.queues[name]
-        while batch := [entry.seq for entry in queue.entries(reverse=True, limit=_BATCH) if entry.seq > seq]:
-            for number in batch:
-                queue.remove(number)
+    def note(self, key: bytes, value: bytes | None) -> None:
+        """Have something put down with the next commit."""
+        self._meta[key] = value
+
+    def commit(self) -> None:
+        """Make all changes permanent."""
+        works, self._works = self._works, {}
+        meta, self._meta = self._meta, {}
+        self.store.durable.commit(list(works.values()), meta)

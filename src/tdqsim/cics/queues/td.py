@@ -154,7 +154,7 @@ def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohan
 def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> Any:
     if task.ended or task.region.closed:
         task.refuse(command)
-    return task.region.directory.find(task, queue, sysid)
+    return task.region.directory.find(queue, sysid)
 
 
 def _shown(queue: object) -> str:

@@ -35,7 +35,7 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
     while True:
         task.region.dispatcher.check_thread()
         q = task.queues.get(queue)
-        if _is_enabled(q) and q.get is not None:
+        if isinstance(q, ExtraQueue) and _is_enabled(q) and q.get is not None:
             yield from _read_through(task, q)
         try:
             record = readq_td(task, queue)
@@ -46,9 +46,9 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
         yield record
 
 
-def _is_enabled(found: Any) -> bool:
-    """Whether a name stands for a data set that lets requests go on and at whose requests nobody looks."""
-    return isinstance(found, ExtraQueue) and found.enablestatus is Cvda.ENABLED
+def _is_enabled(found: ExtraQueue) -> bool:
+    """Whether a data set that was found by its name, and so is not looked at, lets requests go on."""
+    return found.enablestatus is Cvda.ENABLED
 
 
 def _read_through(task: TaskBase, q: ExtraQueue) -> Iterator[bytes]:
@@ -88,7 +88,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
         task.region.dispatcher.check_thread()
         q = task.queues.get(queue)
         some = records[at : at + _AT_ONCE]
-        if _is_enabled(q) and q.put is not None and _are_records(some):
+        if isinstance(q, ExtraQueue) and _is_enabled(q) and q.put is not None and _are_records(some):
             at += _write_through(task, q, some)
         else:
             at += _write_each(task, queue, some)

@@ -28,7 +28,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     queue.ci_left -= size
     queue.writes += 1
-    if count > queue.peak:
+    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
         queue.peak = count
     if count >= queue.fire_at:
         task.region.ati.written(queue, task, count)
@@ -60,6 +60,8 @@ def clear(queue: Any, task: Any) -> None:
 
 def qzero(queue: Any, task: Any) -> Condition:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
-    task.region.ati.emptied(queue)
-    task.region.intra.settle(queue)
+    if queue.latch:
+        task.region.ati.emptied(queue)
+    if queue.bounds:
+        task.region.intra.settle(queue)
     return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")

@@ -121,7 +121,7 @@ class Subordinate:
     @property
     def region(self) -> Region:
         """Where it is."""
-        return self.uow.region
+        return self.uow.region  # type: ignore[no-any-return]
 
     @property
     def state(self) -> Cvda:
@@ -229,7 +229,7 @@ def hand_over(task: TaskBase, name: str) -> Subordinate:
     Raises:
         TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
     """
-    region = task.region
+    region: Any = task.region
     if task.ended:
         raise TdqError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:

@@ -146,6 +146,12 @@ class Lock:
         return Standing.RETAINED if self.retained else Standing.HELD
 
     @property
+    def is_free(self) -> bool:
+        """Whether nobody has it or waits for it: FREE for everybody."""
+        owner = self.taken_by
+        return (owner is None or owner.ended) and not self._waiting
+
+    @property
     def in_use(self) -> bool:
         """Whether anybody holds it or waits for it."""
         return self.owner is not None or bool(self._waiting)

@@ -65,8 +65,7 @@ class LogicalWork:
     @property
     def changed(self) -> bool:
         """Whether committing it changes the queue."""
-        changes = self.changes
-        return self.deleted or changes.reads > 0 or len(changes.written) > changes.own
+        return self.changes.changed
 
     @property
     def items(self) -> int:

@@ -329,7 +329,8 @@ class UnitOfWork:
             except BaseException as error:
                 self._not_made(before, meta, error)
                 raise
-        self.committed()
+        if not self.ended:
+            self.committed()
         self.finish()
         return late
 
@@ -365,12 +366,13 @@ class UnitOfWork:
             return
         region, committed = self.region, self.state is _COMMIT
         if not region.failed:
-            if region.recorder is not None and not self.recorded:
+            recorder = region.recorder
+            if recorder is not None and not self.recorded:
                 self.recorded = True
-                region.recorder.unit_of_work_ended(self, committed=committed)
+                recorder.unit_of_work_ended(self, committed=committed)
             self._settle_accounts(committed=committed)
-            for queue, latch in self._due:
-                if committed:
+            if self._due and committed:
+                for queue, latch in self._due:
                     region.ati.begin(queue, latch)
         region.unit_of_work_ended(self, committed=committed)
         self._wake_others()
@@ -381,8 +383,10 @@ class UnitOfWork:
         space = self.region.intra
         for queue, work in self.works.items():
             if committed:
+                count = queue.stored.count
+                if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+                    queue.peak = count
                 space.committed(queue, work)
-                queue.peak = max(queue.peak, queue.stored.count)
             else:
                 space.backed_out(queue, work)
 

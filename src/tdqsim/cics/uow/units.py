@@ -28,10 +28,11 @@ class UnitsOfWork:
         self.damage: list[indoubt.Damage] = []
 
     def new(self, task: TaskBase) -> UnitOfWork:
-        """A unit of work for a task."""
+        """A unit of work for a task, which has it before it is known: one that nobody has would never end."""
         self._last += 1
         uow_id = self._last.to_bytes(UOW_ID_LENGTH, "big")
-        uow = self.inflight[uow_id] = UnitOfWork(self._region, uow_id, task)
+        uow = task.unit = UnitOfWork(self._region, uow_id, task)
+        self.inflight[uow_id] = uow
         return uow
 
     @property

@@ -16,7 +16,6 @@ from itertools import islice, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
-from zlib import crc32
 
 import lmdb
 
@@ -35,6 +34,7 @@ from tdqsim.core.store._layout import (
     Long,
     Order,
     Standing,
+    check_long,
     check_queue,
     data_of,
     decode,
@@ -357,9 +357,7 @@ class Durable:
     def read_long(self, txn: Any, long: Long) -> bytes:
         """Long data, put together; StoreDamaged when it is not what was put."""
         data = b"".join(txn.get(piece_key(long.number, index)) or b"" for index in range(-(-long.size // INLINE)))
-        if len(data) != long.size or crc32(data) != long.crc:
-            raise StoreDamaged("a piece of something long is damaged")
-        return data
+        return check_long(long, data, "something long")
 
     def delete_long(self, txn: Any, long: Long) -> None:
         """Remove long data."""
@@ -514,11 +512,11 @@ class Durable:
 
     def close(self) -> None:
         """Close the file; every later call is a StoreError."""
-        if self.in_doubt:
+        if not isinstance(self._env, Gone):
             self.settle()
-        self.disown_queues()
-        env, self._env = self._env, Gone(f"{self.path}: the store is closed")
-        env.close()
+            self.disown_queues()
+            self._env.close()
+            self._env = Gone(f"{self.path}: the store is closed")
         if not self.readonly:
             self.room.close()
 

@@ -35,7 +35,7 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS", "PIECES",
     "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
+    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
     "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
@@ -208,6 +208,13 @@ def _split(rest: bytes) -> Iterator[bytes]:
 @cache
 def _sizes(count: int) -> Struct:
     return Struct(f">{count}H")
+
+
+def check_long(long: Long, data: bytes, what: str) -> bytes:
+    """Data that was put together from its pieces; StoreDamaged when it is not what was put."""
+    if len(data) != long.size or crc32(data) != long.crc:
+        raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
+    return data
 
 
 def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tdqsim.errors import StoreError, StoreInUse
 
+fcntl: Any
 try:
     import fcntl
 except ImportError:  # pragma: no cover - elsewhere than on POSIX systems
-    fcntl = None  # type: ignore[assignment]
     import msvcrt
+
+    fcntl = None
 
 __all__ = ["LockFile", "this_boot"]
 
@@ -37,26 +39,34 @@ class LockFile:
             StoreError: there is a symbolic link in its place.
         """
         self._fd = -1
-        fd = _opened(path, mine=mine)
-        if fd < 0:
+        self._fd = _opened(path, mine=mine)
+        if self._fd < 0:
             return
         try:
-            if not _lock(fd):
-                raise StoreInUse(path.parent, _holder(fd))
+            if not _lock(self._fd):
+                raise StoreInUse(path.parent, _holder(self._fd))
             if mine:
                 mark = b"%d\n" % os.getpid()
-                os.pwrite(fd, mark, 0)
-                os.ftruncate(fd, len(mark))
+                os.pwrite(self._fd, mark, 0)
+                os.ftruncate(self._fd, len(mark))
         except BaseException:
-            os.close(fd)
+            self.forget()
             raise
-        self._fd = fd
 
     def release(self) -> None:
-        """Give the lock up. In a forked child only the child's copy of the descriptor goes."""
+        """Give the lock up; may be done again when it was interrupted."""
+        if self._fd >= 0:
+            _unlock(self._fd)
+            self.forget()
+
+    def forget(self) -> None:
+        """Let the file go: all that a forked child may do, since the lock itself is its parent's too."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        self.forget()
 
 
 def _opened(path: Path, *, mine: bool) -> int:
@@ -81,12 +91,17 @@ def _lock(fd: int) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:  # pragma: no cover - elsewhere than on POSIX systems
             os.lseek(fd, 1 << 20, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK):
             return False
         raise
     return True
+
+
+def _unlock(fd: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def _holder(fd: int) -> int:

@@ -55,7 +55,7 @@ class StateFile:
         self._number = 0
 
     def read(self) -> State | None:
-        """The state; None when there is no such file.
+        """The state; None when there is no such file, or nothing in it.
 
         Raises:
             StoreDamaged: neither slot is whole.
@@ -67,6 +67,8 @@ class StateFile:
             return None
         with os.fdopen(fd, "rb") as handle:
             raw = handle.read(2 * _SLOT)
+        if not raw.strip():  # it was just being made
+            return None
         slots = [slot for at in (0, _SLOT) if (slot := _slot(raw[at : at + _SLOT])) is not None]
         if not slots:
             raise StoreDamaged(f"{self.path}: the file is damaged: neither of its two records is whole")

@@ -10,6 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -81,18 +82,18 @@ class Store:
         self._lock: LockFile | None = None
         self._file = StateFile(self.path / "state")
         self._notes: list[str] = []
-        self._closed = False
+        self._closing = self._closed = False
         try:
             self._open(create=create and not readonly)
+            _open_stores.add(self)
         except OSError as error:
-            self._let_go()
+            self._close_all()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull(f"{self.path}: the disk is full") from error
             raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
-            self._let_go()
+            self._close_all()
             raise
-        _open_stores.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -181,41 +182,12 @@ class Store:
                 )
 
     def _open_halves(self, store_id: bytes) -> None:
-        self.durable = self._half("durable", store_id)
-        try:
-            place = self.path / "volatile"
-            there = (place / "made").exists()
-            self.volatile = Volatile(place, self._memory, lambda: self._volatile_half(store_id), there=there)
-        except BaseException:
-            self.durable.close()
-            raise
-
-    def _volatile_half(self, store_id: bytes) -> Durable:
-        """The file to which volatile queues overflow; the file ``made`` beside it says that it was finished."""
-        place = self.path / "volatile"
-        if not (place / "made").exists():
-            shutil.rmtree(place, ignore_errors=True)
-            make_half(place, 0, store_id, self._limit)
-            (place / "made").touch(mode=0o600)
-        return self._half("volatile", store_id)
-
-    def _half(self, kind: str, store_id: bytes) -> Durable:
-        half = open_half(
-            self.path / kind,
-            limit=self._limit,
-            sync=self._sync and kind == "durable",
-            readonly=self.readonly,
-            notes=self._notes,
+        half = partial(
+            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly, notes=self._notes
         )
-        try:
-            problem = half.check_head(KINDS.index(kind), store_id)
-        except BaseException:
-            half.close()
-            raise
-        if problem:
-            half.close()
-            raise StoreDamaged(f"{problem}; {HELP}")
-        return half
+        self.durable = half("durable")
+        there = (self.path / "volatile" / "made").exists()
+        self.volatile = Volatile(self.path / "volatile", self._memory, partial(half, "volatile"), there=there)
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -241,18 +213,14 @@ class Store:
         """
         if self._closed:
             return
-        self._closed = True
+        begun, self._closing = self._closing, True
         try:
-            if clean and not self.readonly and not self._temporary:
+            if clean and not (begun or self.readonly or self._temporary):  # one that was interrupted is only finished
                 self._finish()
         except OSError as error:
             raise StoreError(f"{error.filename or self.path}: the store cannot be closed: {error.strerror}") from error
         finally:
-            try:
-                self.volatile.close()
-            finally:
-                self.durable.close()
-                self._let_go()
+            self._close_all()
 
     def _finish(self) -> None:
         self.durable.settle()
@@ -262,12 +230,16 @@ class Store:
         commits["durable"] = self.durable.txnid
         self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
 
-    def _let_go(self) -> None:
+    def _close_all(self) -> None:
+        """Close what is open; may be done again when it was interrupted."""
+        for half in ("volatile", "durable"):
+            if hasattr(self, half):
+                getattr(self, half).close()
         if self._lock is not None:
             self._lock.release()
-            self._lock = None
         if self._temporary:
             shutil.rmtree(self.path, ignore_errors=True)
+        self._closed = True
 
     def abandon(self) -> None:
         """In a forked child: the store belongs to the parent, so refuse every use and let the lock go."""
@@ -276,7 +248,27 @@ class Store:
         self.volatile.disown()
         self.durable.disown()
         if self._lock is not None:
-            self._lock.release()
+            self._lock.forget()
+
+
+def _opened(
+    path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool, notes: list[str]
+) -> Durable:
+    """One half of a store; the volatile one is made when it is not there: the file ``made`` says that it was finished."""
+    place = path / kind
+    if kind == "volatile" and not (place / "made").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        make_half(place, KINDS.index(kind), store_id, limit)
+        (place / "made").touch(mode=0o600)
+    half = open_half(place, limit=limit, sync=sync and kind == "durable", readonly=readonly, notes=notes)
+    try:
+        problem = half.check_head(KINDS.index(kind), store_id)
+        if problem:
+            raise StoreDamaged(f"{problem}; {HELP}")
+    except BaseException:
+        half.close()
+        raise
+    return half
 
 
 def _at_exit() -> None:

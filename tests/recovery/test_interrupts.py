@@ -1,0 +1,231 @@
+"""Whatever is raised inside a command, at whatever line: it happened or it did not, and nothing is left half done.
+
+An exception is raised at every line of the package that a command runs through, one after the other. Then the unit of
+work goes on, others get every end of every queue, and a region that is closed and started again has the same records.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+import pytest
+
+import tdqsim
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.definitions import define_tdqueue
+from tdqsim.facts import Resp
+
+PACKAGE = str(Path(tdqsim.__file__).parent)
+QUEUES = [
+    define_tdqueue(name="NOQ", type="INTRA"),
+    define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="LOG2", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="TRGQ", type="INTRA", transid="TRIG", triggerlevel=1),
+    define_tdqueue(name="TRGL", type="INTRA", transid="TRIG", triggerlevel=1, recovstatus="LOGICAL"),
+]
+NAMES = ("NOQ", "PHYQ", "LOGQ", "LOG2", "TRGQ", "TRGL")
+FIRST = {name: [b"one", b"two"] if name[:3] != "TRG" else [] for name in NAMES}
+
+
+class Boom(KeyboardInterrupt):
+    """What is raised."""
+
+
+class AtLine:
+    """Raises at the n-th line of the package that is run."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self.fired = ""
+
+    def trace(self, frame: FrameType, event: str, _arg: object) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                self.fired = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                raise Boom
+        return self.trace
+
+    def __enter__(self) -> Self:
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sys.settrace(None)
+
+
+def changed(**records: list[bytes]) -> dict[str, list[bytes]]:
+    return {**FIRST, **records}
+
+
+def moved(task: Task) -> None:
+    """A unit of work that has read and written."""
+    task.writeq_td("LOG2", task.readq_td("LOGQ"))
+
+
+COMMANDS: dict[str, tuple[Callable[[Region, Task], object], Callable[[Region, Task], object], list[dict[str, Any]]]] = {
+    # what goes before, what is interrupted, and what may be on the queues once the unit of work is committed
+    "WRITEQ NO": (lambda _r, _t: None, lambda _r, t: t.writeq_td("NOQ", b"new"), [changed(NOQ=[b"one", b"two", b"new"])]),
+    "READQ NO": (lambda _r, _t: None, lambda _r, t: t.readq_td("NOQ"), [changed(NOQ=[b"two"])]),
+    "DELETEQ NO": (lambda _r, _t: None, lambda _r, t: t.deleteq_td("NOQ"), [changed(NOQ=[])]),
+    "WRITEQ PHYSICAL": (
+        lambda _r, _t: None, lambda _r, t: t.writeq_td("PHYQ", b"new"), [changed(PHYQ=[b"one", b"two", b"new"])],
+    ),
+    "READQ PHYSICAL": (lambda _r, _t: None, lambda _r, t: t.readq_td("PHYQ"), [changed(PHYQ=[b"two"])]),
+    "DELETEQ PHYSICAL": (lambda _r, _t: None, lambda _r, t: t.deleteq_td("PHYQ"), [changed(PHYQ=[])]),
+    "WRITEQ LOGICAL": (
+        lambda _r, _t: None, lambda _r, t: t.writeq_td("LOGQ", b"new"), [changed(LOGQ=[b"one", b"two", b"new"])],
+    ),
+    "READQ LOGICAL": (lambda _r, _t: None, lambda _r, t: t.readq_td("LOGQ"), [changed(LOGQ=[b"two"])]),
+    "DELETEQ LOGICAL": (lambda _r, _t: None, lambda _r, t: t.deleteq_td("LOGQ"), [changed(LOGQ=[])]),
+    "SYNCPOINT": (
+        lambda _r, t: moved(t), lambda _r, t: t.syncpoint(), [changed(LOGQ=[b"two"], LOG2=[b"one", b"two", b"one"])],
+    ),
+    "ROLLBACK": (
+        lambda _r, t: moved(t), lambda _r, t: t.syncpoint_rollback(),
+        [changed(LOGQ=[b"two"], LOG2=[b"one", b"two", b"one"])],
+    ),
+    "WRITEQ LOGICAL outside": (
+        lambda _r, _t: None, lambda r, _t: r.writeq_td("LOGQ", b"new"), [changed(LOGQ=[b"one", b"two", b"new"])],
+    ),
+    "READQ LOGICAL outside": (lambda _r, _t: None, lambda r, _t: r.readq_td("LOGQ"), [changed(LOGQ=[b"two"])]),
+    "WRITEQ that triggers": (lambda _r, _t: None, lambda _r, t: t.writeq_td("TRGQ", b"new"), [changed(TRGQ=[b"new"])]),
+    "SYNCPOINT that triggers": (
+        lambda _r, t: t.writeq_td("TRGL", b"new"), lambda _r, t: t.syncpoint(), [changed(TRGL=[b"new"])],
+    ),
+}  # fmt: skip
+
+
+def made(store: Path) -> Region:
+    region = Region(QUEUES, supplied_queues=False, store=store)
+    region.register("TRIG", lambda _task: None)
+    return region
+
+
+def contents(region: Region) -> dict[str, list[bytes]]:
+    return {name: region.peek(name) for name in NAMES}
+
+
+def free(region: Region) -> None:
+    """Another task gets both ends of every queue, and nobody has anything else."""
+    with region.task() as other:
+        for name in ("LOGQ", "LOG2", "TRGL"):
+            other.readq_td(name, nohandle=True, nosuspend=True)
+            assert other.eib.eibresp in (Resp.NORMAL, Resp.QZERO), (name, other.eib.eibresp)
+            other.writeq_td(name, b"other")
+        other.syncpoint_rollback()
+    assert not region.units
+    assert not region.shunted
+
+
+def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
+    """What is on the queues when the program goes on, ends its unit of work, and its task."""
+    task.syncpoint()
+    task.end(normal=True)
+    region.run()
+    found = contents(region)
+    free(region)
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> None:
+    before, command, expected = COMMANDS[name]
+    number, fired = 0, 0
+    while True:
+        number += 1
+        store = tmp_path / str(number)
+        region = made(store)
+        for queue, records in FIRST.items():
+            region.seed(queue, records)
+        task = region.task()
+        before(region, task)
+        interrupt = AtLine(number)
+        try:
+            with interrupt:
+                command(region, task)
+        except Boom:
+            fired += 1
+        found = after_an_interrupt(region, task)
+        assert found in (FIRST, *expected), interrupt.fired
+        region.close()
+        with made(store) as again:
+            assert contents(again) == found, interrupt.fired
+        if not interrupt.fired:
+            break
+    assert fired == number - 1 > 10
+    assert found == (FIRST if name == "ROLLBACK" else expected[0])
+
+
+def deep(left: int, call: Callable[[], object]) -> object:
+    return call() if left <= 0 else deep(left - 1, call)
+
+
+@pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
+def test_an_implicit_task_that_runs_out_of_stack_leaves_no_lock(tmp_path: Path, queue: str) -> None:
+    with made(tmp_path / "store") as region:
+        depth, frame = 0, sys._getframe()
+        while frame is not None:
+            depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+        met = 0
+        for margin in range(2, 30):
+            before = region.peek(queue)
+            try:
+                deep(sys.getrecursionlimit() - depth - margin, lambda: region.writeq_td(queue, b"deep"))
+            except (RecursionError, Condition):
+                met += 1
+            assert region.peek(queue) in (before, [*before, b"deep"])
+            free(region)
+        assert met
+
+
+@pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
+    """Moves between two queues, interrupted by real signals: no record is lost or doubled, and no lock is left."""
+    draw = random.Random(7)
+
+    def raised(*_: object) -> None:
+        raise Boom
+
+    was = signal.signal(signal.SIGALRM, raised)
+    store = tmp_path / "store"
+    hits = 0
+    try:
+        region = made(store)
+        records = [b"%03d" % number for number in range(50)]
+        region.seed("LOGQ", records)
+        for _ in range(rounds):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0001, 0.005))
+                while True:
+                    task = region.task()
+                    for source, target in (("LOGQ", "LOG2"), ("LOG2", "LOGQ")):
+                        task.writeq_td(target, task.readq_td(source, nohandle=True) or b"none")
+                        task.syncpoint() if draw.random() < 0.8 else task.syncpoint_rollback()
+                    task.end(normal=True)
+            except Boom:
+                hits += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            task.end(normal=False)
+            found = [*region.peek("LOGQ"), *region.peek("LOG2")]
+            assert sorted(record for record in found if record != b"none") == records
+            free(region)
+            if draw.random() < 0.1:
+                region.close()
+                region = made(store)
+                assert sorted([*region.peek("LOGQ"), *region.peek("LOG2")]) == sorted(found)
+        region.close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, was)
+    assert hits == rounds
