@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.rules import rule
 
 from tdqsim.cics import Region
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tests.rules import rule
 
 DEFINITIONS = [
     define_tdqueue(name="TERQ", type="INTRA", recovstatus="LOGICAL", transid="TA", triggerlevel=1, facilityid="T001"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.rules import rule
 
 from tdqsim import Sysplex
 from tdqsim.cics import Region
@@ -11,6 +10,7 @@ from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda
+from tests.rules import rule
 
 LOGQ = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
 

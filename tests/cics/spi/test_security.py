@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.rules import expect_rule, rule
 
 from tdqsim.cics import Access, AccessList, Region
-from tdqsim.definitions import define_tdqueue, define_transaction, define_terminal
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tests.rules import expect_rule, rule
 
 NOBODY = AccessList(queues={}, commands={})
 

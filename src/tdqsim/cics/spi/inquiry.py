@@ -58,6 +58,7 @@ class Constant:
     value: Any
 
     def __call__(self, _thing: Any, _region: Any) -> Any:
+        """The value, as any reader gives it."""
         return self.value
 
 
