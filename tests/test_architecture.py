@@ -68,7 +68,7 @@ KNOWN_NAMES = frozenset(
     """
     BadValue Catalogue Column Condition Damage Entry ExtraQueue Fault FaultPlan Head IndirectQueue IntraQueue Job Journal
     Owner Part PartWriter Place Recorder RemoteLink RemoteQueue Request Space Standing Taken Task
-    """.split()
+    """.split()  # noqa: SIM905  (a list of names to be read as one)
 )
 """Classes that are known to share a name: PIPELINE, IBMI, KERNEL, DOOR and STORE have them to rename."""
 
@@ -173,9 +173,9 @@ def private_uses(path: Path) -> Iterator[str]:
     """Private modules and names of other rooms that a file imports."""
     for name in imports_of(path):
         parts = name.split(".")
-        if parts[0] == PACKAGE and len(parts) > 1 and parts[1] != room_of(path):
-            if any(part.startswith("_") and not part.startswith("__") for part in parts[1:]):
-                yield name
+        is_private = any(part.startswith("_") and not part.startswith("__") for part in parts[1:])
+        if is_private and parts[0] == PACKAGE and parts[1] != room_of(path):
+            yield name
 
 
 @pytest.mark.parametrize("path", PATHS, ids=IDS)
@@ -206,10 +206,10 @@ def rings(edges: dict[str, set[str]]) -> list[list[str]]:
     stack: list[str] = []
     on_stack: set[str] = set()
     found: list[list[str]] = []
-    for start in edges:
+    for start, used in edges.items():
         if start in index:
             continue
-        work = [(start, iter(sorted(edges[start])))]
+        work = [(start, iter(sorted(used)))]
         index[start] = low[start] = len(index)
         stack.append(start)
         on_stack.add(start)

@@ -1,6 +1,7 @@
 """INQUIRE TDQUEUE, browses and EXEC CICS text against an empty call.
 
-Wanted: INQUIRE by name with three options at most 150 times an empty call; a browse of more than 100,000 queues a second.
+Wanted: INQUIRE by name with three options at most 60 times an empty call (65 are let pass, for what the machine adds); a
+known statement of EXEC CICS text at most 200 times; a browse of more than 100,000 queues a second.
 """
 
 from __future__ import annotations
@@ -64,7 +65,22 @@ def test_inquire_by_name():
             },
         )
     report("INQUIRE TDQUEUE (times an empty call)", costs)
-    assert costs["INQUIRE by name, 3 options, in a task"].ratio <= 150
+    assert costs["INQUIRE by name, 3 options, in a task"].ratio <= 65
+
+
+def test_a_known_statement_again():
+    payq = define_tdqueue(name="PAYQ", type="INTRA")
+    with Region([payq], supplied_queues=False) as region, region.task() as task:
+        values = {"REC": b"x" * 80, "LEN": 80, "R": 0}
+
+        def pairs(n):
+            for _ in range(n):
+                task.execute("WRITEQ TD QUEUE('PAYQ') FROM(REC) LENGTH(LEN) RESP(R)", values)
+                task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", values)
+
+        costs = compare({"WRITEQ TD and READQ TD as text": pairs}, n=2_000)
+    report("EXEC CICS text, a known statement again (two commands, times an empty call)", costs)
+    assert costs["WRITEQ TD and READQ TD as text"].ratio <= 2 * 200
 
 
 def test_browse():

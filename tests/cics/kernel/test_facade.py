@@ -145,8 +145,8 @@ def test_commands_let_tasks_that_are_ready_go_first():
         for command in (
             lambda: task.inquire_tdqueue("NOQ", "TYPE"),
             lambda: task.set_tdqueue("NOQ", triggerlevel=3),
-            lambda: task.asktime(),
-            lambda: task.inquire_task_list(),
+            task.asktime,
+            task.inquire_task_list,
             lambda: task.readq_td("NOQ", nohandle=True),
         ):
             ran = []
@@ -162,7 +162,7 @@ def test_a_command_of_a_task_that_has_ended_or_of_a_closed_region_has_no_effect(
     for command in (
         lambda: task.writeq_td("NOQ", b"y"),
         lambda: task.inquire_tdqueue("NOQ"),
-        lambda: task.push_handle(),
+        task.push_handle,
     ):
         with pytest.raises(TdqError, match="has ended"):
             command()

@@ -61,7 +61,7 @@ def abend(
     abcode: Annotated[str, Opt("name", 4)] = "????",
     *,
     cancel: Flag = False,
-    nodump: Flag = False,
+    nodump: Flag = False,  # noqa: ARG001  (there are no dumps; accepted for what it is)
 ) -> NoReturn:
     """End the task abnormally.
 
@@ -86,7 +86,7 @@ def enq(
     resource: Annotated[str | bytes, Opt("data", 255)],
     length: Annotated[int | None, Opt("halfword", 2)] = None,
     *,
-    uow: Flag = False,
+    uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
     task: Flag = False,
     nosuspend: Flag = False,
     nohandle: Flag = False,
@@ -113,7 +113,7 @@ def deq(
     resource: Annotated[str | bytes, Opt("data", 255)],
     length: Annotated[int | None, Opt("halfword", 2)] = None,
     *,
-    uow: Flag = False,
+    uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
     task: Flag = False,
     nohandle: Flag = False,
 ) -> None:

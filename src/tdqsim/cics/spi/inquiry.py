@@ -28,6 +28,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, InquireOption
 
 __all__ = [
+    "Constant",
     "Reader",
     "ResourceType",
     "all_visible",
@@ -48,7 +49,21 @@ _PLANS_KEPT: Final = 1024
 
 Reader = Callable[[Any, Any], Any]
 """(thing, region) -> value of one option."""
-_Plan = tuple[tuple[str, Reader], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The reader of an option that has the same value for all things of a type."""
+
+    value: Any
+
+    def __call__(self, _thing: Any, _region: Any) -> Any:
+        """The value, as any reader gives it."""
+        return self.value
+
+
+_Plan = tuple[dict[str, Any], tuple[tuple[str, Reader], ...]]
+"""Every option in order, with the values that are constant; and the readers of the others."""
 
 
 def _no_type(_thing: Any) -> str:
@@ -119,13 +134,19 @@ def _padded(reader: Reader, length: int) -> Reader:
 
 def _plan(resource: ResourceType, type_name: str, options: tuple[str, ...]) -> _Plan:
     known = INQUIRE_OPTIONS[resource.name]
-    found = []
+    template: dict[str, Any] = {}
+    readers = []
     for name in [option.upper() for option in options] or known:
         if name not in known:
             raise TdqError(f"{name} is no option of INQUIRE {resource.name}; allowed are {', '.join(known)}")
-        reader = resource.readers(known[name], type_name)
-        found.append((name, _padded(reader, known[name].length) if known[name].receiver == "CHAR" else reader))
-    plan = tuple(found)
+        reader, length = resource.readers(known[name], type_name), known[name].length
+        is_text = known[name].receiver == "CHAR"
+        if isinstance(reader, Constant):
+            template[name] = reader.value[:length].ljust(length) if is_text else reader.value
+        else:
+            template[name] = None
+            readers.append((name, _padded(reader, length) if is_text else reader))
+    plan = template, tuple(readers)
     if len(resource.plans) < _PLANS_KEPT:  # a program names a few sets of options; one that names more pays each time
         resource.plans[type_name, options] = plan
     return plan
@@ -138,8 +159,11 @@ def values_of(resource: ResourceType, thing: Any, region: Any, options: tuple[st
         TdqError: there is no such option.
     """
     type_name = resource.type_of(thing)
-    plan = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
-    return {name: read(thing, region) for name, read in plan}
+    template, readers = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
+    values = template.copy()
+    for name, read in readers:
+        values[name] = read(thing, region)
+    return values
 
 
 def inquire_one(task: Any, resource: ResourceType, key: Any, options: tuple[str, ...]) -> Any:
@@ -158,9 +182,7 @@ def inquire_one(task: Any, resource: ResourceType, key: Any, options: tuple[str,
         raise refusal(f"INQUIRE {resource.name}", "not found", f"there is no {resource.name} {_shown(key)}")
     if guarded:
         resource.check(task, key, Access.READ)
-    type_name = resource.type_of(thing)
-    plan = resource.plans.get((type_name, options)) or _plan(resource, type_name, options)
-    return resource.info({name: read(thing, region) for name, read in plan})
+    return resource.info(values_of(resource, thing, region, options))
 
 
 def _shown(key: Any) -> str:

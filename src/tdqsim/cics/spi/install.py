@@ -125,10 +125,11 @@ def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> Non
         if reason:
             raise InstallRefused(definition.name, reason)
     userid, security = getattr(definition, "userid", ""), region.security
-    if userid and security is not None:
-        if not security.knows_user(userid) or not security.may_act_for(user, userid):
-            region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
-            raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
+    if not userid or security is None:
+        return
+    if not security.knows_user(userid) or not security.may_act_for(user, userid):
+        region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
+        raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
 
 
 def why_no_replace(queue: TdQueue, new_type: str) -> str:

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
 from tdqsim.cics.spi.info import Info
-from tdqsim.cics.spi.inquiry import Reader, ResourceType
+from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
 from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
@@ -125,14 +125,10 @@ def _when_open(reader: Reader) -> Reader:
     return lambda queue, region: reader(queue, region) if queue.openstatus is Cvda.OPEN else Cvda.NOTAPPLIC
 
 
-def _constant(value: Any) -> Reader:
-    return lambda _queue, _region: value
-
-
 def _own_reader(option: str, queue_type: str) -> Reader:
     """Reads the value of an option that the queue type has."""
     if option == "TYPE":
-        return _constant(Cvda[queue_type])
+        return Constant(Cvda[queue_type])
     if option.lower() in Signature._fields:
         return _signature(option)
     if queue_type == "EXTRA" and option in _EXTRA:
@@ -143,7 +139,7 @@ def _own_reader(option: str, queue_type: str) -> Reader:
 def _reader(option: InquireOption, queue_type: str) -> Reader:
     if queue_type not in option.types:
         nothing = option.otherwise
-        return _constant(nothing.ljust(option.length) if isinstance(nothing, str) else nothing)
+        return Constant(nothing)
     reader = _own_reader(option.name, queue_type)
     return _when_open(reader) if option.closed_notapplic and queue_type == "EXTRA" else reader
 

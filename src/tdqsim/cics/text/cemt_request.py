@@ -1,6 +1,7 @@
 """What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
 
-Resource types, keywords and what can be done to each are one table. Words may be shortened as the table ``facts/cemt.tsv`` says. Source: CEMT, starting and using (IBM Docs).
+Resource types, their keywords and what can be done to each are the table ``facts/cemt.tsv``, and so is how far each word
+may be shortened. Source: CEMT, starting and using (IBM Docs).
 """
 
 from __future__ import annotations

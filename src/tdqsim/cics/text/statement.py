@@ -29,11 +29,15 @@ Getter = Callable[[MutableMapping[str, Any], HostVariables], Any]
 
 
 class _Input(NamedTuple):
-    """One option whose value goes in: the parameter, where the value comes from, and the option for messages."""
+    """One option whose value goes in: the parameter, where the value comes from, and the option for messages.
+
+    ``also_received``: the command gives the same host variable a value.
+    """
 
     parameter: str
     get: Getter
     option: Option
+    also_received: bool
 
 
 class Statement:
@@ -92,7 +96,7 @@ class Statement:
         elif _is_simple(argument) and declared.kind != "label":
             assert isinstance(argument, Reference)
             get = _getter(declared, argument.name, also_received=also_received)
-            self._inputs.append(_Input(declared.parameter, get, option))
+            self._inputs.append(_Input(declared.parameter, get, option, also_received))
         else:
             self._is_plain = False
 
@@ -119,13 +123,18 @@ class Statement:
         if not self._is_plain:
             return None
         for name in self._names:
-            if name not in variables or variables[name].__class__ is bytearray:
+            if name not in variables:
+                if host.knows(Reference(name)):  # it is spelled otherwise
+                    return None
+            elif variables[name].__class__ is bytearray:
                 return None
         keywords = self._constants.copy()
-        for parameter, get, option in self._inputs:
+        for parameter, get, option, also_received in self._inputs:
             try:
                 value = get(variables, host)
             except KeyError:
+                if also_received:  # nothing was put into it yet
+                    continue
                 return None  # it may be spelled otherwise
             except HostVariableError as error:
                 raise self.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error

@@ -90,10 +90,14 @@ class Durable:
         "in_doubt", "path", "readonly", "room", "unlocked",
     )  # fmt: skip
 
-    def __init__(self, env: Any, path: Path, limit: int | None, *, readonly: bool = False, unlocked: bool = False) -> None:
+    def __init__(
+        self, env: Any, path: Path, limit: int | None, *, readonly: bool = False, unlocked: bool = False
+    ) -> None:
         self.path, self.readonly, self.unlocked = path, readonly, unlocked
         self._env = env
-        self.room: Room = Gone(f"{path}: the store is open for reading only") if readonly else Room(env, path / "data.mdb", limit)  # type: ignore[assignment]
+        self.room: Room = (
+            Gone(f"{path}: the store is open for reading only") if readonly else Room(env, path / "data.mdb", limit)
+        )  # type: ignore[assignment]
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
         self._owner: Owner | None = None

@@ -322,4 +322,3 @@ def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
         raise ValueError(f"queue {name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
     if not 0 <= entry.time_ns < 2**64:
         raise ValueError(f"queue {name!r}: enqueue time {entry.time_ns}: it must be 0 to 2**64 - 1")
-

@@ -82,6 +82,7 @@ def _displaced(meta: Meta) -> bool:
     """Whether a page is not where a commit of its number writes it."""
     return meta.txnid % 2 != meta.index and meta.txnid > 0
 
+
 def _note(path: Path, index: int) -> str:
     return (
         f"{path}: meta page {index} of data.mdb was damaged, or written by halves; the store goes on by the other one, "

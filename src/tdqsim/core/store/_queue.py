@@ -70,7 +70,12 @@ class DurableQueue:
     __slots__ = ("_crc", "_index", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
-        self, durable: Durable, name: bytes, order: Order, key_length: int, now: Standing = Standing()  # noqa: B008
+        self,
+        durable: Durable,
+        name: bytes,
+        order: Order,
+        key_length: int,
+        now: Standing = Standing(),  # noqa: B008
     ) -> None:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
@@ -229,12 +234,19 @@ class DurableQueue:
     def check_key(self, key: bytes) -> None:
         """ValueError unless the queue is searched by such keys."""
         if self.order is not Order.KEYED:
-            raise ValueError(f"queue {self.name!r}: only a KEYED queue is searched by key; this one is {self.order.name}")
+            raise ValueError(
+                f"queue {self.name!r}: only a KEYED queue is searched by key; this one is {self.order.name}"
+            )
         if len(key) != self.key_length:
             raise ValueError(f"queue {self.name!r}: key of {len(key)} bytes: it must have {self.key_length}")
 
     def matching(
-        self, search: SearchOrder | None, key: bytes = b"", but: Callable[[bytes], bool] | None = None, *, reverse: bool = False,
+        self,
+        search: SearchOrder | None,
+        key: bytes = b"",
+        but: Callable[[bytes], bool] | None = None,
+        *,
+        reverse: bool = False,
         most: int = _BATCH,
     ) -> Iterator[tuple[bytes, Record]]:
         """LMDB keys and records whose key relates to ``key`` as asked, all of them for None, without some."""
@@ -282,5 +294,3 @@ def key_ranges(prefix: bytes, search: SearchOrder | None, key: bytes) -> list[tu
         SearchOrder.GT: [(beyond, high)],
         SearchOrder.GE: [(here, high)],
     }[search]
-
-

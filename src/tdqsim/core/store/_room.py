@@ -88,7 +88,9 @@ class Room:
     def in_use(self) -> int:
         """Bytes of the pages in the tree, and what a commit needs beside them."""
         stat = self._env.stat()
-        return int((stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD)
+        return int(
+            (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD
+        )
 
     def _count_anew(self, cost: int) -> tuple[str, int]:
         """Count the pages in use and what is held; grow the file when ``cost`` does not fit; what is left then."""
@@ -108,7 +110,9 @@ class Room:
             if size <= most and self._allocate(size):
                 self.have = size
                 return ""
-        what = f"it may have {self.limit} bytes" if self.limit is not None and needed > self.limit else "the disk is full"
+        what = (
+            f"it may have {self.limit} bytes" if self.limit is not None and needed > self.limit else "the disk is full"
+        )
         return f"{self._file}: there is no room: {what}"
 
     def _allocate(self, size: int) -> bool:
@@ -130,4 +134,3 @@ def _write_zeros(file: Path, size: int) -> None:
         end = handle.seek(0, os.SEEK_END)
         while end < size:
             end += handle.write(bytes(min(1 << 20, size - end)))
-

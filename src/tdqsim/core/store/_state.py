@@ -80,7 +80,9 @@ class StateFile:
         try:
             return State(**fields)
         except TypeError:
-            raise StoreDamaged(f"{self.path}: the file is damaged: its record has other fields than it should") from None
+            raise StoreDamaged(
+                f"{self.path}: the file is damaged: its record has other fields than it should"
+            ) from None
 
     def write(self, state: State, *, sync: bool = False) -> None:
         """Make ``state`` the newer one."""
@@ -109,5 +111,3 @@ def _slot(raw: bytes) -> tuple[int, dict[str, Any]] | None:
     except ValueError:
         return None
     return (number, fields) if isinstance(number, int) and isinstance(fields, dict) else None
-
-
