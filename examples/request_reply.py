@@ -58,6 +58,8 @@ def print_description(job: Job, name: str) -> None:
 def main() -> None:
     """Two requesters and one server."""
     with System("EXAMPLE") as system:
+        system.crtusrprf("SRVUSER")
+        system.crtusrprf("ANNA")
         create_queues(system)
         serving = system.start(server, name="SERVER", user="SRVUSER")
         asking = [system.start(requester, text, name="ASK", user="ANNA") for text in ("PARIS", "LISBON")]

@@ -1,7 +1,9 @@
 """What README.md and the guide say is run: their code blocks, their commands, and the two commands to paste.
 
 A block's info string says what it is: ``python`` and ``yaml`` with ``file=NAME`` are written to that file (a test file is
-then run), other ``python`` blocks of one page run one after the other in one namespace, ``sh`` blocks line by line.
+then run; with the word ``fails`` it has to fail), other ``python`` blocks of one page run one after the other in one
+namespace, ``sh`` blocks line by line. An ``output`` block is what the block before it prints, where ``...`` stands for
+anything.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\bfile=(\S+)")
 PASTED = "python3 -m venv"
+HOME = "https://github.com/tdqsim/tdqsim/blob/main/"
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Block:
     kind: str
     file: str
     text: str
+    fails: bool
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -42,7 +46,7 @@ def blocks_of(page: Path) -> list[Block]:
     for match in FENCE.finditer(text):
         named = FILE.search(match[2])
         line = text.count("\n", 0, match.start(3)) + 1
-        found.append(Block(page, line, match[1], named[1] if named else "", match[3]))
+        found.append(Block(page, line, match[1], named[1] if named else "", match[3], "fails" in match[2].split()))
     return found
 
 
@@ -52,11 +56,10 @@ def name_of(page: Path) -> str:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory as the reader has it: in a clone of the project, with input of their own."""
+    """A directory as the reader has it: an empty one."""
     monkeypatch.chdir(tmp_path)
     for name in ("TDQ_REGION", "TDQ_STORE"):
         monkeypatch.delenv(name, raising=False)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 
@@ -65,10 +68,19 @@ def run_python(block: Block, namespace: dict[str, object]) -> None:
     exec(compile(source, str(block.page), "exec"), namespace)
 
 
-def run_test_file(path: Path) -> None:
+def run_test_file(path: Path, *, fails: bool) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
+    return done.stdout
+
+
+def assert_printed(block: Block, printed: str) -> None:
+    """That what a block shows stands in what was printed, line by line; ... is anything on a line, or any lines."""
+    text = re.escape(block.text.rstrip("\n")).replace(r"\.\.\.", ".*?")
+    assert re.search(text, printed, re.DOTALL), (
+        f"{name_of(block.page)}:{block.line}: the page shows\n{block.text}\nand printed is\n{printed}"
+    )
 
 
 def run_shell(block: Block, desk: Path) -> None:
@@ -92,21 +104,27 @@ def bring_input(words: list[str], desk: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_blocks_of_a_page_run(page: Path, desk: Path) -> None:
-    if page.name == "pipeline.md":
+def test_the_blocks_of_a_page_run(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if page.name in ("pipeline.md", "coming-from-cobrix.md"):
         pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
     namespace: dict[str, object] = {"__name__": "guide"}
+    printed = ""
     for block in blocks_of(page):
+        if block.kind == "output":
+            assert_printed(block, printed)
+            continue
         if block.file:
             (desk / block.file).write_text(block.text, "utf-8")
             if block.file.startswith("test_"):
-                run_test_file(desk / block.file)
-        elif block.kind == "python":
+                printed = run_test_file(desk / block.file, fails=block.fails)
+            continue
+        if block.kind == "python":
             run_python(block, namespace)
         elif block.kind == "sh":
             run_shell(block, desk)
         else:
             pytest.fail(f"{name_of(page)}:{block.line}: a block of {block.kind} without file= is tested by nobody")
+        printed = capsys.readouterr().out
 
 
 def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:
@@ -119,14 +137,20 @@ def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:
 def test_every_chapter_is_in_the_order_and_in_the_readme() -> None:
     chapters = {page.stem for page in GUIDE.glob("*.md")}
     assert chapters <= set((GUIDE / "ORDER").read_text("utf-8").split())
-    linked = set(re.findall(r"\(src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8")))
+    linked = set(
+        re.findall(rf"\({re.escape(HOME)}src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8"))
+    )
     assert linked == chapters
 
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+        text = page.read_text("utf-8")
+        for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+        for target in re.findall(rf"\]\({re.escape(HOME)}([^)#]+)\)", text):
+            assert (ROOT / target).exists(), f"{name_of(page)} links to {target}"
+    assert not re.search(r"\]\((?!https://)", (ROOT / "README.md").read_text("utf-8")), "a package index has no files"
 
 
 def pasted_commands() -> list[str]:
@@ -135,7 +159,7 @@ def pasted_commands() -> list[str]:
 
 
 def test_there_are_two_commands_to_paste_and_the_check_runs_the_second() -> None:
-    assert [line.rsplit("/", 1)[-1].split()[0] for line in pasted_commands()] == ["card_posting", "pytest"]
+    assert [line.rsplit("/", 1)[-1].split()[0] for line in pasted_commands()] == ["tdq", "pytest"]
     assert "grep -m 1 -E '^python3 -m venv .*pytest' README.md" in (ROOT / ".ci" / "run").read_text("utf-8")
 
 

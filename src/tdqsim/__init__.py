@@ -27,7 +27,7 @@ from tdqsim.errors import (
 )
 
 if TYPE_CHECKING:
-    from tdqsim.cics import Abend, Condition, Region, Task
+    from tdqsim.cics import Abend, Condition, Region, Sysplex, Task, TranslationError
     from tdqsim.core.clock import Clock
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.definitions import (
@@ -66,9 +66,11 @@ __all__ = [
     "StoreInUse",
     "StoreMissing",
     "StoreVersionError",
+    "Sysplex",
     "System",
     "Task",
     "TdqError",
+    "TranslationError",
     "WouldWaitForever",
     "WrongThread",
     "__version__",
@@ -91,8 +93,10 @@ _ROOM_OF = {
     "EscapeMessage": "tdqsim.ibmi",
     "Region": "tdqsim.cics",
     "Resp": "tdqsim.facts",
+    "Sysplex": "tdqsim.cics",
     "System": "tdqsim.ibmi",
     "Task": "tdqsim.cics",
+    "TranslationError": "tdqsim.cics",
     "define_connection": "tdqsim.definitions",
     "define_dtaq": "tdqsim.definitions",
     "define_tdqueue": "tdqsim.definitions",

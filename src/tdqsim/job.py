@@ -98,6 +98,7 @@ def importable(directory: Path | None) -> Iterator[None]:
     names = {path.stem for path in directory.glob("*.py")} - sys.stdlib_module_names
     others = {name: sys.modules.pop(name) for name in names & sys.modules.keys() if not _is_in(folder, name)}
     present = folder in sys.path
+    before = frozenset(sys.modules)
     sys.path.insert(0, folder)
     importlib.invalidate_caches()
     try:
@@ -105,7 +106,8 @@ def importable(directory: Path | None) -> Iterator[None]:
     finally:
         sys.path.remove(folder)
         for name in list(sys.modules):
-            if (name in others or not present) and _is_in(folder, name):
+            new = name not in before and not present
+            if (name in others or new) and _is_in(folder, name):
                 del sys.modules[name]
         sys.modules.update(others)
 

@@ -110,8 +110,8 @@ def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) ->
     assert shown.code == 0
     assert "length 8" in shown.out
     assert [line.split() for line in shown.out.splitlines()[-2:]] == [
-        ["0", "ID", "F0F0F4F2", "42"],
-        ["4", "AMOUNT", "0012345C", "123.45"],
+        ["0", "ID", "42", "F0F0F4F2"],
+        ["4", "AMOUNT", "123.45", "0012345C"],
     ]
     (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345CF0F0F4F30000001D"))
     found = json.loads(tdq("layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
@@ -152,3 +152,57 @@ def test_import_reads_text_as_it_lies_on_the_mainframe(tdq: Tdq, tmp_path: Path,
     ended = tdq("import", "csd", deck, "--encoding", "cp037")
     assert (ended.code, ended.err) == (0, "")
     assert "type: INTRA" in ended.out
+
+
+def test_a_record_too_short_for_its_layout_is_shown_and_is_no_success(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "p.cpy").write_text(COPYBOOK)
+    for more in ([], ["--json"]):
+        ended = tdq("layout", "p.cpy", "--hex", "F0F0", *more)
+        assert ended.code == 1
+        assert "the record has 2 bytes; PAYMENT has 8" in ended.err
+
+
+def test_values_of_a_decoded_record_stand_before_its_bytes(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "p.cpy").write_text("       01  R.\n           05  T PIC X(200).\n           05  N PIC 9(3).\n")
+    lines = tdq("layout", "p.cpy", "--hex", "C1" * 200 + "F0F0F7").out.splitlines()
+    title = next(at for at, line in enumerate(lines) if line == "record of 203 bytes")
+    assert lines[title + 1].split() == ["offset", "field", "value", "bytes"]
+    assert lines[-1].split() == ["200", "N", "7", "F0F0F7"]
+    assert lines[-2].endswith(f"{'C1' * 16}... 184 more")
+
+
+@pytest.mark.parametrize("text", ["", "group: PAY\n", "group: PAY\ntdqueue: []\n"])
+def test_a_file_that_defines_nothing_does_not_check(tdq: Tdq, tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.yaml").write_text(text)
+    ended = tdq("check", "empty.yaml")
+    assert ended.code == 2
+    assert "empty.yaml: defines nothing" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("aplid: X\n", "region.yaml:1: aplid = 'X': is not known in a region file; did you mean applid?"),
+        ("dd:\n  A: {pth: x, dummy: YES}\n", "region.yaml:2: dd.A.pth = 'x': is not known in a region file; did you mean path?"),
+        ("dfhintra: {cisize: 512}\n", "did you mean ci_size?"),
+        ("zzz: 1\n", "is not known in a region file; allowed are applid,"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_key_of_a_region_file_is_told_with_what_was_meant(
+    tdq: Tdq, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "region.yaml").write_text(text)
+    ended = tdq("check", tmp_path)
+    assert ended.code == 2
+    assert message in ended.err
+
+
+def test_data_queues_that_cannot_be_created_are_named_with_file_and_line(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "q.yaml").write_text("dtaq:\n- {dtaq: APPLIB/ORDERS, maxlen: 20}\n")
+    ended = tdq("dtaq", "create", "q.yaml", "-s", "sys")
+    assert ended.code == 2
+    assert "q.yaml:2: DTAQ(APPLIB/ORDERS)" in ended.err
+    assert "--libraries" in ended.err
+    assert tdq("dtaq", "create", "q.yaml", "-s", "sys", "--libraries").code == 0
+    again = tdq("dtaq", "create", "q.yaml", "-s", "sys")
+    assert "q.yaml:2: DTAQ(APPLIB/ORDERS) dtaq = 'APPLIB/ORDERS': the data queue already exists" in again.err

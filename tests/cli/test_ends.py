@@ -135,3 +135,23 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
             _, err = process.communicate()
         assert process.returncode == Exit.INTERRUPTED
         assert err == b"tdq: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("def register(region):\n    raise ValueError('no such account')\n", 2),
+        ("def register(region):\n    helper()\n\n\ndef helper():\n    int('x')\n", 6),
+    ],
+)
+@pytest.mark.parametrize("command", [["run"], ["write", "PAYQ", "A", "-s", "s1"], ["ceci", "ASKTIME", "-s", "s1"]])
+def test_an_error_of_the_users_own_code_is_named_by_its_file_and_line(
+    tdq: Tdq, tmp_path: Path, module: str, line: int, command: list[str]
+) -> None:
+    (tmp_path / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\nhandlers: [mine]\n")
+    (tmp_path / "mine.py").write_text(module)
+    ended = tdq(*command)
+    assert ended.code == 2
+    assert f"mine.py:{line}: ValueError: " in ended.err
+    assert "unexpected error" not in ended.err

@@ -255,3 +255,57 @@ def test_sysout_is_listed_by_class_and_printed(tdq: Tdq, tmp_path: Path) -> None
     found = json.loads(tdq("sysout", "--json", "-s", store).out)
     assert [(each["class"], each["text"]) for each in found] == [("A", ["TITLE", "", "FIRST"]), ("B", ["HELLO"])]
     assert tdq("sysout", 9, "-s", store).code == 2
+
+
+ABENDING = """\
+def payi(task):
+    task.readq_td("PAYI")
+    raise ValueError("no such account")
+"""
+BROKEN = """\
+group: PAY
+tdqueue:
+- {name: PAYI, type: INTRA, transid: PAYI, triggerlevel: 3, atifacility: FILE}
+- {name: PAYN, type: INTRA, transid: PAYN, triggerlevel: 1, atifacility: FILE}
+- {name: PAYU, type: INTRA, transid: PAYU, triggerlevel: 1, atifacility: FILE}
+transaction:
+- {name: PAYI, handler: "abending:payi"}
+- {name: PAYN}
+"""
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    (tmp_path / "abending.py").write_text(ABENDING)
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    (tmp_path / "region.yaml").write_text("definitions: [broken.yaml]\nhandlers: [abending]\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["write", "PAYI", "A", "B", "C"], ["ceci", "WRITEQ TD QUEUE(PAYI) FROM('A')"]],
+    ids=lambda words: words[0],
+)
+def test_abends_of_tasks_that_a_command_triggered_are_told_with_exit_code_1(
+    tdq: Tdq, broken: Path, command: list[str]
+) -> None:
+    if command[0] == "ceci":
+        tdq("seed", "PAYI", "A", "B", "-s", "s1")
+    ended = tdq(*command, "-s", "s1")
+    assert ended.code == 1
+    assert "PAYI" in ended.out
+    assert f"PAYI: abend ASRA: ValueError: no such account ({broken / 'abending.py'}:3)" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("queue", "text"),
+    [
+        ("PAYN", "transaction PAYN was not started (DFHAC2016): it has no program: register a handler"),
+        ("PAYU", "queue PAYU: transaction PAYU was not started (DFHTD0183): no TRANSACTION of that name is defined"),
+    ],
+)
+def test_a_trigger_that_found_no_program_is_told(tdq: Tdq, broken: Path, queue: str, text: str) -> None:
+    ended = tdq("write", queue, "A", "-s", "s1")
+    assert ended.code == 0
+    assert text in ended.err

@@ -78,3 +78,17 @@ def test_a_place_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
         output_directory(tmp_path / "file" / "out", "x"),
     ):
         pass
+
+
+@pytest.mark.parametrize("where", ["tdq-out", "tdq-out/job/MSGUSR", "tdq-out/job/.lock", "tdq-out/job"])
+def test_a_run_writes_through_no_link_that_leads_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    victim = tmp_path / "victim"
+    (victim.mkdir if where in ("tdq-out", "tdq-out/job") else victim.touch)()
+    (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / where).symlink_to(victim)
+    with pytest.raises(InputError, match="symbolic link"), output_directory(None, "job"):
+        pass
+    assert list(victim.iterdir()) == [] if victim.is_dir() else victim.read_bytes() == b""

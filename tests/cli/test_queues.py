@@ -54,7 +54,10 @@ def names(text: str) -> list[str]:
 def test_inquire_without_a_store_shows_the_region_as_it_would_start(tdq: Tdq, pay: Path) -> None:
     assert names(tdq("inquire", pay, "PAY*").out) == ["PAYQ", "PAY2", "PAYL", "PAYX"]
     assert names(tdq("inquire", "--region", pay, "PAY+", "CARD").out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD"]
-    everything = names(tdq("inquire", pay).out)
+    own = tdq("inquire", pay)
+    assert names(own.out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
+    assert own.err == "and 59 supplied queues that nobody used (--all)\n"
+    everything = names(tdq("inquire", pay, "--all").out)
     assert "CSSL" in everything
     assert "REPT" in everything
     assert (pay / "report.bin").read_bytes() == "BEGUN".encode("cp037")
@@ -83,7 +86,8 @@ def test_an_unknown_queue_is_qiderr_and_exit_code_1(tdq: Tdq, pay: Path) -> None
 
 
 def test_browse_goes_through_the_definitions_in_the_regions_order(tdq: Tdq, pay: Path) -> None:
-    order = names(tdq("browse", pay).out)
+    assert names(tdq("browse", pay).out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
+    order = names(tdq("browse", pay, "--all").out)
     assert order[-6:] == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
     assert json.loads(tdq("browse", pay, "--json", "-o", "TYPE").out)[-1]["TYPE"] == "EXTRA"
     assert tdq("browse", "nowhere").code == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.core.store import Environment, Store
+from tdqsim.core.store import Store
 
 
 @pytest.fixture
@@ -22,8 +22,3 @@ def store(place: Path) -> Iterator[Store]:
     with Store(place) as opened:
         yield opened
 
-
-@pytest.fixture(params=["volatile", "durable"])
-def environment(request: pytest.FixtureRequest, store: Store) -> Environment:
-    """Each half of a store in turn: what a queue does is the same in both."""
-    return getattr(store, request.param)

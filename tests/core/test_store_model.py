@@ -1,295 +1,240 @@
-"""The store against a model made of plain lists, which shares no code with it."""
+"""Queues of every order, volatile and durable, beside a list that is slow and obvious."""
 
 from __future__ import annotations
 
-import copy
-import shutil
-import tempfile
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
 
-NAMES = [b"FIFO", b"LIFO", b"KEYED", b"FIFO2"]
-KEYS = [b"AA", b"AB", b"BA", b"\x00\x00", b"\xff\xff"]
-ORDERS = {b"FIFO": Order.FIFO, b"LIFO": Order.LIFO, b"KEYED": Order.KEYED, b"FIFO2": Order.FIFO}
-RELATED = {
-    SearchOrder.EQ: lambda a, b: a == b,
-    SearchOrder.NE: lambda a, b: a != b,
-    SearchOrder.LT: lambda a, b: a < b,
-    SearchOrder.LE: lambda a, b: a <= b,
-    SearchOrder.GT: lambda a, b: a > b,
-    SearchOrder.GE: lambda a, b: a >= b,
-}
-names = st.sampled_from(NAMES)
-keys = st.sampled_from(KEYS)
+RELATIONS = {
+    SearchOrder.EQ: eq, SearchOrder.NE: ne, SearchOrder.LT: lt, SearchOrder.LE: le, SearchOrder.GT: gt, SearchOrder.GE: ge,
+}  # fmt: skip
+sizes = st.one_of(st.integers(0, 300), st.sampled_from([0, 1, 1899, 1900, 1901, 5000]))
+keys = st.sampled_from([b"\0\0", b"a\0", b"aa", b"ab", b"\xff\xff"])
+senders = st.sampled_from([b"", b"", b"J" * 36, b"S" * 255])
 searches = st.sampled_from(list(SearchOrder))
-sizes = st.one_of(st.integers(0, 20), st.integers(1880, 2100), st.integers(0, 70000))
 
 
-class ListQueue:
-    """A queue as a list of tuples (seq, time, key, sender, data) in order of arrival."""
+class Model:
+    """The entries of one queue, oldest first; those of a KEYED queue by key, and oldest first within a key."""
 
     def __init__(self, order: Order) -> None:
         self.order = order
-        self.items: list[tuple] = []
-        self.last = 0
+        self.kept: list[Entry] = []
 
-    def in_order(self) -> list[tuple]:
+    def put(self, entry: Entry) -> None:
+        """Behind all others, or behind those of its key."""
+        self.kept.append(entry)
         if self.order is Order.KEYED:
-            return sorted(self.items, key=lambda item: (item[2], item[0]))
-        return sorted(self.items, key=lambda item: item[0], reverse=self.order is Order.LIFO)
+            self.kept.sort(key=lambda kept: kept.key)
 
-    def qualify(self, search: SearchOrder, key: bytes) -> list[tuple]:
-        return [item for item in self.in_order() if RELATED[search](item[2], key)]
+    def put_back(self, entry: Entry) -> None:
+        """Where the next entry is taken."""
+        if self.order is Order.LIFO:
+            self.kept.append(entry)
+        else:
+            self.kept.insert(0, entry)
+        if self.order is Order.KEYED:
+            self.kept.sort(key=lambda kept: kept.key)
+
+    def in_order(self) -> list[Entry]:
+        """As they are taken."""
+        return self.kept[::-1] if self.order is Order.LIFO else list(self.kept)
+
+    def take(self) -> Entry | None:
+        """The next."""
+        return None if not self.kept else self.kept.pop(-1 if self.order is Order.LIFO else 0)
+
+    def matching(self, search: SearchOrder, key: bytes) -> list[Entry]:
+        """By key."""
+        return [entry for entry in self.kept if RELATIONS[search](entry.key, key)]
 
 
-class StoreMachine(RuleBasedStateMachine):
-    half = "durable"
+class Queues(RuleBasedStateMachine):
+    """One queue of each order in the volatile and in the durable half; little memory, so that it overflows."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.directory = Path(tempfile.mkdtemp(prefix="tdqsim-test-"))
-        self.store = Store(self.directory / "store", limit_bytes=32 * 2**20)
-        self.model: dict[bytes, ListQueue] = {}
-        self.committed: dict[bytes, ListQueue] = {}
-        self.meta: dict[bytes, bytes] = {}
-        self.committed_meta: dict[bytes, bytes] = {}
-        self.removed: list[tuple[bytes, tuple]] = []
+        self.place = TemporaryDirectory()
+        self.path = Path(self.place.name) / "store"
+        self.serial = 0
+        self.models = {(half, order): Model(order) for half in ("volatile", "durable") for order in Order}
+        self.store = Store(self.path, memory_bytes=3000)
 
     def teardown(self) -> None:
-        self.store.close()
-        shutil.rmtree(self.directory)
-
-    @property
-    def env(self):
-        return getattr(self.store, self.half)
-
-    def queue(self, name: bytes):
-        queue = self.env.queue(name)
-        assert (queue is None) == (name not in self.model)
-        return queue
-
-    @initialize(chosen=st.sets(names, min_size=1))
-    def begin(self, chosen):
-        for name in sorted(chosen):
-            self.create(name)
-
-    @rule(name=names)
-    def create(self, name):
-        if name not in self.model:
-            order = ORDERS[name]
-            self.env.create_queue(name, order=order, key_length=2 if order is Order.KEYED else 0)
-            self.model[name] = ListQueue(order)
-
-    @rule(
-        name=names,
-        key=keys,
-        size=sizes,
-        fill=st.integers(0, 255),
-        gap=st.integers(0, 3),
-        sender=st.sampled_from([b"", b"s" * 36]),
-    )
-    def put(self, name, key, size, fill, gap, sender):
-        queue = self.queue(name)
-        if queue is None:
-            return
-        model = self.model[name]
-        slot = key if model.order is Order.KEYED else b""
-        seq = model.last + 1 + gap
-        assert queue.put(bytes([fill]) * size, slot, sender, seq=seq if gap else None, time_ns=fill << 56) == seq
-        model.items.append((seq, fill << 56, slot, sender, bytes([fill]) * size))
-        model.last = seq
-
-    @rule(name=names, count=st.integers(1, 150))
-    def put_many(self, name, count):
-        queue = self.queue(name)
-        if queue is None:
-            return
-        model = self.model[name]
-        for number in range(count):
-            key = KEYS[number % 5] if model.order is Order.KEYED else b""
-            model.last += 1
-            assert queue.put(b"%d" % model.last, key) == model.last
-            model.items.append((model.last, 0, key, b"", b"%d" % model.last))
-
-    @rule(name=names, count=st.integers(1, 40))
-    def take(self, name, count):
-        queue = self.queue(name)
-        if queue is None:
-            return
-        model = self.model[name]
-        for _ in range(count):
-            ordered = model.in_order()
-            assert queue.take() == (ordered[0][4] if ordered else None)
-            if ordered:
-                model.items.remove(ordered[0])
-
-    @rule(name=names)
-    def take_entry(self, name):
-        queue = self.queue(name)
-        if queue is None:
-            return
-        ordered = self.model[name].in_order()
-        assert queue.peek() == (Entry(*ordered[0]) if ordered else None)
-        assert queue.take_entry() == (Entry(*ordered[0]) if ordered else None)
-        if ordered:
-            self.model[name].items.remove(ordered[0])
-            self.removed.append((name, ordered[0]))
-
-    @rule(name=names, where=st.integers(0, 1000))
-    def remove(self, name, where):
-        queue = self.queue(name)
-        if queue is None or not self.model[name].items:
-            return
-        items = self.model[name].items
-        item = items.pop(where % len(items))
-        assert queue.get(item[0], item[2]) == Entry(*item)
-        assert queue.remove(item[0], item[2]) == Entry(*item)
-        assert queue.get(item[0], item[2]) is None
-        self.removed.append((name, item))
-
-    @precondition(lambda self: self.removed)
-    @rule()
-    def restore(self):
-        name, item = self.removed.pop()
-        queue = self.queue(name)
-        if queue is None or any(item[0] == other[0] for other in self.model[name].items):
-            return
-        queue.restore(Entry(*item))
-        self.model[name].items.append(item)
-        self.model[name].last = max(self.model[name].last, item[0])
-
-    @rule(search=searches, key=keys)
-    def keyed(self, search, key):
-        queue = self.queue(b"KEYED")
-        if queue is None:
-            return
-        expected = [Entry(*item) for item in self.model[b"KEYED"].qualify(search, key)]
-        assert list(queue.search(search, key)) == expected
-        assert queue.find(search, key) == (expected[0] if expected else None)
-
-    @rule(search=searches, key=keys)
-    def take_key(self, search, key):
-        queue = self.queue(b"KEYED")
-        if queue is None:
-            return
-        expected = self.model[b"KEYED"].qualify(search, key)
-        assert queue.take_key(search, key) == (Entry(*expected[0]) if expected else None)
-        if expected:
-            self.model[b"KEYED"].items.remove(expected[0])
-
-    @rule(search=searches, key=keys)
-    def clear_keys(self, search, key):
-        queue = self.queue(b"KEYED")
-        if queue is None:
-            return
-        gone = self.model[b"KEYED"].qualify(search, key)
-        assert queue.clear_keys(search, key) == len(gone)
-        self.model[b"KEYED"].items = [item for item in self.model[b"KEYED"].items if item not in gone]
-
-    @rule(name=names, where=st.integers(0, 1000), reverse=st.booleans(), limit=st.integers(0, 200))
-    def continue_after(self, name, where, reverse, limit):
-        queue = self.queue(name)
-        if queue is None or not self.model[name].items:
-            return
-        ordered = self.model[name].in_order()
-        if reverse:
-            ordered.reverse()
-        at = where % len(ordered)
-        found = list(queue.entries(reverse=reverse, after=Entry(*ordered[at]), limit=limit))
-        assert found == [Entry(*item) for item in ordered[at + 1 : at + 1 + limit]]
-
-    @rule(name=names)
-    def clear(self, name):
-        queue = self.queue(name)
-        if queue is not None:
-            assert queue.clear() == len(self.model[name].items)
-            self.model[name].items = []
-
-    @rule(name=names)
-    def drop(self, name):
-        if self.queue(name) is not None:
-            self.env.drop_queue(name)
-            del self.model[name]
-            self.removed = [pair for pair in self.removed if pair[0] != name]
-
-    @rule(key=keys, size=st.integers(0, 5000))
-    def put_meta(self, key, size):
-        self.env.put_meta(key, b"m" * size)
-        self.meta[key] = b"m" * size
-
-    @rule(key=keys)
-    def delete_meta(self, key):
-        self.env.delete_meta(key)
-        self.meta.pop(key, None)
-
-    @rule()
-    def commit(self):
-        self.env.commit()
-        assert not self.env.dirty
-        self.committed = copy.deepcopy(self.model)
-        self.committed_meta = dict(self.meta)
-
-    @precondition(lambda self: self.half == "durable")
-    @rule()
-    def abort(self):
-        self.env.abort()
-        self.back()
-
-    def back(self):
-        self.model = copy.deepcopy(self.committed)
-        self.meta = dict(self.committed_meta)
-        self.removed = []
-
-    @rule()
-    def crash(self):
-        if self.half == "volatile":
-            self.commit()
         self.store.close(clean=False)
-        self.back()
-        self.reopen(clean=False)
+        self.place.cleanup()
+
+    def queue(self, half: str, order: Order) -> Any:
+        """The queue, made when it is not there."""
+        owner: Any = getattr(self.store, half)
+        name = order.name.encode()
+        return owner.queue(name) or owner.create_queue(name, order, 2 if order is Order.KEYED else 0)
+
+    def change(self, half: str, order: Order, what: Any) -> Any:
+        """Do something to a volatile queue, or to a work of a durable one that is committed."""
+        queue = self.queue(half, order)
+        if half == "volatile":
+            return what(queue)
+        work = queue.work()
+        result = what(work)
+        self.store.durable.commit((work,))
+        return result
+
+    def entry(self, order: Order, size: int, key: bytes, sender: bytes) -> Entry:
+        """An entry that no other equals."""
+        self.serial += 1
+        data = (b"%d." % self.serial).ljust(size, b"x")[: max(size, 5)]
+        return Entry(data, key if order is Order.KEYED else b"", sender, self.serial)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), size=sizes, key=keys, sender=senders,
+          many=st.sampled_from([1, 1, 3, 40]))  # fmt: skip
+    def put(self, half: str, order: Order, size: int, key: bytes, sender: bytes, many: int) -> None:
+        entries = [self.entry(order, size, key, sender) for _ in range(many)]
+
+        def puts(queue: Any) -> None:
+            for entry in entries:
+                queue.put_entry(entry)
+
+        self.change(half, order, puts)
+        for entry in entries:
+            self.models[half, order].put(entry)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from([Order.FIFO, Order.LIFO]), size=sizes,
+          many=st.sampled_from([1, 1, 3, 120]))  # fmt: skip
+    def put_plain(self, half: str, order: Order, size: int, many: int) -> None:
+        entries = [Entry(self.entry(order, size, b"", b"").data) for _ in range(many)]
+
+        def puts(queue: Any) -> None:
+            for entry in entries:
+                queue.put(entry.data)
+
+        self.change(half, order, puts)
+        for entry in entries:
+            self.models[half, order].put(entry)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), size=sizes, key=keys)
+    def put_back(self, half: str, order: Order, size: int, key: bytes) -> None:
+        entry = self.entry(order, size, key, b"")
+        self.change(half, order, lambda queue: queue.put_back(entry))
+        self.models[half, order].put_back(entry)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), plain=st.booleans(),
+          many=st.sampled_from([1, 1, 2, 50, 200]))  # fmt: skip
+    def take(self, half: str, order: Order, plain: bool, many: int) -> None:
+        def takes(queue: Any) -> list[Any]:
+            return [queue.take() if plain else queue.take_entry() for _ in range(many)]
+
+        expected = [self.models[half, order].take() for _ in range(many)]
+        got = self.change(half, order, takes)
+        assert got == ([entry and entry.data for entry in expected] if plain else expected)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), search=searches, key=keys, many=st.sampled_from([1, 4]))
+    def take_key(self, half: str, search: SearchOrder, key: bytes, many: int) -> None:
+        model = self.models[half, Order.KEYED]
+
+        def takes(queue: Any) -> list[Any]:
+            return [queue.take_key(search, key) for _ in range(many)]
+
+        got = self.change(half, Order.KEYED, takes)
+        for entry in got:
+            matching = model.matching(search, key)
+            assert entry == (matching[0] if matching else None)
+            if entry is not None:
+                model.kept.remove(entry)
+
+    @rule(search=searches, key=keys)
+    def clear_keys(self, search: SearchOrder, key: bytes) -> None:
+        model = self.models["volatile", Order.KEYED]
+        gone = model.matching(search, key)
+        assert self.queue("volatile", Order.KEYED).clear_keys(search, key) == len(gone)
+        model.kept = [entry for entry in model.kept if entry not in gone]
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order))
+    def clear(self, half: str, order: Order) -> None:
+        went = len(self.models[half, order].kept)
+        assert self.change(half, order, lambda queue: queue.clear()) == went
+        self.models[half, order].kept = []
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order))
+    def drop(self, half: str, order: Order) -> None:
+        owner: Any = getattr(self.store, half)
+        owner.drop(self.queue(half, order))
+        assert owner.queue(order.name.encode()) is None
+        self.models[half, order].kept = []
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), reverse=st.booleans(),
+          skip=st.integers(0, 60), limit=st.one_of(st.none(), st.integers(0, 60)))  # fmt: skip
+    def look(self, half: str, order: Order, reverse: bool, skip: int, limit: int | None) -> None:
+        queue = self.queue(half, order)
+        expected = self.models[half, order].in_order()[:: -1 if reverse else 1][skip:][:limit]
+        assert list(queue.entries(reverse=reverse, skip=skip, limit=limit)) == expected
+        order_now = self.models[half, order].in_order()
+        assert queue.peek(skip) == (order_now[skip] if skip < len(order_now) else None)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), search=searches, key=keys)
+    def search(self, half: str, search: SearchOrder, key: bytes) -> None:
+        expected = self.models[half, Order.KEYED].matching(search, key)
+        assert list(self.queue(half, Order.KEYED).search(search, key)) == expected
+        assert self.queue(half, Order.KEYED).find(search, key) == (expected[0] if expected else None)
+
+    @rule(order=st.sampled_from([Order.FIFO]), size=st.integers(1, 200))
+    def thrown_away(self, order: Order, size: int) -> None:
+        work = self.queue("durable", order).work()
+        work.put(bytes(size))
+        work.take()
+        work.take_own()
+
+    @rule(reads=st.integers(0, 5), puts=st.integers(0, 5))
+    def two_works_in_one_commit(self, reads: int, puts: int) -> None:
+        queue, model = self.queue("durable", Order.FIFO), self.models["durable", Order.FIFO]
+        reader, writer = queue.work(), queue.work()
+        entries = [Entry(self.entry(Order.FIFO, 20, b"", b"").data) for _ in range(puts)]
+        got = [reader.take_entry() for _ in range(reads)]
+        for entry in entries:
+            writer.put(entry.data)
+        self.store.durable.commit((reader, writer))
+        assert got == [model.take() for _ in range(reads)]
+        for entry in entries:
+            model.put(entry)
 
     @rule()
-    def close(self):
-        self.store.close()
-        self.committed = copy.deepcopy(self.model)
-        self.committed_meta = dict(self.meta)
-        self.reopen(clean=True)
+    def write_out(self) -> None:
+        self.store.volatile.write_out()
 
-    def reopen(self, *, clean):
-        self.store = Store(self.directory / "store", limit_bytes=32 * 2**20)
+    @rule(clean=st.booleans())
+    @precondition(lambda self: self.serial % 3 == 0)
+    def reopen(self, clean: bool) -> None:
+        if not clean:
+            self.store.volatile.write_out()  # what is on the disk outlives the process
+        self.store.close(clean=clean)
+        self.store = Store(self.path, memory_bytes=3000)
         assert self.store.closed_clean is clean
-        assert not self.store.created
 
     @invariant()
-    def same(self):
-        assert [queue.name for queue in self.env.queues()] == sorted(self.model)
-        assert dict(self.env.meta_items()) == self.meta
-        for name, model in self.model.items():
-            queue = self.env.queue(name)
-            ordered = model.in_order()
-            assert (queue.count, queue.data_bytes, queue.last_seq) == (
-                len(ordered),
-                sum(len(item[4]) for item in ordered),
-                model.last,
-            )
-            assert list(queue.entries()) == [Entry(*item) for item in ordered]
-            if model.order is not Order.KEYED:
-                assert queue.first_seq == min((item[0] for item in ordered), default=model.last + 1)
+    def counts(self) -> None:
+        for (half, order), model in self.models.items():
+            queue = self.queue(half, order)
+            assert queue.count == len(model.kept)
+            assert queue.data_bytes == sum(len(entry.data) for entry in model.kept)
 
 
-class VolatileMachine(StoreMachine):
-    half = "volatile"
-
-
-RUN = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+Queues.TestCase.settings = settings(
+    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestDurable = StoreMachine.TestCase
-TestDurable.settings = RUN
-TestVolatile = VolatileMachine.TestCase
-TestVolatile.settings = RUN
+TestQueues = Queues.TestCase
+
+
+@pytest.mark.slow
+class TestQueuesLong(Queues.TestCase):  # type: ignore[name-defined]
+    """The same for longer."""
+
+    settings = settings(max_examples=1500, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck))

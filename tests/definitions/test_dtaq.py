@@ -95,9 +95,14 @@ def test_reserved_modes(mode):
 
 
 @pytest.mark.rule("CRTDTAQ-NAME")
-@pytest.mark.parametrize("name", ["A/B/C", "lower", "TOOLONGNAME", "LIB/", "/Q", "1Q", "*LIBL/Q", "A B", "*ALL", 5])
+@pytest.mark.parametrize("name", ["A/B/C", "TOOLONGNAME", "LIB/", "/Q", "1Q", "*LIBL/Q", "A B", "*ALL", 5])
 def test_bad_names(name):
     expect_rule("CRTDTAQ-NAME", dtaq, dtaq=name)
+
+
+def test_small_letters_count_as_capitals():
+    found = dtaq(dtaq="lib/lower", maxlen=5, aut="mylist")
+    assert (found.resource_name, found.aut) == ("LIB/LOWER", "MYLIST")
 
 
 @pytest.mark.parametrize(("keyword", "bad"), [("maxlen", 0), ("maxlen", 64513), ("keylen", 257), ("text", "x" * 51), ("seq", "*NONE"), ("size", [1, 2, 3]), ("size", "*MAX"), ("size", 0), ("size", []), ("aut", "*NONE"), ("rmtlocname", "TOOLONGLOC")])  # fmt: skip

@@ -30,11 +30,12 @@ def test_the_schema_is_json():
 
 
 def test_the_schema_knows_the_attributes():
-    intra, extra, indirect, remote = group_schema("tdqueue")["anyOf"]
-    assert intra["properties"]["triggerlevel"] == {"type": "integer", "minimum": 0, "maximum": 32767, "default": 1}
+    intra, extra, indirect, remote = (rule["then"] for rule in group_schema("tdqueue")["allOf"])
+    level = intra["properties"]["triggerlevel"]
+    assert (level["type"], level["minimum"], level["maximum"], level["default"]) == ("integer", 0, 32767, 1)
     assert intra["properties"]["wait"]["enum"] == ["YES", "NO"]
     assert extra["properties"]["type"]["enum"] == ["EXTRA", "extra"]
-    assert set(indirect["required"]) == {"name", "type", "indirectname"}
+    assert set(indirect["required"]) >= {"name", "indirectname"}
     assert set(remote["required"]) == {"name", "remotesystem"}
     assert "transid" not in extra["properties"]
     assert all("group" not in item["properties"] for item in (intra, extra, indirect, remote))
@@ -54,3 +55,39 @@ def test_the_schema_of_region_files():
     assert "directory" not in schema["properties"]
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["DdCard"]["properties"]["disp"]["enum"] == ["SHR", "OLD", "MOD", "NEW"]
+
+
+def test_everything_in_a_schema_is_described():
+    """What an editor shows beside the cursor."""
+    region = region_json_schema()
+    objects = {kind: group_schema(kind) for kind in ("transaction", "terminal", "connection", "dtaq")}
+    objects |= {rule["then"]["title"]: rule["then"] for rule in group_schema("tdqueue")["allOf"]}
+    objects |= {"region": region, **region["$defs"]}
+    silent = [
+        f"{kind}.{name}"
+        for kind, schema in objects.items()
+        for name, value in schema["properties"].items()
+        if not value.get("description")
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("queue", "error"),
+    [
+        ({"name": "PAYQ", "type": "INTRA", "trigerlevel": 5}, "'trigerlevel' was unexpected"),
+        ({"name": "PAYQ", "type": "EXTRA", "transid": "PAYP"}, "'transid' was unexpected"),
+        ({"name": "PAYQ", "type": "INTRO"}, "'INTRO' is not one of"),
+        ({"name": "PAYQ", "type": "intra", "triggerlevel": 99999}, "99999 is greater than the maximum of 32767"),
+        ({"name": "PAYQ", "type": "INDIRECT"}, "'indirectname' is a required property"),
+        ({"name": "PAYQ"}, "'remotesystem' is a required property"),
+        ({"type": "INTRA"}, "'name' is a required property"),
+    ],
+)
+def test_a_schema_names_the_attribute_that_is_wrong(queue, error):
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(group_schema("tdqueue"))
+    assert [found.message for found in validator.iter_errors(queue)][-1:] == [
+        next(found.message for found in validator.iter_errors(queue) if error in found.message)
+    ]
+    assert validator.is_valid({"name": "PAYQ", "type": "INTRA", "triggerlevel": 5, "transid": "PAYP"})

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from tdqsim import Region
 from tdqsim.definitions import (
     Definitions,
     define_connection,
+    define_tdqueue,
     define_terminal,
     define_transaction,
     load_definitions,
@@ -275,3 +280,22 @@ def test_other_kinds_have_their_defaults():
     assert define_terminal(name="T001").inservice == "YES"
     connection = define_connection(name="CIC2")
     assert (connection.applid, connection.inservice, connection.attachsec) == ("CIC2", "YES", "LOCAL")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("payments.yaml", "definitions 'payments.yaml': this is a name; allowed are a list of what define_tdqueue"),
+        (Path("payments.yaml"), "load_definitions('payments.yaml')"),
+        (["payments.yaml"], "definitions 'payments.yaml': this is a name"),
+        ([{"name": "PAYQ"}], "definitions: dict is none; allowed are"),
+        ({"name": "PAYQ"}, "definitions: dict is none"),
+        (define_tdqueue(name="PAYQ", type="INTRA"), "IntraQueue is none; allowed are a list"),
+        ([None], "NoneType is none"),
+    ],
+)
+def test_what_is_no_definition_is_refused_with_what_is_allowed(given: Any, text: str) -> None:
+    for use in (Definitions.of, Region):
+        with pytest.raises(TypeError) as refused:
+            use(given)
+        assert text in str(refused.value)

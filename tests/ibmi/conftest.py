@@ -4,11 +4,15 @@ import pytest
 
 from tdqsim.ibmi import Job, System
 
+USERS = ("ANNA", "BERT", "BOB", "CARL", "CLARA", "DORA", "EVE")
+
 
 @pytest.fixture
 def system():
     with System("SYS1") as made:
         made.crtlib("APPLIB")
+        for user in USERS:
+            made.crtusrprf(user)
         yield made
 
 

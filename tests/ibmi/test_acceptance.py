@@ -32,11 +32,11 @@ def c10(text: str) -> bytes:
 
 
 def length3(value: int) -> bytes:
-    return pack_decimal(value, 3)
+    return pack_decimal(value, 5)
 
 
 def length2(value: int) -> bytes:
-    return pack_decimal(value, 2)
+    return pack_decimal(value, 3)
 
 
 def keyed(job):
@@ -231,6 +231,7 @@ def test_an_entry_of_another_system_that_does_not_fit_stays_there(system, job):
     job.crtdtaq(dtaq="APPLIB/D", type="*DDM", rmtdtaq="QGPL/X", rmtlocname="FAR")
     with System("FAR", dispatcher=system.dispatcher) as far:
         system.connect("FAR", far)
+        far.crtusrprf("ANNA")
         there = far.job()
         there.crtdtaq(dtaq="QGPL/X", maxlen=100)
         job.qsnddtaq("D", "APPLIB", b"abcdef")

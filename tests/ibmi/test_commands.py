@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim.definitions import define_dtaq, parse_definitions
 from tdqsim.errors import DefinitionError
-from tdqsim.ibmi import DECLARATIONS, EscapeMessage, FaultPlan
+from tdqsim.ibmi import DECLARATIONS, EscapeMessage, MessagePlan
 from tests.rules import expect_rule
 
 
@@ -149,7 +149,7 @@ def test_escapes_of_rtvdtaqxcl(system, job):
     job.addlible("OLD")
     system.dltlib("OLD")
     expect_rule("DTAQ-XCL-KNOWN", job.rtvdtaqxcl, "NOWHERE")
-    system.faults = FaultPlan()
+    system.faults = MessagePlan()
     system.faults.add("CPF9872", operation="QMHQRDQD")
     expect_rule("DTAQ-XCL-REST", job.rtvdtaqxcl, "APPLIB/WORK")
 

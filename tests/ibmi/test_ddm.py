@@ -17,6 +17,9 @@ def pair():
         here.connect("LP1", there)
         for system in (here, there):
             system.crtlib("APPLIB")
+        for made in (here, there):
+            made.crtusrprf("ANNA")
+            made.crtusrprf("BERT")
         with here.job("LOCAL", user="ANNA") as job, there.job("REMOTE", user="BERT") as far:
             job.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="APPLIB/REAL", rmtlocname="LP1")
             far.crtdtaq(dtaq="APPLIB/REAL", maxlen=10, senderid="*YES")

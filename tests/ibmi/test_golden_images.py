@@ -37,6 +37,7 @@ def unhex(text: str) -> bytes:
 def frozen():
     with freeze_time(MOMENT), System("SYS1") as system:
         system.crtlib("APPLIB")
+        system.crtusrprf("ANNA")
         with system.job("WORKER", user="ANNA", number="123456") as job:
             yield job
 
@@ -312,11 +313,11 @@ def test_dts_vectors(stamp, moment):
 
 
 @pytest.mark.parametrize(
-    ("number", "length", "image"),
-    [(10, 3, "00010F"), (-1, 3, "00001D"), (8, 2, "008F"), (99999, 3, "99999F"), (44, 4, "0000044F"), (0, 2, "000F")],
+    ("number", "digits", "image"),
+    [(10, 5, "00010F"), (-1, 5, "00001D"), (8, 3, "008F"), (99999, 5, "99999F"), (44, 7, "0000044F"), (0, 2, "000F")],
 )
-def test_packed_vectors(number, length, image):
-    assert pack_decimal(number, length).hex().upper() == image
+def test_packed_vectors(number, digits, image):
+    assert pack_decimal(number, digits).hex().upper() == image
     assert unpack_decimal(bytes.fromhex(image)) == number
 
 
@@ -326,7 +327,9 @@ def test_packed_signs_and_digits():
         with pytest.raises(ValueError, match="packed"):
             unpack_decimal(bytes.fromhex(bad))
     with pytest.raises(ValueError, match="digits"):
-        pack_decimal(1000, 2)
+        pack_decimal(1000, 3)
+    with pytest.raises(ValueError, match="digits"):
+        pack_decimal(123, 2)  # its two bytes would hold three, but it is declared with two
 
 
 def test_joqs_and_the_stamp_of_the_journal(frozen):

@@ -123,7 +123,7 @@ def test_data_queue_info(system, officer):
     officer.crtdtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="Q", rmtlocname="LP1")
     officer.crtdtaq(dtaq="APPLIB/SECRET", maxlen=20, aut="*EXCLUDE")
     officer.qsnddtaq("KEYED", "APPLIB", b"x", b"K1")
-    far, keyed, _ = officer.qsys2.data_queue_info("APPLIB")
+    far, keyed, _ = officer.qsys2.data_queue_info("*", "APPLIB")
     assert (keyed.data_queue_type, keyed.sequence, keyed.key_length, keyed.include_sender_id) == (
         "STANDARD",
         "KEYED",
@@ -145,7 +145,7 @@ def test_data_queue_info(system, officer):
         "*NETATR",
     )
     with system.job(user="ANNA") as anna:
-        assert [row.data_queue_name for row in anna.qsys2.data_queue_info("APP*", "*")] == ["FAR", "KEYED"]
+        assert [row.data_queue_name for row in anna.qsys2.data_queue_info("*", "APP*")] == ["FAR", "KEYED"]
 
 
 @pytest.mark.rule("DTAQ-QSYS2-KEYED")
@@ -153,7 +153,7 @@ def test_data_queue_entries():
     with (
         freeze_time("2024-02-29 12:45:30.123456"),
         System(timezone="Europe/Berlin") as system,
-        system.job("J", "ANNA", "000009") as job,
+        system.job("J", system.crtusrprf("ANNA").name, "000009") as job,
     ):
         job.crtdtaq(dtaq="QGPL/WORK", maxlen=20, senderid="*YES")
         job.crtdtaq(dtaq="QGPL/KEYED", maxlen=20, seq="*KEYED", keylen=2)

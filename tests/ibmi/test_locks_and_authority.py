@@ -248,7 +248,7 @@ def test_revoking_does_not_reach_a_job_that_has_used_the_queue(system, officer, 
 
 @pytest.mark.rule("DTAQ-AUTHORITY-CACHE-EACH")
 def test_a_describe_does_not_prove_the_right_to_send(system, officer, work):
-    officer.grtobjaut("APPLIB/WORK", "*PUBLIC", "*USE")
+    officer.grtobjaut("APPLIB/WORK", "*PUBLIC", "*USE", replace=True)
     with system.job(user="ANNA") as job:
         job.qmhqrdqd("WORK", "APPLIB")
         expect_rule("DTAQ-AUTHORITY-CACHE-EACH", job.qsnddtaq, "WORK", "APPLIB", b"x")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.facts import table
-from tdqsim.ibmi import MESSAGES, EscapeMessage, FaultPlan, message
+from tdqsim.ibmi import MESSAGES, EscapeMessage, MessagePlan, message
 from tests.ibmi.conftest import b4, e, name20
 
 ROWS = [(row["api"], row["message"], row["how"]) for row in table("ibmi_api_messages")]
@@ -232,7 +232,7 @@ def delete_while_waiting(scene):
 
 
 def plan(scene, message_id, api):
-    scene.system.faults = FaultPlan()
+    scene.system.faults = MessagePlan()
     scene.system.faults.add(message_id, operation=api)
 
 
@@ -275,7 +275,7 @@ def test_the_data_of_messages_about_objects(job):
 def test_a_fault_plan_chooses(job):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
     job.crtdtaq(dtaq="APPLIB/REST", maxlen=10)
-    faults = job.system.faults = FaultPlan()
+    faults = job.system.faults = MessagePlan()
     faults.add("CPF8147", operation="QSNDDTAQ", name="WORK", times=2)
     job.qsnddtaq("REST", "APPLIB", b"x")
     for _ in range(2):

@@ -52,8 +52,8 @@ def test_each_format(name, data):
 )
 def test_packed_decimal(case):
     length, number = case
-    assert len(pack_decimal(number, length)) == length
-    assert unpack_decimal(pack_decimal(number, length)) == number
+    assert len(pack_decimal(number, 2 * length - 1)) == length
+    assert unpack_decimal(pack_decimal(number, 2 * length - 1)) == number
 
 
 @given(st.datetimes(datetime(1928, 8, 25), datetime(2071, 5, 9)))  # noqa: DTZ001  (a *DTS has no zone)

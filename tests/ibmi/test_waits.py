@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from freezegun import freeze_time
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
@@ -191,6 +192,29 @@ def test_two_systems_on_one_dispatcher():
         System(dispatcher=dispatcher, clock=Clock())
 
 
+@pytest.mark.rule("DTAQ-LOCK-WAIT-OVER")
+def test_the_lock_of_a_wait_is_gone_when_the_wait_is_over(system, job, work):
+    with system.job("OFFICER", user="QSECOFR") as officer, system.job("OTHER", user="QSECOFR") as other:
+        officer.qmhqcdq("WORK", "APPLIB", enforce_data_queue_locks=True)
+        assert other.qrcvdtaq("WORK", "APPLIB", 5) is None
+        assert officer.wrkobjlck("APPLIB/WORK") == ()
+        officer.alcobj([("APPLIB/WORK", "*EXCL")], wait=0)
+        expect_rule("DTAQ-LOCK-WAIT-OVER", other.alcobj, [("APPLIB/WORK", "*EXCL")], 0)  # a real lock is in the way
+        officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+        waiting = system.start(waiter(), user="QSECOFR")
+        system.run()
+        officer.qsnddtaq("WORK", "APPLIB", b"x")
+        assert waiting.result().data == b"x"
+        assert officer.wrkobjlck("APPLIB/WORK") == ()
+        waiting = system.start(waiter(), user="QSECOFR")
+        system.run()
+        assert [entry.state for entry in officer.wrkobjlck("APPLIB/WORK")] == ["*SHRUPD"]
+        waiting.job.end()
+        system.run()
+        assert officer.wrkobjlck("APPLIB/WORK") == ()
+
+
+@freeze_time("2024-01-31 12:00:00")
 def test_one_seed_gives_one_trace():
     def trace(seed):
         names = []

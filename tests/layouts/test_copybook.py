@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import sys
+from decimal import Decimal
+
 import pytest
 
-from tdqsim.errors import LayoutError
+from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tests.rules import expect_rule
 
@@ -291,7 +294,7 @@ def test_copy_looks_beside_the_file(tmp_path):
     [
         ("01 R.\n05 A PIC X(3", 2, 10, "PICTURE"),
         ("01 R.\n05 A PIC Q.", 2, 10, "PICTURE 'Q'"),
-        ("01 R.\n05 A PIC X(3) USAGE COMP-9.", 2, 21, "COMP-9"),
+        ("01 R.\n05 A PIC X(3) USAGE COMP-8.", 2, 21, "COMP-8"),
         ("01 R.\n05 A PIC X\n05 B PIC X.", 3, 1, "is the period before it missing"),
         ("01 R.\n51 A PIC X.", 2, 1, "level number"),
         ("01 R.\n05 A PIC X. BOO.", 2, 13, "expected a level number"),
@@ -326,7 +329,13 @@ def test_an_error_names_line_column_and_clause(text, line, column, words):
 
 
 @pytest.mark.rule(
-    "LAY-BINARY-TOO-LONG", "LAY-ODO-MISSING", "LAY-GROUP-PICTURE", "LAY-ELEMENTARY-PICTURE", "LAY-REDEFINES-TARGET"
+    "LAY-BINARY-TOO-LONG",
+    "LAY-ODO-MISSING",
+    "LAY-GROUP-PICTURE",
+    "LAY-ELEMENTARY-PICTURE",
+    "LAY-REDEFINES-TARGET",
+    "LAY-REDEFINES-FOLLOWS",
+    "LAY-TWO-SIGNS",
 )
 def test_clauses_that_do_not_fit_are_refused():
     expect_rule("LAY-BINARY-TOO-LONG", parse_copybook, "01 A PIC 9(19) COMP.")
@@ -334,6 +343,107 @@ def test_clauses_that_do_not_fit_are_refused():
     expect_rule("LAY-GROUP-PICTURE", parse_copybook, "01 R PIC X. 05 A PIC X.")
     expect_rule("LAY-ELEMENTARY-PICTURE", parse_copybook, "01 R. 05 A.")
     expect_rule("LAY-REDEFINES-TARGET", parse_copybook, "01 R. 05 A PIC X. 05 G. 10 B REDEFINES A PIC X.")
+    expect_rule("LAY-REDEFINES-FOLLOWS", parse_copybook, "01 R. 05 A PIC X. 05 B PIC X. 05 C REDEFINES A PIC X.")
+    for picture in ("+9(8)+", "-9(3).99-", "+ZZ9CR", "-(4)9DB"):
+        expect_rule("LAY-TWO-SIGNS", parse_copybook, f"01 R. 05 A PIC {picture}.")
+
+
+def test_redefinitions_may_follow_each_other_and_name_each_other():
+    layout = parse_copybook(
+        "01 R. 05 A PIC X(4). 05 B REDEFINES A PIC 9(3). 05 C REDEFINES B PIC X. 05 D PIC X."
+    ).record()
+    assert [(item.name, item.offset, item.redefines) for item in layout.fields] == [
+        ("A", 0, None), ("B", 0, ("A",)), ("C", 0, ("B",)), ("D", 4, None)
+    ]  # fmt: skip
+
+
+def test_one_sign_may_float_or_be_repeated():
+    for picture, digits in (("+(4)", 3), ("-(3)9.99", 5), ("ZZ9.99-", 5), ("+9(8)", 8)):
+        assert parse_copybook(f"01 R. 05 A PIC {picture}.").record().fields[0].digits == digits
+
+
+@pytest.mark.parametrize("tag", ["CIDMOD", "@AB001", "*CR12 ", "000100", "  77", "X"])
+def test_a_line_of_a_tag_only_does_not_turn_fixed_format_off(tag):
+    text = f"       01  R.\nAB0001     05  A PIC X(3).\n{tag}\n{'AB0002     05  B PIC X.':72}NOTE1234\n"
+    assert [item.name for item in parse_copybook(text).record().fields] == ["A", "B"]
+
+
+@pytest.mark.parametrize("line", ["05 B.", "COMP."])
+def test_a_short_line_that_is_an_entry_is_free_format(line):
+    with pytest.raises(LayoutError, match=":2:1:"):
+        parse_copybook(f"       01 R. 05 A PIC X.\n{line}\n")
+
+
+def test_a_clause_may_follow_a_picture_without_a_blank():
+    layout = parse_copybook("01 R. 05 A PIC S9(6)USAGE COMP-3. 05 B PIC S9(4)comp. 05 C PIC X(2)VALUE 'AB'.").record()
+    assert [(item.length, str(item.usage)) for item in layout.fields] == [
+        (4, "PACKED-DECIMAL"), (2, "BINARY"), (2, "DISPLAY")
+    ]  # fmt: skip
+
+
+@pytest.mark.rule("LAY-BINARY-LITTLE")
+def test_comp_9_has_its_low_byte_first_and_begins_with_one_byte():
+    layout = parse_copybook(
+        "01 R. 05 A PIC 9(2) COMP-9. 05 B PIC S9(3) COMP-9. 05 C PIC 9(9) COMPUTATIONAL-9."
+    ).record()
+    record = bytes.fromhex("C8 FEFF 01000080")
+    assert layout.decode(record) == {"A": 200, "B": -2, "C": 0x80000001}
+    assert layout.encode(layout.decode(record)) == record
+
+
+def test_binary_numbers_of_more_digits_than_a_compiler_takes():
+    text = "01 R. 05 A PIC S9(19) COMP. 05 B PIC 9(20)V99 COMP-9. 05 C PIC S9(38) COMP."
+    layout = parse_copybook(text, long_binary=True).record()
+    assert [item.length for item in layout.fields] == [9, 10, 16]
+    values = {"A": -(10**18), "B": Decimal("12345678901234567890.12"), "C": 1 - 10**38}
+    record = (
+        (-(10**18)).to_bytes(9, "big", signed=True)
+        + (1234567890123456789012).to_bytes(10, "little")
+        + (1 - 10**38).to_bytes(16, "big", signed=True)
+    )
+    assert layout.decode(record) == values
+    assert layout.encode(values) == record
+    with pytest.raises(ConversionError, match="does not fit"):
+        layout.encode(values | {"A": 10**19})
+    with pytest.raises(ConversionError, match="more digits"):
+        layout.decode((10**19).to_bytes(9, "big", signed=True) + record[9:])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "05 F-{n} PIC X.",
+        "05 F PIC X.",
+        "05 R-{n} REDEFINES A PIC 9.",
+        "05 T-{n} PIC X OCCURS 1 TO 3 DEPENDING ON N OF A.",
+        "05 G-{n}. 10 N PIC 9. 10 T PIC X OCCURS 1 TO 3 DEPENDING ON N OF G-{n}.",
+        "05 G-{n}. 10 N PIC 9. 10 T PIC X OCCURS 1 TO 3 DEPENDING ON N.",
+    ],
+)
+def test_work_grows_with_the_fields_and_not_with_their_square(entry):
+    small, large = (
+        lines_run(parse_copybook, "01 R. 05 A. 10 N PIC 9.\n" + "\n".join(entry.format(n=n) for n in range(size)))
+        for size in (100, 400)
+    )
+    assert large < 4.5 * small
+
+
+def lines_run(call, *args):
+    """How many lines of Python the call runs."""
+    count = 0
+
+    def trace(_frame, event, _arg):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call(*args)
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def test_a_member_that_copies_itself_is_refused():

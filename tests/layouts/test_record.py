@@ -76,6 +76,67 @@ def test_redefinitions_are_decoded_side_by_side_and_one_is_enough():
     assert layout.encode({"K": "k", "A": {"A1": "12 x"}, "B": {"B1": None, "B2": None}}) is not None
 
 
+SEGMENTS = """01 R. 05 ID PIC X. 05 A. 10 A1 PIC X(4). 10 FILLER PIC X(4). 05 B REDEFINES A. 10 B1 PIC 9(4) COMP.
+    10 FILLER PIC X(3). 10 B2 PIC 9. 10 C PIC X(2). 10 D REDEFINES C PIC 9(2)."""
+OF_A, OF_B = ebcdic("1wxyz    "), b"\xf2\x00\x05" + ebcdic("   712")
+
+
+def test_a_record_is_decoded_as_the_segment_that_it_is():
+    layout = parse_copybook(SEGMENTS).record()
+    b = {"B1": 5, "B2": 7, "C": "12", "D": 12}
+    assert layout.decode(OF_B, segment="B") == {"ID": "2", "A": None, "B": b}
+    assert layout.decode(OF_B, segment="B.D") == {"ID": "2", "A": None, "B": b | {"C": None}}
+    assert layout.decode(OF_A, segment="A") == {"ID": "1", "A": {"A1": "wxyz"}, "B": None}
+    assert {found.field for found in layout.found_in(OF_A, segment="a")} == {"ID", "A.A1", "A.FILLER-P1"}
+    for name in ("ID", "NONE"):
+        with pytest.raises(LookupError, match=name):
+            layout.decode(OF_A, segment=name)
+
+
+def test_a_field_says_which_segment_a_record_is():
+    layout = parse_copybook(SEGMENTS).record().with_segments("ID", {"A": ["1"], "B": ["2", "3"]})
+    assert layout.decode(OF_A) == {"ID": "1", "A": {"A1": "wxyz"}, "B": None}
+    assert layout.decode(OF_B)["B"]["B1"] == 5
+    assert layout.decode(b"\xf3" + OF_B[1:])["A"] is None
+    assert layout.decode(b"\xf4" + OF_B[1:]) == {"ID": "4", "A": None, "B": None}
+    assert layout.decode(OF_A, segment="B", corrupt="null")["A"] is None
+    with pytest.raises(LookupError):
+        layout.with_segments("B", {"A": ["1"]})
+    with pytest.raises(LookupError):
+        layout.with_segments("ID", {"NONE": ["1"]})
+
+
+def test_a_segment_is_written_as_it_was_read_with_its_fillers():
+    layout = parse_copybook(SEGMENTS).record().with_segments("ID", {"A": ["1"], "B": ["2"]})
+    for record in (OF_A + bytes(1), OF_B):
+        values = layout.decode(record)
+        assert layout.encode(values) == record[: layout.length]
+        assert layout.encode(values, base=record) == record
+
+
+def test_the_segment_field_may_stand_behind_a_table_that_moves_it():
+    text = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 ID PIC X. 05 A PIC X. 05 B REDEFINES A PIC 9."
+    layout = parse_copybook(text).record().with_segments("ID", {"A": "a", "B": "b"})
+    assert layout.decode(ebcdic("0b7")) == {"N": 0, "T": [], "ID": "b", "A": None, "B": 7}
+    assert layout.decode(ebcdic("2xya7")) == {"N": 2, "T": ["x", "y"], "ID": "a", "A": "7", "B": None}
+
+
+def test_a_count_that_is_no_number_is_the_maximum():
+    layout = parse_copybook("01 R. 05 N PIC X(2). 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.").record()
+    for count, expected in (("ab", 3), ("-1", 3), ("4 ", 3), (" 2", 2), ("1 ", 1), ("  ", 3)):
+        assert len(layout.decode(ebcdic(count + "xyz"))["T"]) == expected
+    assert len(layout.with_rules(code_page="latin-1").decode("²²xyz".encode("latin-1"))["T"]) == 3
+
+
+def test_a_group_as_text_takes_a_name_that_is_free():
+    text = "01 R. 05 G. 10 A PIC X(2). 10 B PIC 9. 05 G-NT PIC X. 05 H. 10 C PIC X."
+    layout = parse_copybook(text).record().with_groups_as_text(["G", "H"])
+    assert layout.decode(ebcdic("ab1cd")) == {
+        "G": {"A": "ab", "B": 1}, "G-NT1": "ab1", "G-NT": "c", "H": {"C": "d"}, "H-NT": "d"
+    }  # fmt: skip
+    assert layout.field("G-NT1").redefines == ("G",)
+
+
 def test_fields_that_share_bytes_must_agree():
     with pytest.raises(ConversionError, match="contradicts"):
         parse_copybook(REDEFINED).record().encode({"K": "k", "A": {"A1": "0102"}, "B": {"B1": 9, "B2": 2}})
@@ -280,3 +341,13 @@ def test_what_is_found_where():
     ]
     (_, bad) = layout.found_in(b"\xf0\x1a\xaa")
     assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is none of C, D and F")
+
+
+def test_the_length_of_a_record_by_its_tables():
+    text = "01 R. 05 G OCCURS 2. 10 N PIC 9. 10 T PIC X(2) OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X. 05 Y REDEFINES Z PIC 9."
+    layout = parse_copybook(text).record()
+    assert layout.length_of(ebcdic("2aabb0z") + b"more") == 7
+    assert layout.length_of(ebcdic("3aabbcc3aabbccz")) == layout.length == 15
+    assert layout.length_of(ebcdic("00z")) == layout.minimum_length == 3
+    assert layout.length_of(ebcdic("x")) == 15  # what tells nothing means the maximum
+    assert layout.with_rules(variable_size_occurs="max_size").length_of(ebcdic("00z")) == 15

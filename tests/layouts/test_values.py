@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import parse_copybook
+from tdqsim.layouts import Rules, parse_copybook
 from tests.rules import expect_rule
 
 
@@ -235,3 +235,40 @@ def test_unknown_code_page_and_float_format_are_refused():
         field("PIC X", code_page="cp9999")
     with pytest.raises(LayoutError, match="floating_point"):
         field("COMP-1", floating_point="VAX")
+
+
+def number(clauses, data, **rules):
+    """The value of a field of these clauses; None where it is corrupt."""
+    return parse_copybook(f"01 R. 05 F {clauses}.", rules=Rules(**rules)).record().decode(data, corrupt="null")["F"]
+
+
+@pytest.mark.rule("LAY-DISPLAY-ASCII-SIGN")
+def test_in_ascii_a_digit_with_its_sign_is_first_or_last():
+    for text, expected in (("12A4", None), ("1B3D", None), ("A234", 1234), ("123M", -1234), ("}234", -234)):
+        assert number("PIC S9(4)", text.encode(), code_page="ascii") == expected
+    assert number("PIC S9(4)", b"12A4", code_page="ascii", strict_overpunch=False) == 1214
+    assert number("PIC S9(4)", bytes.fromhex("F1F2C1F4")) == 1214  # in EBCDIC it may stand anywhere
+
+
+@pytest.mark.rule("LAY-DISPLAY-RELAXED")
+@pytest.mark.parametrize(
+    ("clauses", "data", "relaxed", "strict"),
+    [
+        ("PIC S9(5)V9", "F1 F2 F3 D0 C4 40", Decimal("1230.4"), None),
+        ("PIC S9(5)V9", "F1 F2 F3 C0 D4 40", Decimal("-1230.4"), None),
+        ("PIC 9(4)", "F1 C2 F3 F4", 1234, None),
+        ("PIC 9(4)", "D1 F2 F3 C4", 1234, None),
+        ("PIC 9(4)", "C1 F2 F3 D4", None, None),
+        ("PIC S9(4)", "60 F1 F2 C3", 123, None),
+    ],
+)
+def test_relaxed_signs(clauses, data, relaxed, strict):
+    assert number(clauses, bytes.fromhex(data), strict_overpunch=False) == relaxed
+    assert number(clauses, bytes.fromhex(data)) == strict
+
+
+def test_blank_decimals_are_zero_where_it_is_asked_for():
+    for data in (b"\x40" * 3, bytes(3), b"\x00\x40\x00"):
+        assert number("PIC 9(2)V9", data) is None
+        assert str(number("PIC 9(2)V9", data, blank_is_zero=True)) == "0.0"
+        assert number("PIC 9(3)", data, blank_is_zero=True) is None

@@ -29,6 +29,16 @@ OPTIONS = tuple(
         {"record_format": "D", "line_separator": "crlf"},
         {"copybook_contents": COPYBOOK, "record_length_field": "LEN"},
         {"copybook_contents": COPYBOOK, "record_length_field": "LEN - 1", "encoding": "ascii"},
+        {"record_format": "FB", "record_length": "3", "bdw_adjustment": "-4"},
+    )
+) + tuple(
+    read_options({"copybook_contents": COPYBOOK, **given}, cobrix=True)
+    for given in (
+        {"record_format": "V"},
+        {"record_format": "VB"},
+        {"record_format": "VB", "is_rdw_big_endian": "true", "is_bdw_big_endian": "true"},
+        {"record_format": "FB"},
+        {"record_length_field": "LEN"},
     )
 )
 
@@ -37,7 +47,9 @@ def check(data: bytes, path: str) -> None:
     """Read a file by the format that its first byte chooses, cut as its second says; AssertionError is a finding."""
     if len(data) < 2:
         return
-    options, step, body = OPTIONS[data[0] % len(OPTIONS)], 8 + data[1] % 60, data[2:]
+    # What looks like blocks is refused when a read is planned; here it is what it is said to be.
+    options = replace(OPTIONS[data[0] % len(OPTIONS)], refuse_blocks=False)
+    step, body = 8 + data[1] % 60, data[2:]
     with open(path, "wb") as out:  # noqa: PTH123 - the fuzzer's file, by its name
         out.write(body)
     whole = at_once(body, options)

@@ -524,9 +524,22 @@ def test_a_table_that_nothing_tells_the_length_of_has_its_maximum(tmp_path):
     assert rows == [{"T": ["a", "b", "c"], "Z": "Z"}, {"T": ["d", "e", "f"], "Z": "Y"}]
 
 
-def test_what_cobrix_alone_knows_is_refused_with_what_to_write_instead(tmp_path):
-    with pytest.raises(LayoutError, match=r"'COMP-9' is little-endian binary, .* native_little_endian: true and usage"):
-        read(tmp_path / "data", "01 R. 05 N PIC 9(4) COMP-9.")
+def test_binary_numbers_that_cobrix_alone_knows(tmp_path):
+    path = tmp_path / "data"
+    low, wide = -(10**18), 12345678901234567890
+    path.write_bytes(b"\xc8\xfe\xff" + low.to_bytes(9, "big", signed=True) + wide.to_bytes(9, "little"))
+    copybook = "01 R. 05 A PIC 9(2) COMP-9. 05 B PIC S9(4) COMP-9. 05 C PIC S9(19) COMP. 05 D PIC 9(18)V99 COMP-9."
+    row = {"A": 200, "B": -2, "C": low, "D": Decimal("123456789012345678.90")}
+    options = read_options({"path": str(path), "copybook_contents": copybook})
+    reader = SplitReader(options)
+    assert [str(kind) for kind in reader.schema.types] == [
+        "int32", "int32", "decimal128(19, 0)", "decimal128(20, 2)"
+    ]  # fmt: skip
+    batches = [batch for split in plan(options) for batch in reader.read(split)]
+    assert [made for batch in batches for made in batch.to_pylist()] == [row]
+    assert RecordEncoder(options).encode(batches[0]) == [path.read_bytes()]
+    path.write_bytes(b"\0\0\0" + (10**19).to_bytes(9, "big", signed=True) + bytes(9))
+    assert read(path, copybook) == [{"A": 0, "B": 0, "C": None, "D": 0}]
 
 
 def test_fixed_records_that_are_as_long_as_their_tables(tmp_path):
@@ -802,7 +815,7 @@ def test_corrupt_bytes_as_text(tmp_path):
     path.write_bytes(bytes.fromhex("C1C2C3 F0AFF1"))
     given = {"generate_corrupt_fields": "true", "binary_as_hex": "true"}
     assert schema_of(RECORD, **given)["_corrupt_fields"].startswith(
-        "list<element: struct<field_name: string, raw_value: string"
+        "list<element: struct<field_name: string not null, raw_value: string not null, offset"
     )
     assert read(path, RECORD, **given) == [
         {"A": "ABC", "N": None, "_corrupt_fields": [{"field_name": "N", "raw_value": "F0AFF1", "offset": 3}]}
@@ -1002,10 +1015,17 @@ def test_bytes_as_text_where_there_is_no_record():
     assert decoder.decode_fixed(b"\x01\x02\xff", 3).to_pydict() == {"A": ["0102FF"]}
 
 
-def test_bytes_of_fields_that_there_are_not():
-    with pytest.raises(LayoutError, match="debug does not go with a table of variable length in a table"):
-        schema_of(TABLES, debug="true", variable_size_occurs="true")
-    with pytest.raises(DatasetError, match="option debug is 'string'; must be one of false, none, true"):
+def test_bytes_of_fields_in_tables_in_tables(tmp_path):
+    (tmp_path / "data").write_bytes("122ab1cz".encode("cp037"))
+    (row,) = read(tmp_path / "data", TABLES, debug="raw", variable_size_occurs="true", record_format="F")
+    assert [(each["M"], each["U"], each["U_debug"]) for each in row["T"]] == [
+        (2, ["a", "b"], [b"\x81", b"\x82"]), (1, ["c"], [b"\x83"])
+    ]  # fmt: skip
+    assert (row["Z"], row["Z_debug"]) == ("z", b"\xa9")
+
+
+def test_bytes_of_fields_as_text_are_for_lines():
+    with pytest.raises(DatasetError, match="option debug is 'string', which is for lines only"):
         schema_of(TABLES, debug="string")
 
 

@@ -35,6 +35,7 @@ pytestmark = [
 SOURCES = """
 import sys
 from pathlib import Path
+from tdqsim.pipeline.data_sets import read_data_set
 from tdqsim.pipeline.session import session
 spark = session()
 folder = Path(sys.argv[1])
@@ -42,6 +43,8 @@ options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_
 frame = spark.read.format("qsam").options(**options).load(str(folder / "data"))
 frame.limit(3).collect()
 print("qsam", frame.filter("KIND = 'C'").count(), frame.count())
+for stage in (None, folder / "stage", folder / "stage"):
+    print("read", read_data_set(spark, folder / "data", columns=["ID"], stage=stage, **options).distinct().count())
 frame.write.format("qsam").options(**{**options, "record_format": "FB"}).mode("overwrite").save(str(folder / "fb"))
 print("written", (folder / "fb").stat().st_size)
 queues = spark.read.format("tdqueue").load(str(folder / "store"))
@@ -56,7 +59,7 @@ after = spark.read.format("tdqueue").load(str(folder / "store"))
 print("streamed", {row.queue: row["count"] for row in after.groupBy("queue").count().orderBy("queue").collect()})
 """
 
-SOURCES_SAID = ["qsam 50 100", "written 600", "tdqueue 30", "streamed {'ONE': 30, 'OUT': 30}"]
+SOURCES_SAID = ["qsam 50 100", *["read 100"] * 3, "written 600", "tdqueue 30", "streamed {'ONE': 30, 'OUT': 30}"]
 
 STAGES = """
 import json, sys
@@ -142,7 +145,7 @@ def processes() -> Iterator[Callable[..., None]]:
 
     def start(*arguments: str) -> None:
         environ = clean_environment(
-            JAVA_HOME=str(find_java().spark_home()),
+            JAVA_HOME=str(find_java().home),
             SPARK_HOME=str(home),
             SPARK_LOCAL_IP="127.0.0.1",
             PYSPARK_PYTHON=sys.executable,
@@ -219,7 +222,7 @@ def test_by_spark_submit(folder: Path) -> None:
     (folder / "sources.py").write_text(SOURCES)
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     command = [str(submit), "--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false"]
-    home = str(find_java().spark_home())
+    home = str(find_java().home)
     environ = {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     assert said([*command, str(folder / "sources.py"), str(folder)], **environ) == SOURCES_SAID
 

@@ -19,9 +19,8 @@ from tests.layouts.strategies import copybooks
 
 
 def options(text, **more):
-    return read_options({
-        "copybook_contents": text, "string_trimming_policy": "none", "ebcdic_code_page": "cp037", **more,
-    })  # fmt: skip
+    page = {} if more.get("encoding") == "ascii" else {"ebcdic_code_page": "cp037"}
+    return read_options({"copybook_contents": text, "string_trimming_policy": "none", **page, **more})
 
 
 def plainly(encoder, batch):

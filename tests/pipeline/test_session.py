@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tdqsim.facts import table
 from tdqsim.pipeline import session as sessions
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java
-from tdqsim.pipeline.session import SparkMissing, archive_path, local_settings, memory_bytes, progress, session
+from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, session
 
 
 @pytest.fixture
@@ -47,30 +48,6 @@ def test_archives_are_used_once_they_are_there(java: Java) -> None:
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     other = Java(java.home.with_name("other"), 17, "PATH")
     assert archive_path(other) != archive
-
-
-def test_the_shim_stands_in_for_any_java(java: Java) -> None:
-    (java.home / "bin").mkdir(parents=True)
-    shim = java.spark_home() / "bin" / "java"
-    assert os.access(shim, os.X_OK)
-    assert str(java.command) in shim.read_text()
-    assert "--add-modules=jdk.incubator.vector)" in shim.read_text()
-
-
-def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
-    whole = memory_bytes(())
-    assert whole == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit, none = tmp_path / "memory.max", tmp_path / "none"
-    limit.write_text("1073741824\n")
-    assert memory_bytes((limit, none)) == 1 << 30
-    limit.write_text("max\n")
-    assert memory_bytes((limit, none)) == whole
-
-
-@pytest.mark.parametrize(("gigabytes", "heap"), [(0, 512), (2, 512), (5, 640), (64, 640)])
-def test_the_heap_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch, java: Java, gigabytes: int, heap: int) -> None:
-    monkeypatch.setattr(sessions, "memory_bytes", lambda: gigabytes << 30)
-    assert local_settings(java)["spark.driver.memory"] == f"{heap}m"
 
 
 class Builder:
@@ -104,16 +81,31 @@ def builder(monkeypatch: pytest.MonkeyPatch, java: Java) -> Builder:
     monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
     monkeypatch.setattr(sessions, "_spark", lambda: type("Session", (), {"builder": made}))
     monkeypatch.setattr(sessions, "find_java", lambda: java)
+    monkeypatch.setattr(sessions, "_jvms", [])
+    monkeypatch.setattr(sessions, "Jvm", partial(Machine, made))
     return made
+
+
+class Machine:
+    """Stands in for a JVM: takes down what it is started with."""
+
+    alive = True
+
+    def __init__(self, builder: Builder, java: Java, settings: dict[str, str], environ: dict[str, str]) -> None:
+        builder.made["jvm"] = (java, settings, environ)
+
+    def environ(self) -> dict[str, str]:
+        return {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "secret"}
 
 
 def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java: Java) -> None:
     before = dict(os.environ)
     session(register=False)
-    during = builder.made["environment"]
-    assert during["JAVA_HOME"] == str(java.spark_home())
-    assert (during["SPARK_LOCAL_IP"], "-XX:" in during["SPARK_LAUNCHER_OPTS"]) == ("127.0.0.1", True)
+    assert builder.made["environment"] == before | {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "secret"}
     assert dict(os.environ) == before
+    started_on, settings, environ = builder.made["jvm"]
+    assert (started_on, environ) == (java, {"SPARK_LOCAL_IP": "127.0.0.1"})
+    assert settings["spark.driver.memory"] == builder.made["config:spark.driver.memory"]
     assert builder.made["master"].startswith("local[")
 
 
@@ -143,6 +135,7 @@ def test_which_session_it_is(
     session(register=False, **given)
     assert {name: builder.made[name] for name in ("remote", "master") if name in builder.made} == wanted
     local = "config:spark.driver.memory" in builder.made
+    assert local <= ("jvm" in builder.made)
     assert local == any(value.startswith("local") for value in wanted.values())
 
 
@@ -181,82 +174,16 @@ def test_the_extra_pins_what_spark_does_not(request: pytest.FixtureRequest) -> N
     assert pins["pyspark[connect]"] == "pyspark[connect]>=4.2.1,<4.4"
 
 
-# progress ------------------------------------------------------------------------------------------------------------
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
 
-class Stage:
-    numTasks, numCompletedTasks = 8, 2  # noqa: N815  (Spark's names)
-    num_tasks, num_completed_tasks = 8, 2
-
-
-class Classic:
-    """A session whose driver tells of one stage."""
-
-    _sc = True
-
-    def __init__(self) -> None:
-        self.looks = 0
-
-    @property
-    def sparkContext(self) -> Any:
-        return self
-
-    def statusTracker(self) -> Any:
-        return self
-
-    def getActiveStageIds(self) -> list[int]:
-        self.looks += 1
-        return [1, 2]
-
-    def getStageInfo(self, stage: int) -> Stage | None:
-        return Stage() if stage == 1 else None
-
-
-class Connect:
-    """A session whose server tells of its own accord."""
-
-    def __init__(self) -> None:
-        self.handlers: list[Any] = []
-
-    def registerProgressHandler(self, handler: Any) -> None:
-        self.handlers.append(handler)
-
-    def removeProgressHandler(self, handler: Any) -> None:
-        self.handlers.remove(handler)
-
-
-def test_the_driver_is_asked_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, spark = Terminal(), Classic()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
-        while spark.looks < 3:
-            pass
-    assert "replay" in screen.getvalue()
-    assert "25%" in screen.getvalue()
-
-
-def test_a_connect_server_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, spark = Terminal(), Connect()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress(spark, "replay"):  # type: ignore[arg-type]
-        spark.handlers[0]([Stage()], 1, "operation", False)
-    assert "25%" in screen.getvalue()
-    assert spark.handlers == []
-
-
-def test_nothing_is_shown_or_asked_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    spark = Classic()
-    with progress(spark, "replay", interval=0.001):  # type: ignore[arg-type]
-        pass
-    assert spark.looks == 0
-    assert capsys.readouterr() == ("", "")
+def test_progress_is_shown_on_a_terminal(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+    for screen, shown in ((Terminal(), "true"), (io.StringIO(), "false")):
+        monkeypatch.setattr(sys, "stderr", screen)
+        for settings in (local_settings(java), cluster_settings()):
+            assert settings["spark.ui.showConsoleProgress"] == shown
 
 
 # the command line ----------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_written_and_read_back(spark, path, tmp_path):
     [
         ({"copybok": "x"}, "option copybok is not known"),
         ({"mode": "failfast", "record_format": "F"}, "record 1, record at offset 0: field ID"),
-        ({"data_paths": "/none/there"}, "no such file"),
+        ({"data_paths": "/none/there"}, "path and data_paths exclude each other"),
     ],
 )
 def test_errors_reach_the_user_in_words(spark, path, options, words):

@@ -18,12 +18,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.pipeline.java import ON_PATH, Java
-
 OURS, SPARKS = "tdqsim.pipeline._worker", "pyspark.daemon"
 WORKER = """
 import sys
-{first}
 def main(infile, outfile):
     word = infile.readline()
     infile.read()  # until Spark hangs up
@@ -38,8 +35,8 @@ def main(infile, outfile):
 class Daemon:
     """A daemon that runs a worker of the test's."""
 
-    def __init__(self, folder: Path, module: str, first: str = "", **environ: str) -> None:
-        (folder / "pyspark_test.py").write_text(WORKER.format(first=first))
+    def __init__(self, folder: Path, module: str, **environ: str) -> None:
+        (folder / "pyspark_test.py").write_text(WORKER)
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, "pyspark_test"],
             stdin=subprocess.PIPE,
@@ -47,7 +44,7 @@ class Daemon:
             stderr=subprocess.PIPE,
             env={
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join((str(folder), str(ON_PATH))),
+                "PYTHONPATH": str(folder),
                 "PYTHON_UNIX_DOMAIN_ENABLED": "true",
                 "PYTHON_WORKER_FACTORY_SOCK_DIR": str(folder),
                 "SPARK_REUSE_WORKER": "1",
@@ -81,13 +78,8 @@ class Daemon:
 
 @pytest.mark.parametrize("raises", ["", "1"])
 @pytest.mark.parametrize("word", [b"few", b"many"])
-@pytest.mark.parametrize(
-    ("module", "first"), [(OURS, ""), (SPARKS, f"import {OURS}"), (SPARKS, "import pyspark_tdqsim")]
-)
-def test_a_worker_that_spark_hangs_up_on_says_nothing(
-    module: str, first: str, word: bytes, raises: str, tmp_path: Path
-) -> None:
-    daemon = Daemon(tmp_path, module, first, PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE=raises)
+def test_a_worker_that_spark_hangs_up_on_says_nothing(word: bytes, raises: str, tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, OURS, PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE=raises)
     daemon.task(word)
     assert daemon.said() == ""
 
@@ -99,24 +91,6 @@ def test_spark_may_hang_up_before_a_worker_has_begun(tmp_path: Path) -> None:
     os.kill(daemon.process.pid, signal.SIGCONT)
     daemon.task(b"few")  # the daemon takes one after the other
     assert daemon.said() == ""
-
-
-def test_spark_finds_what_hushes_the_process_that_looks_for_data_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As the worker of Spark's does it: every module of the path whose name begins so is imported."""
-    monkeypatch.setenv("TDQ_CACHE", str(tmp_path / "cache"))
-    java = tmp_path / "jdk" / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\nexec " + f"'{sys.executable}' -c \"$1\"\n")
-    java.chmod(0o755)
-    look = "import pkgutil; print(*(found.name for found in pkgutil.iter_modules() if found.name[:8] == 'pyspark_'))"
-    shim = Java(tmp_path / "jdk", 17, "PATH").spark_home() / "bin" / "java"
-    for before in ({}, {"PYTHONPATH": str(tmp_path)}):
-        (tmp_path / "pyspark_other.py").touch()
-        found = subprocess.run([shim, look], env=before, capture_output=True, text=True, check=True).stdout.split()
-        assert "pyspark_tdqsim" in found
-        assert ("pyspark_other" in found) == bool(before)
 
 
 def test_a_worker_that_fails_of_its_own_says_so(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_prepared_unit_of_work_can_commit_on_a_disk_that_is_full_since(disk):
     with region.task() as task:
         for number in range(40):
             task.writeq_td("LOGQ", b"%08d" % number + b"x" * 3000)
-        branch = region.coordinate(task, "XA1")
+        branch = region.branch("XA1", task)
     assert branch.prepare()
     region.close(clean=False)
     with make(store=disk / "store") as region:

@@ -25,7 +25,7 @@ class Held:
                 pass
             return
         task.writeq_td("LOGQ", b"new")
-        self.branch = task.region.coordinate(task, "XA1")
+        self.branch = task.region.branch("XA1", task)
         assert self.branch.prepare()
         abend = self.branch.lose_coordinator()
         if self.abends:

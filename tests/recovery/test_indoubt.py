@@ -266,7 +266,7 @@ class Triggered:
             return
         self.doubt = False
         task.writeq_td("LOGQ", b"new")
-        branch = task.region.coordinate(task, "XA1")
+        branch = task.region.branch("XA1", task)
         assert branch.prepare()
         abend = branch.lose_coordinator()
         if self.abends:
@@ -364,7 +364,7 @@ def test_an_external_coordinator_drives_the_phases(tmp_path, commit):
         with region.task() as task:
             task.readq_td("LOGQ")
             task.writeq_td("LOG2", b"new")
-            branch = region.coordinate(task, "TX42")
+            branch = region.branch("TX42", task)
             task.writeq_td("PHYQ", b"the task goes on with another unit of work")
         assert branch.state is Cvda.INFLIGHT
         assert contents(region) == ([b"one", b"two"], [])
@@ -414,7 +414,7 @@ def test_an_external_coordinator_that_says_things_out_of_order(tmp_path, said):
     with doubtful(tmp_path / "store") as region:
         with region.task() as task:
             task.writeq_td("LOGQ", b"new")
-            branch = region.coordinate(task, "TX42")
+            branch = region.branch("TX42", task)
         *before, last = said
         for word in before:
             getattr(branch, word)()
@@ -435,7 +435,7 @@ def test_the_task_has_used_a_queue_before_that_is_discarded_while_it_is_in_doubt
         task.writeq_td("LOG2", b"committed")
         task.syncpoint()
         task.writeq_td("LOGQ", b"new")
-        branch = region.coordinate(task, "TX42")
+        branch = region.branch("TX42", task)
     assert branch.prepare()
     region.set_tdqueue("LOG2", enablestatus="DISABLED")
     region.discard_tdqueue("LOG2")
@@ -453,15 +453,15 @@ def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
             task.writeq_td("LOG2", b"mine")
             for name, words in (("", "1 character"), ("TX42", "TX42 is unfinished")):
                 with pytest.raises(TdqError, match=words):
-                    region.coordinate(task, name)
+                    region.branch(name, task)
             branch.lose_coordinator()
             region.set_uow(branch.uow.id, uowstate="COMMIT")
             with pytest.raises(TdqError, match="TX42 is unfinished"):
-                region.coordinate(task, "TX42")
+                region.branch("TX42", task)
             branch.forget()
-            again = region.coordinate(task, "TX42")
+            again = region.branch("TX42", task)
         with pytest.raises(TdqError, match="has ended"):
-            region.coordinate(task, "TX43")
+            region.branch("TX43", task)
         assert again.prepare()
         again.commit()
         assert contents(region) == ([b"new"], [b"mine"])
@@ -471,7 +471,7 @@ def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
 def test_a_coordinator_that_is_lost_before_prepare_leaves_nothing(tmp_path):
     with doubtful(tmp_path / "store") as region, region.task() as task:
         task.writeq_td("LOGQ", b"new")
-        branch = region.coordinate(task, "TX42")
+        branch = region.branch("TX42", task)
         assert branch.lose_coordinator() is None
         assert contents(region) == ([], [])
         region.writeq_td("LOGQ", b"free")
@@ -584,7 +584,7 @@ def test_a_normal_end_settles_what_a_coordinator_has_not_had_prepared(tmp_path):
     region.seed("PHYQ", [b"read", b"left"])
     task = region.task()
     task.readq_td("PHYQ")
-    region.coordinate(task, "TX1")
+    region.branch("TX1", task)
     region.close()
     make(store=tmp_path / "store").close(clean=False)
     with make(store=tmp_path / "store") as region:

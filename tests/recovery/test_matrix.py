@@ -150,7 +150,7 @@ def test_a_prepared_unit_of_work_gives_no_physical_read_back(tmp_path):
     task = region.task()
     task.readq_td("PHYQ")
     task.writeq_td("LOGQ", b"new")
-    assert region.coordinate(task, "XA1").prepare()
+    assert region.branch("XA1", task).prepare()
     with again(region, tmp_path / "store") as after:
         assert after.peek("PHYQ") == BEFORE[1:]
         after.branch("XA1").back_out()

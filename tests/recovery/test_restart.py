@@ -9,7 +9,7 @@ import pytest
 
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.uow.indoubt import decisions
-from tdqsim.core.store._writer import Writer
+from tdqsim.core.store import Durable
 from tdqsim.errors import RegionClosed, StoreFull
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue, triggered
 
@@ -143,7 +143,7 @@ def test_a_block_whose_region_fails_says_only_that(tmp_path):
 
 
 def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
-    region = make(queue("LOGQ"), store=tmp_path / "store")
+    region = make(queue("LOGQ"), store=tmp_path / "store", durability="power")
     committing = region.start(lambda task: task.writeq_td("LOGQ", b"one"))
     purging = region.start(lambda _task: region.purge(committing))
     region.run()
@@ -162,7 +162,7 @@ def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_tasks_that_end_together_share_a_commit(tmp_path):
     names = [f"Q{number:03d}" for number in range(100)]
-    with make(*map(queue, names), store=tmp_path / "store") as region:
+    with make(*map(queue, names), store=tmp_path / "store", durability="power") as region:
         before = region.hardening.commits
         handles = [region.start(lambda task, name=name: task.writeq_td(name, b"x")) for name in names]
         region.run()
@@ -175,7 +175,7 @@ def test_tasks_that_end_together_share_a_commit(tmp_path):
 def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
     """The promise of a shared commit: a task goes on only when it is permanent."""
     store = tmp_path / "store"
-    region = make(queue("LOG1"), queue("LOG2"), store=store)
+    region = make(queue("LOG1"), queue("LOG2"), store=store, durability="power")
     told = []
 
     def work(task, name):
@@ -198,7 +198,7 @@ def test_nobody_is_told_of_a_commit_that_was_not_made(tmp_path):
 
 
 def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
-    region = make(queue("LOG1"), queue("LOG2"), queue("LOG3"), store=tmp_path / "store")
+    region = make(queue("LOG1"), queue("LOG2"), queue("LOG3"), store=tmp_path / "store", durability="power")
     failures = [StoreFull("no room, for the test")]
 
     def fault(point):
@@ -225,7 +225,7 @@ def test_a_shared_commit_that_fails_fails_for_all_and_for_nobody_else(tmp_path):
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_nobody_reads_what_a_shared_commit_may_still_undo(tmp_path):
-    region = make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store")
+    region = make(queue("LOGQ"), queue("LOG2"), store=tmp_path / "store", durability="power")
     failures = [StoreFull("no room, for the test")]
 
     def fault(point):
@@ -261,7 +261,7 @@ def test_nobody_reads_what_a_shared_commit_may_still_undo(tmp_path):
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 def test_a_task_that_is_always_ready_does_not_keep_others_in_their_syncpoint(tmp_path):
-    with make(queue("LOGQ"), store=tmp_path / "store") as region:
+    with make(queue("LOGQ"), store=tmp_path / "store", durability="power") as region:
         back, turns = [], []
 
         def commit(task):
@@ -285,7 +285,7 @@ def test_a_task_that_is_always_ready_does_not_keep_others_in_their_syncpoint(tmp
 
 def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
     """Decisions that another region has not heard are kept; an initial start forgets them too."""
-    from tdqsim.cics.uow.indoubt import keep_decision
+    from tdqsim.cics.uow.indoubt import decision_kept
 
     store = tmp_path / "store"
     region = make(queue("LOGQ"), store=store)
@@ -293,7 +293,7 @@ def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
         task.writeq_td("LOGQ", b"x")
         uow = task.uow
         uow.decision = ("FAR",)
-        keep_decision(uow)
+        uow.at_commit = (lambda: decision_kept(uow),)
     for start, expected in (("AUTO", {uow.id: ("FAR",)}), ("COLD", {uow.id: ("FAR",)}), ("INITIAL", {})):
         region.close(clean=False)
         region = make(queue("LOGQ"), store=store, start=start)
@@ -305,18 +305,18 @@ def moments(store, monkeypatch, tmp_path, start):
     """The store as it is before and after each commit of a start, as a kill there would leave it."""
     copies = []
 
-    def copy(_pen):
+    def copy(_durable):
         copies.append(Path(shutil.copytree(store, tmp_path / f"{start} {len(copies)}")))
 
     with monkeypatch.context() as patch:
-        made = Writer.commit
+        made = Durable.commit
 
-        def commit(self):
+        def commit(self, *args, **more):
             copy(self)
-            made(self)
+            made(self, *args, **more)
             copy(self)
 
-        patch.setattr(Writer, "commit", commit)
+        patch.setattr(Durable, "commit", commit)
         make(queue("LOGQ"), queue("LOG2"), store=store, start=start).close(clean=False)
     return copies
 
@@ -327,7 +327,7 @@ def moments(store, monkeypatch, tmp_path, start):
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monkeypatch, start, then, clean):
     """All or nothing: the region of before, or the new one; what others will ask is kept unless it is thrown away."""
-    from tdqsim.cics.uow.indoubt import keep_decision
+    from tdqsim.cics.uow.indoubt import decision_kept
 
     store = tmp_path / "store"
     region = make(queue("LOGQ"), store=store)
@@ -335,7 +335,7 @@ def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monk
         task.writeq_td("LOGQ", b"old")
         uow = task.uow
         uow.decision = ("FAR",)
-        keep_decision(uow)
+        uow.at_commit = (lambda: decision_kept(uow),)
     prepared(region, (WRITEQ, "LOGQ"))
     region.close(clean=clean)
     seen = set()

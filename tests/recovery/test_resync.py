@@ -96,8 +96,15 @@ def test_a_region_fails_in_the_midst_of_a_message(two, victim, step, first):
     assert two.left() == []
 
 
+def share_commits(made: Complex) -> None:
+    """Let tasks wait for commits that they share, as with durability power: then others run in the midst of one."""
+    for region in made.sysplex.regions.values():
+        region.hardening.shared = True
+
+
 def purged(two: Complex, region: str, state: Cvda) -> list[bool]:
     """A started task of NEAR is purged when a unit of work in ``region`` has got into a state."""
+    share_commits(two)
     done: list[bool] = []
 
     def work(task):
@@ -133,6 +140,7 @@ def test_a_purge_in_the_midst_of_a_syncpoint_leaves_nothing_undecided(two, regio
 
 def test_the_coordinator_of_a_middle_region_is_lost_while_it_prepares_those_behind_it(chain):
     """It backs out: for itself and for those that have voted already; the requester is told of a refusal."""
+    share_commits(chain)
 
     def work(task):
         for name in ("LOCL", "REMQ"):
@@ -234,7 +242,7 @@ def test_a_program_outside_coordinates_two_regions(two, commit, again):
     with two["NEAR"].task() as task:
         for name in ("LOCL", "REMQ"):
             task.writeq_td(name, b"new")
-        branch = two["NEAR"].coordinate(task, "XA1")
+        branch = two["NEAR"].branch("XA1", task)
     assert branch.prepare()
     assert two["FAR"].peek("FARQ") == []
     if again:
@@ -356,8 +364,7 @@ def test_a_decision_is_forgotten_with_the_next_commit_and_told_again_until_then(
 
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
-@pytest.mark.parametrize("durability", ["process", "power"])
-def test_distributed_units_of_work_share_their_commits(tmp_path, durability):
+def test_distributed_units_of_work_share_their_commits(tmp_path):
     """A hundred tasks end together: one commit for the requesters, two for the mirrors, which prepare first."""
     count = 100
     names = [f"{at:03}" for at in range(count)]
@@ -366,7 +373,7 @@ def test_distributed_units_of_work_share_their_commits(tmp_path, durability):
         tmp_path,
         ("NEAR", "NEAR", [*near, *(queue(f"L{name}") for name in names)]),
         ("FAR", "FAR", [queue(f"F{name}") for name in names]),
-        durability=durability,
+        durability="power",
     )
 
     def work(task, name):
@@ -506,7 +513,7 @@ def test_nothing_can_be_done_to_a_unit_of_work_of_a_region_that_has_ended(tmp_pa
     two = pair(tmp_path)
     with two["FAR"].task() as task:
         task.writeq_td("FARQ", b"new")
-        branch = two["FAR"].coordinate(task, "XA1")
+        branch = two["FAR"].branch("XA1", task)
     assert branch.prepare()
     two["FAR"].close(clean=False)
     for call in (branch.prepare, branch.commit, branch.back_out, branch.forget, branch.lose_coordinator):

@@ -26,7 +26,7 @@ def test_a_refused_request_does_not_make_the_wait_of_its_queue_count(tmp_path, r
         task.writeq_td("LOGQ", b"one")
         task.readq_td("NOWT", nosuspend=True, nohandle=True)
         assert task.eib.eibresp is Resp[refused or "QZERO"]
-        branch = region.coordinate(task, "XA1")
+        branch = region.branch("XA1", task)
         assert branch.prepare()
         touched, not_touched = rule("REC-INDOUBT-TOUCHED").message.split()
         assert branch.lose_coordinator().code == (not_touched if refused else touched)

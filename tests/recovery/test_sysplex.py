@@ -59,7 +59,7 @@ def test_the_worlds_notice_a_decision_that_is_not_kept(tmp_path, monkeypatch):
     """A bug planted for them: the coordinator forgets its decision when somebody could not be told."""
     from tdqsim.cics.uow import indoubt
 
-    monkeypatch.setattr(indoubt, "keep_decision", lambda _uow: None)
+    monkeypatch.setattr(indoubt, "decision_kept", lambda _uow: {})
     noticed = 0
     for seed in SEEDS:
         try:

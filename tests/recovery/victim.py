@@ -176,7 +176,7 @@ class Life:
     def prepare(self, task: Any, number: int) -> None:
         self.prepares += 1
         name = f"{os.getpid()}.{self.prepares}"
-        branch = task.region.coordinate(task, name)
+        branch = task.region.branch(name, task)
         if self.told(number, ("prepare", name), branch.prepare) and not branch.uow.ended:
             self.branches[name] = branch
 

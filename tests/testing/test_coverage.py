@@ -1,7 +1,9 @@
-"""The coverage page says what the declarations say."""
+"""The coverage page says what the declarations say, and what tests that passed have exercised."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,9 @@ from tdqsim.definitions import parse_definitions
 from tdqsim.facts import rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing import FaultPlan, MessageFault, coverage_page
-from tdqsim.testing.coverage import marked_tests
-
-TESTS = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(scope="module")
-def whole() -> str:
-    return coverage_page(TESTS)
+from tdqsim.testing.coverage import differences
+from tdqsim.testing.evidence import Evidence, load_evidence
+from tests.testing.test_plugin import installed
 
 
 def row(page: str, name: str) -> list[str]:
@@ -32,37 +29,105 @@ def test_every_command_api_attribute_and_rule_is_on_the_page() -> None:
     page = coverage_page()
     for name in (*COMMANDS, *DECLARATIONS, *rules()):
         assert row(page, name)
-    assert row(page, "READQ TD")[1] == "done"
+    assert row(page, "READQ TD")[1] == "untouched"
     assert "NOSUSPEND" in row(page, "READQ TD")[2].split()
     assert "QZERO" in row(page, "READQ TD")[3].split()
     absent = next(each["command"] for each in table("eibfn") if each["command"] not in COMMANDS)
     assert row(page, absent)[1] == "absent"
     assert row(page, "TDQUEUE")[0] == "TDQUEUE"
-    assert "| TDQUEUE | TRIGGERLEVEL | INTRA | done | ATI-LEVEL, " in page
-    assert "| TRANSACTION | ALIAS |  | unproven |  |" in page  # without the tests only rules count
+    assert "done" not in page.partition("## EXEC CICS commands")[2]
 
 
-def test_rules_are_shown_with_the_tests_that_carry_them(whole: str) -> None:
-    known = marked_tests(TESTS)
-    assert any(test.startswith("tests/cics/kernel/test_commands.py::") for test in known["TD-DISABLED"])
-    assert known["TD-DISABLED"][0] in row(whole, "TD-DISABLED")[-1]
+EXERCISES = """
+import pytest
+from tdqsim import Condition, EscapeMessage, define_tdqueue, define_transaction, parse_definitions
+from tdqsim.testing import Fault, FaultPlan, MessageFault
+
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", triggerlevel=1, transid="PAYP", atifacility="FILE")
+
+@pytest.mark.tdq_definitions(QUEUE)
+@pytest.mark.tdq_expect("DFHTD0183")
+@pytest.mark.rule("TD-DISABLED")
+def test_one(tdq_region):
+    with pytest.raises(Condition):
+        tdq_region.readq_td("PAYQ", length=5)
+    with tdq_region.task() as task:
+        task.readq_td("NONE", nohandle=True)
+        task.syncpoint()
+    tdq_region.writeq_td("PAYQ", b"x")
+    assert tdq_region.inquire_tdqueue("PAYQ").numitems == 1
+    tdq_region.set_tdqueue("PAYQ", enablestatus="DISABLED")
+
+def test_two():
+    "DEFINESOURCE ITEMCOUNT LENGERR CPF9801 TERMINAL"
+    parse_definitions("group: G\\ntransaction:\\n- {name: AAAA, alias: BBBB}\\n")
+
+def test_fails(tdq_region):
+    tdq_region.deleteq_td("NONE")
+
+def test_planned(tdq_region, tdq_job):
+    with FaultPlan(Fault("IOERR", command="WRITEQ TD")).on(tdq_region), pytest.raises(Condition):
+        tdq_region.writeq_td("PAYQ", b"x")
+    with FaultPlan(MessageFault("CPF9872")).on(tdq_job.system), pytest.raises(EscapeMessage):
+        tdq_job.qsnddtaq("ORDERS", "QGPL", b"x")
+
+def test_job(tdq_job):
+    with pytest.raises(EscapeMessage):
+        tdq_job.qsnddtaq("ORDERS", "QGPL", b"x")
+    tdq_job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+    tdq_job.qmhqrdqd("ORDERS", "QGPL", "RDQD0100")
+"""
 
 
-def test_a_state_is_taken_from_what_holds_it(whole: str) -> None:
-    assert "| TRANSACTION | ALIAS |  | without effect | tests/" in whole
-    assert row(whole, "QSNDDTAQ")[1] == "done"
-    assert row(whole, "CPF9872")[2] == "done"
+@pytest.mark.parametrize("processes", [0, 2])
+def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes: int) -> None:
+    (tmp_path / "test_it.py").write_text(EXERCISES, "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule: a rule\n", "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-evidence", "seen.json"]
+    command += [] if installed() else ["-p", "tdqsim.testing.plugin"]
+    done = subprocess.run([*command, "-n", str(processes)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 failed, 4 passed" in done.stdout, done.stdout
+    page = coverage_page(load_evidence(tmp_path / "seen.json"))
+    one = "test_it.py::test_one"
+    assert row(page, "READQ TD")[1] == "done"
+    assert row(page, "READQ TD")[-1] == one
+    untouched = row(page, "READQ TD")[4].split()
+    assert {"QZERO", "QIDERR", "LENGTH"} & set(untouched) == set()
+    assert {"NOSUSPEND", "NOTOPEN", "LENGERR"} <= set(untouched)
+    assert (row(page, "WRITEQ TD")[1], "IOERR" in row(page, "WRITEQ TD")[4].split()) == ("done", True)
+    assert row(page, "DELETEQ TD")[1] == "untouched"  # the test that issued it has failed
+    assert row(page, "NUMITEMS")[1:3] == ["done", "-"]
+    assert row(page, "ENABLESTATUS")[1:3] == ["untouched", "done"]
+    assert "| TDQUEUE | TRIGGERLEVEL | INTRA | done | test_it.py::" in page
+    assert "| TDQUEUE | FACILITYID | INTRA | untouched |  |" in page
+    assert "| TRANSACTION | ALIAS |  | without effect | test_it.py::test_two |" in page
+    assert row(page, "DFHTD0183")[2] == "done"
+    assert (row(page, "CPF9801")[2], row(page, "CPF9872")[2]) == ("done", "untouched")
+    assert row(page, "QSNDDTAQ")[1] == "done"
+    assert (row(page, "RDQD0100")[1], row(page, "RDQD0200")[1]) == ("done", "untouched")
+    assert row(page, "TD-DISABLED")[-2:] == ["held", one]
+    assert row(page, "TD-DISABLED-READ" if "TD-DISABLED-READ" in rules() else "EIB-TD")[-2] == "untouched"
 
 
-def test_what_nothing_holds_is_unproven(tmp_path: Path) -> None:
-    (tmp_path / "test_one.py").write_text(
-        "def test_one():\n    define(jobuserid='X')\n\ndef test_all():\n    for row in table('ibmi_formats'):\n        pass\n"
+def test_evidence_of_several_runs_adds_up() -> None:
+    first, second = Evidence(), Evidence()
+    first.add("command A", "tests/b.py::test")
+    second.add("command A", "tests/a.py::test")
+    second.add("command B", "tests/c.py::test")
+    first.merge(second.as_dict())
+    assert (first.of("command A"), first.of("command B", "command A"), first.of("command C")) == (
+        "tests/a.py::test",
+        "tests/a.py::test",
+        "",
     )
-    page = coverage_page(tmp_path)
-    place = f"{tmp_path.name}/test_one.py"
-    assert f"| TDQUEUE | JOBUSERID | EXTRA | done | {place}::test_one |" in page
-    assert row(page, "JOENT")[1:] == ["done", f"{place}::test_all"]
-    assert "| TRANSACTION | ALIAS |  | unproven |  |" in page
+
+
+def test_pages_are_compared_without_the_tests_that_they_name() -> None:
+    one, other = Evidence(), Evidence()
+    one.add("command READQ TD", "tests/a.py::test")
+    other.add("command READQ TD", "tests/b.py::test")
+    assert differences(coverage_page(one), coverage_page(other)) == []
+    assert len(differences(coverage_page(one), coverage_page())) == 2
 
 
 @pytest.mark.parametrize("resource", ["TRANSACTION", "TERMINAL", "CONNECTION"])
@@ -89,4 +154,8 @@ def test_the_command_line_writes_and_checks_the_page(tmp_path: Path) -> None:
     assert main(["coverage", "--write", str(page)]) == 0
     assert main(["coverage", "--check", str(page)]) == 0
     page.write_text(page.read_text("utf-8") + "x", "utf-8")
-    assert main(["coverage", "--check", str(page)]) != 0
+    assert main(["coverage", "--check", str(page)]) == 2
+    (tmp_path / "seen.json").write_text('{"command READQ TD": [1, ["tests/a.py::test"]]}')
+    assert main(["coverage", "--evidence", str(tmp_path / "seen.json"), "--check", str(page)]) == 2
+    (tmp_path / "seen.json").write_text("[1]")
+    assert main(["coverage", "--evidence", str(tmp_path / "seen.json")]) == 1

@@ -143,7 +143,7 @@ class World:
         self.held.remove(task)
         if what == "shunt":
             self.shunted += 1
-            part = self.region.coordinate(task, f"coordinator {self.shunted}")
+            part = self.region.branch(f"coordinator {self.shunted}", task)
             if part.prepare():
                 part.lose_coordinator()
         elif what == "rollback":

@@ -291,7 +291,7 @@ def test_a_history_knows_tdintra_empty(tmp_path, clean) -> None:
     task = region.task()
     task.readq_td("LOGQ")
     task.writeq_td("LOGQ", b"in flight")
-    region.coordinate(task, "XA1").prepare()
+    region.branch("XA1", task).prepare()
     region.close(clean=clean)
     with Region(store=tmp_path / "store", supplied_queues=False, tdintra="EMPTY") as region:
         assert region.tdintra == "EMPTY"

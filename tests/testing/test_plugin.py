@@ -182,7 +182,7 @@ import pytest
 
 @pytest.mark.tdq_definitions("payments.yaml")
 def test_it(tdq_region):
-    assert list(tdq_region.tdqueues) == ["PAYQ"]
+    assert set(tdq_region.tdqueues) == {"PAYQ", "CSMT", "CSQL", "CSSL"}
 """
     text = run(pytester, body)
     assert "1 passed" in text, text
@@ -272,3 +272,140 @@ def test_it(tdq_target):
     (difference,) = compare_transcript([*calls[:2], wrong, *calls[3:]], make)
     assert "the target answered" in str(difference)
     assert difference.simulated.resp == "LENGERR"
+
+
+# -- what goes wrong behind a test -------------------------------------------------------------------------------------
+
+PAYMENTS = """\
+group: PAY
+tdqueue:
+- {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 1, atifacility: FILE}
+transaction:
+- {name: PAYP, handler: "payflow:post"}
+"""
+PAYFLOW = """\
+seen = []
+
+def post(task):
+    seen.append(task.text(task.readq_td("PAYQ")))
+    if seen[-1] == "BAD":
+        raise ValueError("no such account")
+"""
+
+
+def test_the_fixture_loads_the_handlers_that_transactions_name(pytester: pytest.Pytester) -> None:
+    place = pytester.mkdir("definitions")
+    (place / "payments.yaml").write_text(PAYMENTS)
+    (place / "payflow.py").write_text(PAYFLOW)
+    body = """
+import sys
+import pytest
+
+@pytest.mark.tdq_definitions("definitions/payments.yaml")
+@pytest.mark.parametrize("time", [1, 2])
+def test_it(tdq_region, time):
+    tdq_region.writeq_td("PAYQ", tdq_region.encode("GOOD"))
+    assert sys.modules["payflow"].seen == ["GOOD"]  # imported anew for each test
+
+@pytest.mark.tdq_definitions("definitions/payments.yaml", handlers=False)
+def test_without(tdq_region):
+    seen = []
+    tdq_region.register("PAYP", lambda task: seen.append(task.text(task.readq_td("PAYQ"))))
+    tdq_region.writeq_td("PAYQ", tdq_region.encode("MINE"))
+    assert seen == ["MINE"]
+    assert "payflow" not in sys.modules
+"""
+    text = run(pytester, body)
+    assert "3 passed" in text, text
+
+
+@pytest.mark.parametrize(
+    ("definitions", "record", "lines"),
+    [
+        ('"payments.yaml"', "BAD", ["task 2 PAYP: abend ASRA: ValueError: no such account (", "payflow.py:6)", 'tdq_expect("ASRA")']),
+        ("QUEUE, define_transaction(name='PAYP')", "A", ["transaction PAYP was not started (DFHAC2016): it has no program", 'tdq_expect("DFHAC2016")']),
+        ("QUEUE", "A", ["queue PAYQ: transaction PAYP was not started (DFHTD0183)", 'tdq_expect("DFHTD0183")']),
+        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "A", ["(DFHAC2008): the transaction is disabled"]),
+    ],
+    ids=["abend", "no program", "no transaction", "disabled"],
+)  # fmt: skip
+@pytest.mark.parametrize("expected", [False, True])
+def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
+    pytester: pytest.Pytester, definitions: str, record: str, lines: list[str], *, expected: bool
+) -> None:
+    pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
+    pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
+    mark = '@pytest.mark.tdq_expect("ASRA", "DFHAC2016", "DFHTD0183", "DFHAC2008")' if expected else ""
+    body = f"""
+import pytest
+from tdqsim import define_tdqueue, define_transaction
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+
+{mark}
+@pytest.mark.tdq_definitions({definitions})
+def test_it(tdq_region):
+    tdq_region.writeq_td("PAYQ", tdq_region.encode("{record}"))
+    assert len(tdq_region.peek("CSMT")) > 0  # the message that CICS writes
+
+def test_other(tdq_region):
+    pass
+"""
+    text = run(pytester, body)
+    assert ("2 passed" if expected else "1 failed, 1 passed") in text, text
+    for line in lines:
+        assert (line in text) is not expected
+
+
+def test_an_abend_that_somebody_was_told_of_fails_no_test(pytester: pytest.Pytester) -> None:
+    body = """
+import pytest
+from tdqsim import Abend
+
+def test_result(tdq_region):
+    handle = tdq_region.start(lambda task: task.abend("MINE"))
+    with pytest.raises(Abend):
+        handle.result()
+
+def test_purge(tdq_region):
+    handle = tdq_region.start(lambda task: task.delay(seconds=9))
+    tdq_region.dispatcher.run_ready()
+    assert tdq_region.purge(handle)
+    tdq_region.run()
+
+def test_closed_meanwhile(tdq_region):
+    tdq_region.start(lambda task: task.delay(seconds=9))
+"""
+    text = run(pytester, body)
+    assert "3 passed" in text, text
+
+
+def test_crashes_use_the_definitions_of_the_marker_and_their_handlers(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("payments.yaml").write_text(
+        PAYMENTS.replace("name: PAYQ,", "name: PAYQ, recovstatus: LOGICAL,")
+        + "dtaq:\n- {dtaq: QGPL/ORDERS, maxlen: 9}\n"
+    )
+    pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
+    body = """
+import pytest
+pytestmark = pytest.mark.tdq_definitions("payments.yaml")
+
+def test_region(tdq_crashes):
+    def scenario(region, told):
+        region.writeq_td("PAYQ", region.encode("A"))
+        told.append("written")
+
+    def check(region, told):
+        assert region.transactions["PAYP"].program is not None
+        assert region.peek("PAYQ") in ([], [region.encode("A")])
+
+    assert tdq_crashes(scenario, check).tried > 3
+
+def test_system(tdq_crashes):
+    def scenario(system, told):
+        system.job().qsnddtaq("ORDERS", "QGPL", b"A")
+
+    report = tdq_crashes.system(scenario, lambda system, told: None)
+    assert report.tried > 0
+"""
+    text = run(pytester, body)
+    assert "2 passed" in text, text

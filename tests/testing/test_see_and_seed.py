@@ -184,10 +184,18 @@ def test_records_come_from_yaml_json_lines_and_data_sets(region: Region, tmp_pat
     ("name", "text", "where"),
     [
         ("r.yaml", "a: 1", "a list of records"),
-        ("r.yaml", "- [", "no YAML"),
-        ("r.yaml", "- ok\n- 7", "record 2: 7"),
-        ("r.yaml", "- {hex: 12}", "in quotes"),
-        ("r.yaml", "- {hex: xx}", "record 1: hex 'xx'"),
+        ("r.yaml", "- [", "r.yaml:2: is not valid YAML"),
+        ("r.yaml", "- ok\n- [7]", r"r.yaml:2: \['7'\]: a record is"),
+        ("r.yaml", "- {hex: 123}", "r.yaml:1: hex '123'"),
+        ("r.yaml", "- {hex: [12]}", "in quotes"),
+        ("r.yaml", "- " + "[" * 20_000, "nested more than"),
+        ("r.yaml", "- &a [x]\n- *a", "aliases"),
+        ("r.yaml", "- !!python/object:os.system x", "tags"),
+        ("r.yaml", "- ok\n- a\n- " + "x" * 70_000, "a value may have 65536 characters"),
+        ("r.jsonl", "9" * 5_000, "r.jsonl:1: this is no JSON"),
+        ("r.jsonl", "[" * 100_000, "r.jsonl:1: this is no JSON"),
+        ("r.jsonl", '{"a": "' + "x" * 1_000_000 + '"}', "a record is a text"),
+        ("r.yaml", "- {hex: xx}", "r.yaml:1: hex 'xx'"),
         ("r.jsonl", '"a"\n{', r"r\.jsonl:2: this is no JSON"),
         ("r.jsonl", '{"text": "a", "hex": "00"}', "one of text, hex, base64"),
         ("r.jsonl", '{"base64": "%"}', "base64 '%'"),
@@ -196,8 +204,15 @@ def test_records_come_from_yaml_json_lines_and_data_sets(region: Region, tmp_pat
 )
 def test_files_that_are_wrong_are_named(tmp_path: Path, name: str, text: str, where: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
-    with pytest.raises(TdqError, match=where):
+    with pytest.raises(TdqError, match=where) as refused:
         load_records(tmp_path / name, EBCDIC)
+    assert len(str(refused.value)) < 500 + len(str(tmp_path))
+
+
+def test_a_value_in_yaml_is_the_text_as_written(tmp_path: Path) -> None:
+    written = ["2001-99-99", "9" * 5_000, "NO", "0010", "1E05", "~"]
+    (tmp_path / "r.yaml").write_text("".join(f"- {each}\n" for each in written), "utf-8")
+    assert [EBCDIC.decode(each) for each in load_records(tmp_path / "r.yaml", EBCDIC)] == written
 
 
 def test_frozen_time_and_simulated_time_are_one() -> None:

@@ -164,7 +164,7 @@ class Cursor:
             self._answer([(row.message_data_binary, row.key_data) for row in found])
         elif word[1] == "DATA_QUEUE_INFO":
             library, name = values
-            found = services.data_queue_info(library, name)
+            found = services.data_queue_info(name, library)
             columns = re.sub(r", (?=[01])", " ", statement.partition(" FROM")[0].removeprefix("SELECT ")).split(", ")
             self._answer([tuple(self._column(row, column) for column in columns) for row in found])
         else:

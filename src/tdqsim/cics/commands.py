@@ -1,37 +1,195 @@
-"""All command groups in one class: what a task can do, and, through a task of its own, a region."""
+"""The facade: every command by name, on the task and, where it needs no task of the program's, on the region.
+
+A command is a function in the folder of what it is about, with the task as its first parameter. Hung on a class it is
+that class's method, so that ``task.writeq_td("PAYQ", b"...")`` is what editors and type checkers see. :func:`outside`
+makes the region's method of it: a task of its own, with its syncpoint. ABEND, RETURN, HANDLE, IGNORE, PUSH and POP
+HANDLE, and RETRIEVE mean nothing without a task that goes on, and are on the task alone.
+"""
 
 from __future__ import annotations
 
-from tdqsim.cics.kernel.control import ControlCommands
-from tdqsim.cics.kernel.formattime import FormatTimeCommands
-from tdqsim.cics.kernel.handling import HandlingCommands
-from tdqsim.cics.kernel.interval import IntervalCommands
-from tdqsim.cics.queues.td import TdCommands
-from tdqsim.cics.queues.td_bulk import TdBulkRequests
-from tdqsim.cics.spi.create import CreateCommands
-from tdqsim.cics.spi.inquire_commands import InquireCommands
-from tdqsim.cics.spi.set import SetCommands
-from tdqsim.cics.spi.statistics import StatisticsCommands
-from tdqsim.cics.spi.uow_commands import UnitCommands
-from tdqsim.cics.text.execute import TextCommands
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-__all__ = ["Commands"]
+from tdqsim.cics.files import commands as files
+from tdqsim.cics.kernel import control, handling, interval
+from tdqsim.cics.kernel import formattime as formatted_time
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import commands as programs
+from tdqsim.cics.queues import td, td_bulk
+from tdqsim.cics.spi import create, statistics
+from tdqsim.cics.spi import inquire_connection as connections
+from tdqsim.cics.spi import inquire_task as tasks
+from tdqsim.cics.spi import inquire_tdqueue as queues
+from tdqsim.cics.spi import inquire_transaction as transactions
+from tdqsim.cics.spi import inquire_uow as units
+from tdqsim.cics.spi import inquire_uowenq as enqueues
+from tdqsim.cics.spi import inquire_uowlink as links
+from tdqsim.cics.spi import set as setting
+from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.terminal import commands as terminal
+from tdqsim.cics.terminal import conversation
+from tdqsim.cics.text import execute as text
+from tdqsim.cics.ts import commands as ts
+from tdqsim.core.stepping import Stepped
+
+__all__ = ["SteppedTask", "Task", "outside"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Commands(
-    TdCommands,
-    TdBulkRequests,
-    InquireCommands,
-    SetCommands,
-    CreateCommands,
-    UnitCommands,
-    StatisticsCommands,
-    FormatTimeCommands,
-    HandlingCommands,
-    ControlCommands,
-    IntervalCommands,
-    TextCommands,
-):
-    """Every command."""
+class _Outside(Protocol):
+    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
+        """Do one command as a task of its own."""
 
-    __slots__ = ()
+
+def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[_Outside, P], T]:
+    """A command as the region's method: a task of its own, with its syncpoint."""
+
+    @wraps(command)
+    def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return region.run_alone(command, args, kwargs)
+
+    return alone
+
+
+class Task(TaskBase):
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
+
+    Attributes:
+        level: the level of the program that runs; None at the top.
+    """
+
+    __slots__ = ("level",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.level: Level | None = None
+
+    @property
+    def commarea(self) -> memoryview | None:
+        """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
+        return self.level.commarea if self.level is not None else None
+
+    region: SpiRegion
+
+    writeq_td = td.writeq_td
+    readq_td = td.readq_td
+    deleteq_td = td.deleteq_td
+    readq_td_all = td_bulk.readq_td_all
+    writeq_td_all = td_bulk.writeq_td_all
+
+    syncpoint = control.syncpoint
+    syncpoint_rollback = control.syncpoint_rollback
+    abend = control.abend
+    return_ = conversation.return_
+    enq = control.enq
+    deq = control.deq
+    suspend = control.suspend
+    asktime = control.asktime
+    asktime_eib = control.asktime_eib
+    assign = control.assign
+    formattime = formatted_time.formattime
+
+    handle_condition = handling.handle_condition
+    ignore_condition = handling.ignore_condition
+    handle_abend = handling.handle_abend
+    push_handle = handling.push_handle
+    pop_handle = handling.pop_handle
+
+    start = interval.start
+    retrieve = interval.retrieve
+    cancel = interval.cancel
+    delay = interval.delay
+
+    inquire_tdqueue = queues.inquire_tdqueue
+    inquire_tdqueue_start = queues.inquire_tdqueue_start
+    inquire_tdqueue_next = queues.inquire_tdqueue_next
+    inquire_tdqueue_end = queues.inquire_tdqueue_end
+    browse_tdqueue = queues.browse_tdqueue
+    set_tdqueue = setting.set_tdqueue
+    create_tdqueue = create.create_tdqueue
+    discard_tdqueue = create.discard_tdqueue
+    extract_statistics = statistics.extract_statistics
+    perform_statistics = statistics.perform_statistics
+
+    inquire_task = tasks.inquire_task
+    inquire_task_list = tasks.inquire_task_list
+    set_task = tasks.set_task
+    inquire_transaction = transactions.inquire_transaction
+    inquire_transaction_start = transactions.inquire_transaction_start
+    inquire_transaction_next = transactions.inquire_transaction_next
+    inquire_transaction_end = transactions.inquire_transaction_end
+    set_transaction = transactions.set_transaction
+    inquire_connection = connections.inquire_connection
+    inquire_connection_start = connections.inquire_connection_start
+    inquire_connection_next = connections.inquire_connection_next
+    inquire_connection_end = connections.inquire_connection_end
+    inquire_uow = units.inquire_uow
+    inquire_uow_start = units.inquire_uow_start
+    inquire_uow_next = units.inquire_uow_next
+    inquire_uow_end = units.inquire_uow_end
+    set_uow = units.set_uow
+    inquire_uowlink = links.inquire_uowlink
+    inquire_uowlink_start = links.inquire_uowlink_start
+    inquire_uowlink_next = links.inquire_uowlink_next
+    inquire_uowlink_end = links.inquire_uowlink_end
+    set_uowlink = links.set_uowlink
+    inquire_uowenq_start = enqueues.inquire_uowenq_start
+    inquire_uowenq_next = enqueues.inquire_uowenq_next
+    inquire_uowenq_end = enqueues.inquire_uowenq_end
+    inquire_enq_start = enqueues.inquire_enq_start
+    inquire_enq_next = enqueues.inquire_enq_next
+    inquire_enq_end = enqueues.inquire_enq_end
+
+    link = programs.link
+    xctl = programs.xctl
+    writeq_ts = ts.writeq_ts
+    readq_ts = ts.readq_ts
+    deleteq_ts = ts.deleteq_ts
+    read_file = files.read_file
+    write_file = files.write_file
+    rewrite_file = files.rewrite_file
+    delete_file = files.delete_file
+    unlock = files.unlock
+    startbr = files.startbr
+    resetbr = files.resetbr
+    readnext = files.readnext
+    readprev = files.readprev
+    endbr = files.endbr
+    send_map = terminal.send_map
+    receive_map = terminal.receive_map
+    send_text = terminal.send_text
+    send_control = terminal.send_control
+    send = terminal.send
+    receive = terminal.receive
+
+    execute = text.execute
+
+
+# -- stepped by hand --------------------------------------------------------------------------------------------------
+
+
+class SteppedTask(Task):
+    """A task that stands before each of its commands until it is let go; see :class:`~tdqsim.core.stepping.Stepped`."""
+
+    __slots__ = ("stepped",)
+
+    stepped: Stepped
+
+
+def _held(name: str, command: Callable[..., T]) -> Callable[..., T]:
+    @wraps(command)
+    def hold(task: SteppedTask, /, *args: Any, **kwargs: Any) -> T:
+        task.stepped.stand_before(name)
+        return command(task, *args, **kwargs)
+
+    return hold
+
+
+for _name, _command in tuple(vars(Task).items()):
+    if callable(_command) and not _name.startswith("_") and _name != "execute":  # it issues one of the others
+        setattr(SteppedTask, _name, _held(_name, _command))

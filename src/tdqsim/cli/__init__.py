@@ -1,55 +1,109 @@
 """``tdq``: the command line.
 
-A command's module is imported when the command is called, so that a short command starts fast; ``tdq --help`` imports
-them all. Each module of this package gives a typer application named ``app`` with its commands.
+A command's module is imported when the command is called, so that a short command starts fast. The list of the
+commands, for help and for completion, comes from the table below and imports none of them. Each module of this package
+gives a typer application named ``app`` with its commands.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from tdqsim.cli.errors import guarded
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
-_MODULES: Final = {
-    "run": "run",
-    "inquire": "queues",
-    "browse": "queues",
-    "peek": "queues",
-    "snapshot": "queues",
-    "explain": "explain",
-    "read": "records",
-    "write": "records",
-    "seed": "records",
-    "set": "queues",
-    "cemt": "operate",
-    "ceci": "operate",
-    "stats": "operate",
-    "jobs": "operate",
-    "sysout": "operate",
-    "check": "define",
-    "schema": "define",
-    "import": "define",
-    "export": "define",
-    "layout": "define",
-    "store": "storage",
-    "guide": "guide",
-    "coverage": "kit",
-}
-"""In which module of this package each command is."""
+_COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
-_MOUNTED: Final = {
-    "dtaq": ("tdqsim.cli.dtaq", "IBM i data queues: libraries, data queues, entries."),
-    "coverage": ("tdqsim.testing.cli_coverage", "List what of the vendors' surface is there."),
-    "pipeline": ("tdqsim.cli.pipeline", "Production-sized data on Spark."),
+
+class _Where(NamedTuple):
+    """The module of this package that has a command, and what the command does, in a line."""
+
+    module: str
+    about: str
+
+
+COMMANDS: Final = {
+    "new": _Where("scaffold", "Write a small region directory to begin with: definitions, a handler, a test."),
+    "run": _Where("run", "Run a region: its transactions, its job, until nothing can go on."),
+    "serve": _Where("serve", "Serve regions over HTTP, for clients in any language."),
+    "cobol": _Where("cobol", "COBOL CICS programs: check, compile, symbolic maps."),
+    "inquire": _Where("queues", "INQUIRE TDQUEUE: one queue with all its options, generic names, or all."),
+    "browse": _Where("queues", "Go through the installed definitions by START, NEXT and END."),
+    "peek": _Where("queues", "Show the records of queues in order, without taking them."),
+    "snapshot": _Where("queues", "Write every queue that holds records, with its state, as JSON."),
+    "explain": _Where("explain", "Say why queues are as they are, and what each request would meet."),
+    "read": _Where("records", "READQ TD: take records off a queue."),
+    "write": _Where("records", "WRITEQ TD: add records to a queue; triggers fire, handlers run."),
+    "seed": _Where("records", "Put records on a queue without a task."),
+    "set": _Where("queues", "SET TDQUEUE: change what CICS lets be changed."),
+    "cemt": _Where("operate", "CEMT: the operator's requests, one or a session of them."),
+    "ceci": _Where("operate", "CECI: EXEC CICS commands; a session is one unit of work."),
+    "stats": _Where("operate", "The statistics of the queues."),
+    "jobs": _Where("operate", "The jobs that were submitted through the internal reader."),
+    "sysout": _Where("operate", "The SYSOUT data sets that output queues wrote, by class."),
+    "check": _Where("define", "Check definition files and region directories."),
+    "schema": _Where("define", "Print a JSON schema, for editors that complete and check files."),
+    "import": _Where("define", "Read definitions as shops have them: CSD, DCT and CL text."),
+    "export": _Where("define", "Write definitions for other programs: CSD, DCT and CL text."),
+    "layout": _Where("define", "A copybook as a table of offsets, and a record decoded by it."),
+    "store": _Where("storage", "Check a store, and salvage a damaged one."),
+    "dtaq": _Where("dtaq", "IBM i data queues: libraries, data queues, entries."),
+    "pipeline": _Where("pipeline", "Production-sized data on Spark."),
+    "guide": _Where("guide", "Read the guide."),
+    "coverage": _Where("kit", "List what of the vendors' surface is there, and what tests touched."),
 }
-"""Groups that other rooms bring along: module and help."""
+"""Every command, in the order in which help lists them."""
+
+
+class _Commands(TyperGroup):
+    """The commands of the table, each imported when it is called."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  (the parser's signature)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  (the parser's signature)
+        where = COMMANDS.get(cmd_name)
+        if where is None:
+            return None
+        if self._listing:
+            return TyperCommand(cmd_name, short_help=where.about, rich_markup_mode=None)
+        return _loaded(where.module, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _Listing(self):
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        with _Listing(self):
+            return super().shell_complete(ctx, incomplete)
+
+
+class _Listing:
+    """While commands are only listed nothing of them is imported."""
+
+    def __init__(self, commands: _Commands) -> None:
+        self._commands = commands
+
+    def __enter__(self) -> None:
+        self._commands._listing = True  # noqa: SLF001  (its own other half)
+
+    def __exit__(self, *_error: object) -> None:
+        self._commands._listing = False  # noqa: SLF001
+
+
+def _loaded(module: str, name: str) -> Any:
+    part: typer.Typer = import_module(f"{__name__}.{module}").app
+    group: Any = typer.main.get_group(part)
+    return group.commands.get(name, group)
 
 
 def _version(wanted: bool) -> None:
@@ -60,12 +114,12 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _application() -> typer.Typer:
+def _application() -> Any:
     app = typer.Typer(
         name="tdq",
-        add_completion=False,
+        cls=_Commands,
         no_args_is_help=True,
-        help="CICS transient data queues and IBM i data queues, simulated. Chapters of the guide: tdq guide",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
 
@@ -77,45 +131,7 @@ def _application() -> typer.Typer:
     ) -> None:
         """CICS transient data queues and IBM i data queues, simulated. Chapters of the guide: tdq guide."""
 
-    return app
-
-
-def _mount(app: typer.Typer, wanted: str | None) -> None:
-    """Add the commands of one module, or of all when it is not clear which is wanted."""
-    if wanted in _MODULES:
-        _add_module(app, _MODULES[wanted])
-    elif wanted in _MOUNTED:
-        _add_group(app, wanted)
-    else:
-        for module in dict.fromkeys(_MODULES.values()):
-            _add_module(app, module)
-        for name in _MOUNTED:
-            _add_group(app, name)
-
-
-def _add_module(app: typer.Typer, module: str) -> None:
-    part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
-    app.registered_commands += part.registered_commands
-    app.registered_groups += part.registered_groups
-
-
-def _add_group(app: typer.Typer, name: str) -> None:
-    module, text = _MOUNTED[name]
-    if not _exists(module):
-        return
-    part: typer.Typer = import_module(module).app
-    single = [command for command in part.registered_commands if command.name == name]
-    if single:  # one command rather than a group of them
-        app.registered_commands += single
-    else:
-        app.add_typer(part, name=name, help=text)
-
-
-def _exists(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # the package around it is not there either
-        return False
+    return typer.main.get_command(app)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -123,10 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
 
     def call() -> int:
-        app = _application()
-        if "--version" not in given:
-            _mount(app, next((word for word in given if not word.startswith("-")), None))
-        return _invoke(typer.main.get_command(app), list(given))
+        command = _application()
+        if _COMPLETE in os.environ:
+            command.main(args=list(given), prog_name="tdq")  # a shell asks what may come next; it ends there
+        return _invoke(command, list(given))
 
     return guarded(call)
 

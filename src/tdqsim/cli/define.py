@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
-imports = typer.Typer(help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True)
-exports = typer.Typer(help="Write definitions for other programs.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None)
+imports = typer.Typer(
+    rich_markup_mode=None, help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True
+)
+exports = typer.Typer(rich_markup_mode=None, help="Write definitions for other programs.", no_args_is_help=True)
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 
 _EBCDIC_LINE_END = "\x85"  # what X'15' decodes to
 _CARD = 80
+_BYTES_SHOWN = 16
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is the standard input.")]
@@ -48,7 +51,12 @@ def check(
     checked: list[tuple[Path, Definitions]] = []
     for path in paths:
         try:
-            checked.append((path, _load(path)))
+            found = _load(path)
+            if not found.entries:
+                problems.append(
+                    Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
+                )
+            checked.append((path, found))
         except DefinitionError as error:
             problems += error.problems
     if as_json:
@@ -88,12 +96,19 @@ def _tell(checked: list[tuple[Path, Definitions]]) -> None:
             emit(f"  {note}")
 
 
-@app.command("schema")
-def schema() -> None:
-    """Print the JSON schema of definition files, for editors that complete and check them."""
-    from tdqsim.definitions.schema import json_schema  # noqa: PLC0415
+class _Schema(StrEnum):
+    DEFINITIONS = "definitions"
+    REGION = "region"
 
-    emit_json(json_schema())
+
+@app.command("schema")
+def schema(
+    which: Annotated[_Schema, typer.Argument(help="Of definition files, or of region.yaml.")] = _Schema.DEFINITIONS,
+) -> None:
+    """Print the JSON schema of definition files or of region.yaml, for editors that complete and check them."""
+    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415
+
+    emit_json(json_schema() if which is _Schema.DEFINITIONS else region_json_schema())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------
@@ -178,19 +193,48 @@ def _write(text: str, output: Path | None) -> None:
         output.write_text(text, "utf-8")
 
 
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")]
+
+
 @exports.command("csd")
-def export_csd(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")],
-    output: Target = None,
-) -> None:
+def export_csd(paths: Paths, output: Target = None) -> None:
     """Write definitions as DFHCSDUP DEFINE commands."""
-    from tdqsim.definitions import Definitions  # noqa: PLC0415
     from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
+
+    _write(text_of(_together(paths)), output)
+
+
+@exports.command("dct")
+def export_dct(paths: Paths, output: Target = None) -> None:
+    """Write queues as DFHDCT macro source; what the macros cannot say is told."""
+    from tdqsim.definitions.dctexport import export_dct as export  # noqa: PLC0415
+
+    _write_exported(*export(_together(paths)), output, "no TDQUEUE")
+
+
+@exports.command("cl")
+def export_cl(paths: Paths, output: Target = None) -> None:
+    """Write IBM i data queues as CRTDTAQ commands in CL source."""
+    from tdqsim.definitions.crtdtaq import export_cl as export  # noqa: PLC0415
+
+    _write_exported(*export(_together(paths)), output, "no DTAQ")
+
+
+def _together(paths: list[Path]) -> Definitions:
+    from tdqsim.definitions import Definitions  # noqa: PLC0415
 
     found = Definitions()
     for path in paths:
         found += _load(path)
-    _write(text_of(found), output)
+    return found
+
+
+def _write_exported(text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
+    if not text:
+        raise InputError(f"there is {nothing} in it that could be written")
+    _write(text, output)
+    for remark in remarks:
+        warn(remark)
 
 
 # -- layouts ----------------------------------------------------------------------------------------------------------
@@ -222,20 +266,31 @@ def layout(
         fields = [{name: getattr(row, name) for name in (*columns, "position", "end")} for row in rows]
         values = None if sample is None else found.decode(sample, corrupt="null")
         emit_json({"name": found.name, "length": found.length, "fields": fields, "record": values})
+        if sample is not None:
+            _check_length(found, sample)
         return
     emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=found.name)
     emit(f"length {found.length}")
     if sample is not None:
         _emit_record(found, sample)
+        _check_length(found, sample)
 
 
 def _emit_record(layout: Layout, record: bytes) -> None:
     """A line for each elementary field, and a warning for each that is no value."""
     found = layout.found_in(record)
-    rows = ((item.offset, item.field, item.hex, _shown_value(item.value), item.remark) for item in found)
-    emit_table(("offset", "field", "bytes", "value", "remark"), rows, title=f"record of {len(record)} bytes")
+    rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in found)
+    emit_table(
+        ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False
+    )
     for item in layout.decode_with_corrupt(record)[1]:
         warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
+
+
+def _some(digits: str) -> str:
+    """The first bytes, and how many there are of more."""
+    more = len(digits) // 2 - _BYTES_SHOWN
+    return digits if more <= 0 else f"{digits[: 2 * _BYTES_SHOWN]}... {more} more"
 
 
 def _shown_value(value: Any) -> str:
@@ -278,6 +333,16 @@ def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str) ->
     if not record:
         raise InputError(f"{data}: there is no record {number} of {layout.length} bytes")
     return record
+
+
+def _check_length(layout: Layout, record: bytes) -> None:
+    """A record that is too short for its layout is shown, and is no success."""
+    least, most = layout.minimum_length, layout.length
+    if len(record) < least:
+        warn(
+            f"the record has {len(record)} bytes; {layout.name} has {least if least == most else f'{least} to {most}'}"
+        )
+        raise typer.Exit(Exit.CONDITION)
 
 
 def hex_bytes(text: str) -> bytes:

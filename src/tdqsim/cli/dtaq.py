@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,13 +18,17 @@ import typer
 
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
+from tdqsim.errors import DefinitionError, Problem
 
 if TYPE_CHECKING:
+    from tdqsim.definitions import Definitions
     from tdqsim.ibmi import DataQueueEntriesRow, DataQueueEntry, Job
 
 __all__ = ["app", "dtaq_app"]
 
-dtaq_app = typer.Typer(no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries.")
+dtaq_app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries."
+)
 app = dtaq_app
 
 StoreOption = Annotated[
@@ -85,8 +90,19 @@ def create(
 
     definitions = load_definitions(*files)
     with _job(store, _USER, create=True) as job:
-        for queue in job.system.install(definitions, create_libraries=libraries):
+        try:
+            created = job.system.install(definitions, create_libraries=libraries)
+        except DefinitionError as error:
+            raise DefinitionError([_placed(problem, definitions) for problem in error.problems]) from None
+        for queue in created:
             emit(f"{queue.qualified} created")
+
+
+def _placed(problem: Problem, definitions: Definitions) -> Problem:
+    """A problem of the installation with its file and line, and with this command's own way out."""
+    file, line = definitions.place_of(problem.resource)
+    message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
+    return replace(problem, file=file or problem.file, line=line, message=message)
 
 
 @dtaq_app.command("delete")
@@ -106,7 +122,7 @@ def list_queues(
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
     with _job(store, user, looking=True) as job:
-        rows = job.qsys2.data_queue_info(library.upper())
+        rows = job.qsys2.data_queue_info(data_queue_library=library)
     if as_json:
         emit_json([row._asdict() for row in rows])
         return

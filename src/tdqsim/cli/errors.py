@@ -17,6 +17,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
@@ -31,9 +32,12 @@ from tdqsim.errors import (
     TdqError,
 )
 
-__all__ = ["CommandFailed", "Exit", "InputError", "guarded", "warn"]
+__all__ = ["CommandFailed", "Exit", "InputError", "aside", "guarded", "visible", "warn"]
 
 _TRACEBACK = "TDQ_TRACEBACK"
+_OWN = str(Path(__file__).resolve().parents[1]) + os.sep
+_PYTHON = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class Exit(IntEnum):
@@ -87,9 +91,34 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def visible(text: str, *, json: bool = False) -> str:
+    """Text in which nothing acts on a terminal: control and format characters are shown escaped, but for line ends.
+
+    Args:
+        text: what is to be shown.
+        json: it is JSON, whose escapes are of four digits.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else _escaped(each, json=json) for each in text)
+
+
+def _escaped(character: str, *, json: bool) -> str:
+    code = ord(character)
+    if json:
+        units = character.encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
 def warn(text: str) -> None:
     """Say something to people, on the error stream."""
-    print(f"tdq: {text}", file=sys.stderr)  # noqa: T201  (the error stream is the command line's voice)
+    print(f"tdq: {visible(text)}", file=sys.stderr)  # noqa: T201  (the error stream is the command line's voice)
+
+
+def aside(text: str) -> None:
+    """Say something beside the output, on the error stream, that is no warning."""
+    print(visible(text), file=sys.stderr)  # noqa: T201  (as above)
 
 
 def _told(code: Exit, text: str) -> int:
@@ -110,6 +139,8 @@ def _failed(error: Exception) -> int:
     if hasattr(error, "format_message"):  # the command line parser's own errors
         return _told(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
     code = _code_of(error)
+    if code is Exit.INTERNAL and (place := _place_outside(error)):
+        return _told(Exit.INPUT, f"{place}: {type(error).__name__}: {error}")
     if code is Exit.INTERNAL:
         text = f"{type(error).__name__}: {error}"
         return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
@@ -117,6 +148,21 @@ def _failed(error: Exception) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         return _told(code, f"{where}{error.strerror}" if error.strerror else str(error))
     return _told(code, str(error) or type(error).__name__)
+
+
+def _place_outside(error: BaseException) -> str:
+    """File and line of the user's own code (a handler module, a job) where an error arose; empty when in none."""
+    found, inside = "", False
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in frames[1:]:  # the first is guarded's
+        file = frame.f_code.co_filename
+        real = os.path.realpath(file)
+        library = real.startswith(_PYTHON) or any(part in real for part in _INSTALLED)
+        if real.startswith(_OWN):
+            inside = True  # what this package has called
+        elif inside and not library and file.endswith(".py"):
+            found = f"{file}:{line}"
+    return found
 
 
 def _code_of(error: Exception) -> Exit:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tdqsim.cli.errors import InputError
+from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
-from tdqsim.cli.place import Place, at_place, looking
+from tdqsim.cli.place import Place, at_place, looking, unknown_outside
 from tdqsim.cli.queues import Json, Names, Page, matching
 from tdqsim.errors import ConversionError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 _LAST_EVENTS: Final = 8
 _HEXADECIMAL: Final = re.compile(r"[Xx]'([0-9A-Fa-f]*)'")
@@ -51,6 +51,8 @@ def explain(
         raise InputError("--record needs --history FILE: what happened is told from a history")
     with looking(place, programs=True) as found:
         told = [found.explain(name, size=size) for name in matching(found, words)]
+        missing = [name for name in matching(found, words) if name not in found.tdqueues]
+        unknown = unknown_outside(place, found)
         table = found.codepage if page is None else _code_page(page)
     if history is not None:
         told = [_with_history(each, history, table, record) for each in told]
@@ -58,6 +60,13 @@ def explain(
         emit_json([_as_json(each) for each in told])
     else:
         _emit(told)
+    if unknown:
+        warn(
+            "what only the running region knows is not in this: the records of its non-recoverable queues, and the "
+            "handlers that its program has registered"
+        )
+    if missing:
+        raise typer.Exit(Exit.CONDITION)
 
 
 def _emit(told: Iterable[Explanation]) -> None:

@@ -12,7 +12,7 @@ from tdqsim.cli.output import emit, emit_table, on_terminal
 
 __all__ = ["app", "chapter", "chapters"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 
 def chapters() -> dict[str, str]:

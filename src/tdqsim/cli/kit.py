@@ -1,4 +1,4 @@
-"""``tdq coverage``: what of the vendors' surface is there."""
+"""``tdq coverage``: what of the vendors' surface is there, and what of it tests have exercised."""
 
 from __future__ import annotations
 
@@ -12,22 +12,33 @@ from tdqsim.cli.output import emit
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
+
+_SHOWN = 10
 
 
 @app.command("coverage")
 def coverage(
-    tests: Annotated[Path | None, typer.Option("--tests", metavar="DIR", help="Name the tests of each rule.")] = None,
+    evidence: Annotated[
+        Path | None,
+        typer.Option("--evidence", metavar="FILE", help="What tests exercised: pytest --tdq-evidence FILE writes it."),
+    ] = None,
     write: Annotated[Path | None, typer.Option("--write", metavar="FILE", help="Write the page to a file.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", metavar="FILE", help="Fail when the file differs.")] = None,
+    check: Annotated[
+        Path | None, typer.Option("--check", metavar="FILE", help="Fail when the file says something else.")
+    ] = None,
 ) -> None:
-    """List what of the vendors' surface is done, accepted without effect, or absent."""
-    from tdqsim.testing.coverage import coverage_page  # noqa: PLC0415  (imports every room)
+    """List what of the vendors' surface is done, accepted without effect, untouched by tests, or absent."""
+    from tdqsim.testing.coverage import coverage_page, differences  # noqa: PLC0415  (imports every room)
+    from tdqsim.testing.evidence import load_evidence  # noqa: PLC0415
 
-    page = coverage_page(tests)
+    page = coverage_page(None if evidence is None else load_evidence(evidence))
     if check is not None:
-        if check.read_text("utf-8") != page:
-            raise InputError(f"{check}: the page is not what the declarations say; write it anew with --write {check}")
+        changed = differences(check.read_text("utf-8"), page)
+        if changed:
+            more = [f"and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
+            lines = "\n".join([*changed[:_SHOWN], *more])
+            raise InputError(f"{check}: the page is not what was seen; write it anew with --write {check}\n{lines}")
     elif write is not None:
         write.write_text(page, "utf-8")
     else:

@@ -13,6 +13,7 @@ from tdqsim.cli import statistics_file
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, at_place, looking, using
+from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Text = Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="One command; without it, a session.")]
@@ -58,7 +59,7 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
 
-    only_looks = text is not None and _only_looks(text)
+    only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
         place.require_store()
 
@@ -70,20 +71,21 @@ def cemt(
             emit(result.text)
         return not result.errors
 
-    with looking(place) if only_looks else using(place) as found:
+    with looking(place, anywhere=only_syntax) if only_looks else using(place) as found:
         well = act(found, text) if text is not None else _session("CEMT", lambda line: act(found, line))
     if not well:
         raise typer.Exit(Exit.CONDITION)
 
 
-def _only_looks(text: str) -> bool:
+def _kind(text: str) -> tuple[bool, bool]:
+    """Whether a request only looks, and whether it only asks for syntax."""
     from tdqsim.cics.text.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
 
     try:
         request = parse_cemt(text)
     except CemtError as error:
         raise InputError(str(error)) from error
-    return request.syntax_only or request.verb == "INQUIRE"
+    return request.syntax_only or request.verb == "INQUIRE", request.syntax_only
 
 
 @app.command("ceci")
@@ -93,12 +95,15 @@ def ceci(
     text: Text = None,
     as_json: Json = False,
 ) -> None:
-    """CECI: issue EXEC CICS commands; a session is one unit of work until it ends."""
+    """CECI: issue EXEC CICS commands; a session is one unit of work until it ends.
+
+    Exit code 1 when a command ends in a condition, or a task abends that this has started.
+    """
     from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
     from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
-    with using(place, start=True) as found:
+    with using(place, start=True) as found, behind(found) as outcome:
         with ceci_session(found) as session:
 
             def act(request: str) -> bool:
@@ -114,6 +119,7 @@ def ceci(
 
             well = act(text) if text is not None else _session("CECI", act)
         found.run()
+    outcome.tell()
     if not well:
         raise typer.Exit(Exit.CONDITION)
 

@@ -1,7 +1,11 @@
 """Output of ``tdq``: tables for people, JSON for programs, records as text in a code page.
 
-On a terminal tables are drawn by rich, which is imported only then. Elsewhere they are plain columns, whole and never
-cut to a width, so that grep and awk can use them.
+On a terminal a table is made to fit: what does not, is folded between words in its last column, or left out from the
+right and named below, so that columns come in the order of what matters. Elsewhere tables are plain columns, whole and
+never cut to a width, so that grep and awk can use them.
+
+Whatever is shown came from somewhere: records, names, files, the command line itself. Characters that would act on a
+terminal (escape sequences, carriage returns, text that runs backwards) are shown as what they are, as their numbers.
 """
 
 from __future__ import annotations
@@ -10,21 +14,31 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.codepage import CodePage
+from tdqsim.cli.errors import visible
+
+if TYPE_CHECKING:
+    from tdqsim.core.codepage import CodePage
 
 __all__ = ["cell_text", "emit", "emit_json", "emit_table", "on_terminal", "record_value", "shown_record"]
+
+_GAP: Final = "  "
+_NARROWEST_FOLD: Final = 16
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def emit(text: str = "") -> None:
     """One line, or several, of output."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def emit_json(value: Any, *, indent: int | None = 2) -> None:
     """A value as JSON: CVDAs by name, bytes in hexadecimal, what JSON does not know as text."""
-    emit(json.dumps(_plain(value), indent=indent, ensure_ascii=False))
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False)
+    sys.stdout.write(f"{visible(text, json=True)}\n")
 
 
 def _plain(value: Any) -> Any:
@@ -46,35 +60,77 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "") -> None:
-    """Rows under column names; numbers are right-aligned."""
-    texts = [[cell_text(value) for value in row] for row in rows]
-    right = [bool(texts) and all(_is_number(row[index]) for row in texts) for index in range(len(columns))]
-    if on_terminal():
-        _rich_table(columns, texts, right, title)
-        return
-    widths = [max(len(name), *(len(row[index]) for row in texts), 0) for index, name in enumerate(columns)]
+def emit_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", empty: bool = True, more: str = ""
+) -> None:
+    """Rows under column names; numbers are right-aligned.
+
+    Args:
+        columns: their names, those that matter most first: on a terminal that is too narrow the last are left out.
+        rows: the values.
+        title: a line above.
+        empty: show columns in which nothing stands too.
+        more: how what is left out can be had, for the line that names it.
+    """
+    texts = [[visible(cell_text(value)) for value in row] for row in rows]
+    shown = [at for at in range(len(columns)) if empty or not at or any(row[at] for row in texts)]
+    table = _Table([columns[at] for at in shown], [[row[at] for at in shown] for row in texts])
     if title:
         emit(title)
-    for cells in [list(columns), *texts]:
-        line = "  ".join(
+    if not on_terminal():
+        table.emit()
+        return
+    missing = table.fit(get_terminal_size().columns)
+    table.emit(bold=True)
+    if missing:
+        emit("\n".join(wrap(f"(no room for {', '.join(missing)}{more})", get_terminal_size().columns)))
+
+
+class _Table:
+    """Texts in columns."""
+
+    def __init__(self, columns: list[str], rows: list[list[str]]) -> None:
+        self._columns, self._rows = columns, rows
+        self._right = [bool(rows) and all(_is_number(row[at]) for row in rows) for at in range(len(columns))]
+        self._widths = [max(len(name), *(len(row[at]) for row in rows), 0) for at, name in enumerate(columns)]
+
+    def fit(self, width: int) -> list[str]:
+        """Make it no wider than this; the names of the columns that had to go."""
+        missing: list[str] = []
+        while self._wide() > width:
+            room = width - (self._wide() - self._widths[-1])
+            if room >= min(_NARROWEST_FOLD, self._widths[-1]) or len(self._columns) == 1:
+                self._widths[-1] = max(room, 1)
+                break
+            missing.insert(0, self._columns[-1])
+            self._widths.pop()
+            self._right.pop()
+            for cells in (self._columns, *self._rows):
+                cells.pop()
+        return missing
+
+    def _wide(self) -> int:
+        return sum(self._widths) + len(_GAP) * (len(self._widths) - 1)
+
+    def emit(self, *, bold: bool = False) -> None:
+        head, *_ = self._lines(self._columns)
+        sys.stdout.write(f"{_BOLD}{head}{_PLAIN}\n" if bold else f"{head}\n")
+        for row in self._rows:
+            for line in self._lines(row):
+                sys.stdout.write(f"{line}\n")
+
+    def _lines(self, cells: Sequence[str]) -> list[str]:
+        *front, last = cells
+        folded = wrap(last, self._widths[-1], break_on_hyphens=False) if len(last) > self._widths[-1] else [last]
+        lines = [self._line([*front, folded[0] if folded else ""])]
+        return lines + [self._line([*("" for _ in front), each]) for each in folded[1:]]
+
+    def _line(self, cells: Sequence[str]) -> str:
+        padded = (
             cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(cells, widths, right, strict=True)
+            for cell, width, to_right in zip(cells, self._widths, self._right, strict=True)
         )
-        emit(line.rstrip())
-
-
-def _rich_table(columns: Sequence[str], texts: list[list[str]], right: list[bool], title: str) -> None:
-    from rich.console import Console  # noqa: PLC0415  (only where a person looks)
-    from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(title=title or None, title_justify="left")
-    for name, to_right in zip(columns, right, strict=True):
-        table.add_column(name, justify="right" if to_right else "left", overflow="fold")
-    for row in texts:
-        table.add_row(*map(escape, row))
-    Console().print(table)
+        return _GAP.join(padded).rstrip()
 
 
 def cell_text(value: Any) -> str:

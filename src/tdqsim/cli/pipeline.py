@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.workdir import output_directory
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Production-sized data on Spark.")
 
 EngineOption = Annotated[
     str, typer.Option("--engine", help="local: in this process. spark: Spark tasks. auto: by the size of the input.")
@@ -98,6 +99,7 @@ def run(
     from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
     from tdqsim.pipeline.stages.run import RunRequest, run_job  # noqa: PLC0415
 
+    directory = example(directory) or directory
     if not (directory / "pipeline.yaml").is_file():
         raise InputError(f"{directory}: there is no pipeline.yaml in it; tdq guide pipeline says what it has")
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:
@@ -198,6 +200,39 @@ def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
             raise InputError(f"{what} {text}: must be NAME=VALUE")
         found[name] = value
     return found
+
+
+@app.command("decode")
+def decode(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Data sets, directories or patterns, also of an object store."),
+    ],
+    stage: Annotated[
+        str, typer.Option("--stage", metavar="DIR", help="Where Parquet is kept, also in an object store.")
+    ],
+    columns: Annotated[
+        str, typer.Option("--columns", help="The columns wanted, with commas between; all by default.")
+    ] = "",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
+    ] = None,
+    engine: EngineOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Decode data sets to Parquet; what was decoded before from the same inputs in the same way is not again."""
+    _needs()
+    from tdqsim.pipeline.data_sets import stage_data_set  # noqa: PLC0415
+    from tdqsim.pipeline.splits import list_files  # noqa: PLC0415
+    from tdqsim.pipeline.stages.engine import choose  # noqa: PLC0415
+
+    size = sum(size for _, size in list_files(tuple(sources)))
+    chosen = choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
+    names = [name for name in columns.split(",") if name.strip()] or None
+    found = stage_data_set(sources, stage, columns=names, engine=chosen, **_pairs(option, "--option"))
+    shown = {"engine": chosen.name, "rows": found.rows, "columns": ", ".join(found.schema.names)}
+    _told(shown | {"output": f"{found.folder}/data"}, as_json=as_json)
 
 
 @app.command("load")
@@ -318,13 +353,19 @@ def _copybook(path: Path | None) -> str:
 
 
 @app.command("report")
-def report(run: RunOption, as_json: JsonOption = False) -> None:
+def report(
+    run: RunOption,
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Where it goes, also in an object store; default: the run's.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
     """Write the report of a run again: report.html, report.json, junit.xml; the exit code says whether all is well."""
     _needs()
     from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
 
-    path = write_report(run)
-    found = json.loads((run / "report.json").read_text("utf-8"))
+    path = write_report(run, out=out)
+    found = json.loads((path.parent / "report.json").read_text("utf-8"))
     _told({"report": str(path), "ok": found["ok"]}, as_json=as_json)
     if not found["ok"]:
         raise typer.Exit(Exit.CONDITION)

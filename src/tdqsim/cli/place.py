@@ -7,8 +7,9 @@ that could last from one command to the next, so such commands ask for one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import Parameter, signature
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim.cli.errors import InputError, warn
+from tdqsim.cli.examples import example
 from tdqsim.job import importable
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
     "StoreOption",
     "at_place",
     "looking",
+    "unknown_outside",
     "using",
 ]
 
@@ -52,6 +55,23 @@ DdOption = Annotated[
 ]
 
 _REGION_FILE = "region.yaml"
+_QUEUES: Final = re.compile(r"(?=.*\*)\S{1,40}|\S{1,4}")
+"""A queue's name, or a generic one."""
+
+
+def _is_region(path: Path) -> bool:
+    return (path / _REGION_FILE).is_file() or example(path) is not None
+
+
+def _is_place(word: str) -> bool:
+    """Whether a word of few letters is meant as a path all the same."""
+    return word in (".", "..") or ("/" in word and Path(word).exists())
+
+
+def _neither(word: str) -> str:
+    if Path(word).is_dir():
+        return f"{word}: no region directory; there is no {_REGION_FILE} in it"
+    return f"{word}: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region directory"
 
 
 @dataclass
@@ -75,6 +95,8 @@ class Place:
         self.named = self.directory is not None
         if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
             self.directory = Path()
+        if self.directory is not None:
+            self.directory = example(self.directory) or self.directory
         if self.directory is not None and not (self.directory / _REGION_FILE).is_file():
             raise InputError(f"{self.directory}: no region directory; there is no {_REGION_FILE} in it")
 
@@ -94,11 +116,22 @@ class Place:
         """Take a region directory off the front of the arguments, where one stands there.
 
         A queue's name has at most four characters and no slash, so a directory with a region.yaml cannot be one.
+
+        Raises:
+            InputError: a word is neither a queue's name nor a region directory.
         """
-        words = list(words or [])
-        if words and not self.named and (Path(words[0]) / _REGION_FILE).is_file():
-            return words[1:], self.at(words[0])
-        return words, self
+        words, place = list(words or []), self
+        if words and not self.named and _is_region(Path(words[0])):
+            words, place = words[1:], self.at(words[0])
+        for word in words:
+            if not _QUEUES.fullmatch(word) or _is_place(word):
+                raise InputError(_neither(word))
+        return words, place
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing says which region is meant."""
+        return self.directory is None and not self.definitions and self.store is None
 
     def region_file(self) -> RegionFile:
         """What region.yaml says; the defaults where there is none."""
@@ -161,23 +194,47 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place, *, programs: bool = False) -> Iterator[Region]:
+def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
     """The region for a command that only looks.
 
     A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
 
     Args:
         place: where.
-        programs: load the handlers of the region directory: whether a transaction could start depends on them.
+        programs: load the handlers of the region directory, because whether a transaction could start depends on
+            them. That runs its code, so it is done only for a directory that was named, never for the one that the
+            command happens to be given in.
+        anywhere: any region will do, when nothing says which.
+
+    Raises:
+        InputError: nothing says which region.
     """
+    if place.empty and not anywhere:
+        raise InputError(
+            f"which region? Name a region directory (one with a {_REGION_FILE}), or give --definitions or --store"
+        )
+    programs = programs and place.named
     arguments: dict[str, Any] = {"readonly": True}
     if not programs:
         arguments["handlers"] = ()
     if place.store is not None:
         arguments["definitions"] = ()  # the store has them, as for a warm start
-    with importable(place.directory if programs else None), place.open(**arguments) as region:
+    with importable(place.directory) if programs else nullcontext(), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
+
+
+def unknown_outside(place: Place, region: Region) -> frozenset[str]:
+    """The queues whose records only the process knows that has the store; after its end they are gone.
+
+    These are the non-recoverable queues of a region that is running, or that was not closed.
+    """
+    if place.store is None or region.start_type != "EMERGENCY":
+        return frozenset()
+    infos = region.browse_tdqueue("TYPE", "RECOVSTATUS")
+    return frozenset(
+        info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.recovstatus.name == "NOTRECOVABLE"
+    )
 
 
 def _say_how_old(place: Place, region: Region) -> None:
@@ -217,7 +274,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region]:
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
         arguments |= {"handlers": (), "open_data_sets": False}
-    with importable(place.directory), place.open(**arguments) as region:
+    with importable(place.directory) if start else nullcontext(), place.open(**arguments) as region:
         yield region
 
 

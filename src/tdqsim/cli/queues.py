@@ -9,29 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, looking, using
+from tdqsim.cli.place import Place, at_place, looking, unknown_outside, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.spi.inquire import TdqueueInfo
+    from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 
 __all__ = ["app", "is_generic", "matching"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not text.")]
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
+All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that nobody used.")]
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[DIR] [QUEUE...]", help="Queues; * and + stand for any letters and for one; default: all."),
 ]
-_SUMMARY: Final = ("TYPE", "ENABLESTATUS", "NUMITEMS", "TRIGGERLEVEL", "ATITRANID", "RECOVSTATUS", "OPENSTATUS",
-                   "DDNAME", "INDIRECTNAME", "REMOTESYSTEM")  # fmt: skip
+_SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID", "TRIGGERLEVEL", "INDIRECTNAME",
+                   "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
+"""What a list of queues shows, what matters most first: a narrow terminal has no room for the last."""
+_UNKNOWN: Final = "?"  # in place of a number of records that only the running region knows
 
 
 def is_generic(name: str) -> bool:
@@ -55,6 +58,16 @@ def matching(region: Region, names: Iterable[str]) -> Iterator[str]:
                 yield each
 
 
+def supplied(region: Region) -> frozenset[str]:
+    """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
+    infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
+    return frozenset(
+        info.tdqueue.rstrip()
+        for info in infos
+        if info.numitems <= 0 and (info.installagent.name == "SYSTEM" or info.definesource.startswith("DFH"))
+    )
+
+
 def _checked_options(options: list[str] | None) -> tuple[str, ...]:
     from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a command imports what it uses)
 
@@ -74,32 +87,60 @@ def inquire(
         list[str] | None,
         typer.Option("--option", "-o", metavar="OPTION", help="Only these options; repeatable, or with commas."),
     ] = None,
+    everything: All = False,
     as_json: Json = False,
 ) -> None:
-    """INQUIRE TDQUEUE: one queue with all its options, generic names, or all queues."""
+    """INQUIRE TDQUEUE: one queue with all its options, generic names, or all queues but unused supplied ones."""
     words, place = place.split(names)
     options = _checked_options(option)
     with looking(place) as found:
         single = len(words) == 1 and not is_generic(words[0])
         shown = options or (() if single or as_json else _SUMMARY)
-        infos = {name: found.inquire_tdqueue(name, *shown) for name in matching(found, words)}
-    if not infos:
+        folded = frozenset() if words or everything else supplied(found)
+        wanted = [name for name in matching(found, words) if name not in folded]
+        infos = {name: found.inquire_tdqueue(name, *shown) for name in wanted}
+        unknown = unknown_outside(place, found)
+    if not infos and words:
         warn(f"no queue is called {' or '.join(words)}")
         raise typer.Exit(Exit.CONDITION)
     if as_json:
-        emit_json([{"TDQUEUE": name, **info.as_dict(plain=True)} for name, info in infos.items()])
+        emit_json([_as_json(name, info, unknown=name in unknown) for name, info in infos.items()])
     elif single and not options:
         ((name, info),) = infos.items()
-        emit_table(
-            ("option", "value"), [("TDQUEUE", name), *((key, _cell(value)) for key, value in info.as_dict().items())]
-        )
+        values = info.as_dict() | ({"NUMITEMS": _UNKNOWN} if name in unknown else {})
+        emit_table(("option", "value"), [("TDQUEUE", name), *((key, _cell(value)) for key, value in values.items())])
     else:
-        _emit_infos(infos, shown)
+        _emit_infos(infos, shown, unknown=unknown, empty=bool(options))
+    if folded and not as_json:
+        aside(f"and {len(folded)} supplied queues that nobody used (--all)")
+    if unknown & infos.keys() and "NUMITEMS" in (shown or ("NUMITEMS",)):
+        _say_unknown(unknown & infos.keys())
 
 
-def _emit_infos(infos: dict[str, TdqueueInfo], options: tuple[str, ...]) -> None:
-    rows = [[name, *(_cell(info[option]) for option in options)] for name, info in infos.items()]
-    emit_table(("TDQUEUE", *options), rows)
+def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
+    values = {"TDQUEUE": name, **info.as_dict(plain=True)}
+    return values | ({"NUMITEMS": None} if unknown and "NUMITEMS" in values else {})
+
+
+def _say_unknown(names: Iterable[str]) -> None:
+    warn(
+        f"how many records {', '.join(sorted(names))} holds is not known from outside: records of non-recoverable "
+        "queues are in the running region only, and gone when it was killed"
+    )
+
+
+def _emit_infos(
+    infos: dict[str, TdqueueInfo],
+    options: tuple[str, ...],
+    *,
+    unknown: frozenset[str] = frozenset(),
+    empty: bool = True,
+) -> None:
+    rows = [
+        [name, *(_UNKNOWN if option == "NUMITEMS" and name in unknown else _cell(info[option]) for option in options)]
+        for name, info in infos.items()
+    ]
+    emit_table(("TDQUEUE", *options), rows, empty=empty, more="; --option shows them")
 
 
 def _cell(value: Any) -> str:
@@ -120,6 +161,7 @@ def browse(
         list[str] | None,
         typer.Option("--option", "-o", metavar="OPTION", help="Options to show; repeatable, or with commas."),
     ] = None,
+    everything: All = False,
     as_json: Json = False,
 ) -> None:
     """Go through the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the region's order."""
@@ -128,7 +170,10 @@ def browse(
 
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
     infos = []
-    with looking(place.at(directory)) as found, found.task() as task:
+    place = place.at(directory)
+    with looking(place) as found, found.task() as task:
+        unknown = unknown_outside(place, found)
+        folded = frozenset() if everything else supplied(found)
         task.inquire_tdqueue_start()
         while True:
             try:
@@ -139,9 +184,12 @@ def browse(
                 break
         task.inquire_tdqueue_end()
     if as_json:
-        emit_json([info.as_dict(plain=True) for info in infos])
-    else:
-        _emit_infos({info.tdqueue.rstrip(): info for info in infos}, options)
+        emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
+        return
+    shown = {info.tdqueue.rstrip(): info for info in infos if info.tdqueue.rstrip() not in folded}
+    _emit_infos(shown, options, unknown=unknown)
+    if folded:
+        aside(f"and {len(folded)} supplied queues that nobody used (--all)")
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -164,6 +212,9 @@ def peek(
     with looking(place) as found:
         table = _code_page(page or found.codepage)
         wanted = list(matching(found, words)) if words else _holding(found)
+        unknown = unknown_outside(place, found).intersection(wanted if words else ())
+        if unknown:
+            _say_unknown(unknown)
         if as_json:
             values = {name: [record_value(each, table) for each in _records(found, name, limit)] for name in wanted}
             emit_json(values)

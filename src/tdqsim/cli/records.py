@@ -12,13 +12,14 @@ from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, using
+from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
 Texts = Annotated[
@@ -113,8 +114,11 @@ def write(
     page: Page = None,
     as_hex: Hex = False,
 ) -> None:
-    """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run."""
-    with using(place, start=True) as found:
+    """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run.
+
+    Exit code 1 when a task abends that this has started.
+    """
+    with using(place, start=True) as found, behind(found) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
         written = 0
         with found.task() as task:
@@ -123,6 +127,7 @@ def write(
                 written += 1
         found.run()
     emit(f"{queue.upper()}: {written} written")
+    outcome.tell()
 
 
 @app.command("seed")

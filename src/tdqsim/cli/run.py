@@ -18,6 +18,7 @@ from tdqsim.cli.report import Report
 from tdqsim.cli.workdir import output_directory
 from tdqsim.errors import TdqError
 from tdqsim.job import importable
+from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 _MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
 
@@ -100,38 +101,24 @@ class _Request:
 
 
 class _Watch:
-    """Looks on while tasks run: how far the job is, how many tasks there were, which of them abended.
-
-    It is called with each task that is about to run; then the one before it has ended or waits.
-    """
+    """Looks on while tasks run: how far the job is, how many tasks there were, which of them went wrong."""
 
     def __init__(self, region: Region, job: Job | None, bar: Bar) -> None:
         self._region = region
         self._job = job
         self._bar = bar
-        self._last: Strand | None = None
-        self.tasks = 0
-        self.abends: list[str] = []
+        self.outcomes = Outcomes()
+        self.outcomes.watch(region)
         region.dispatcher.on_dispatch = self._dispatched
 
     def _dispatched(self, strand: Strand) -> None:
-        self._settle()
-        self._last = strand
+        self.outcomes.dispatched(strand)
         if self._job is not None and self._bar.due:
             self._bar.update("posting", *self._job.progress(self._region))
 
-    def _settle(self) -> None:
-        strand = self._last
-        if strand is None or not strand.done:
-            return
-        self.tasks += 1
-        if strand.exception is not None:
-            self.abends.append(f"{strand.name}: {strand.exception}")
-
     def finish(self) -> None:
         """All tasks have run."""
-        self._settle()
-        self._last = None
+        self.outcomes.dispatched(None)
         self._region.dispatcher.on_dispatch = None
         if self._job is not None:
             self._bar.update("posting", *self._job.progress(self._region))
@@ -176,9 +163,10 @@ def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report
     region.run()
     seconds = perf_counter() - begun
     watch.finish()
+    abends = [each.text for each in watch.outcomes.unexpected()]
     if request.place.store is not None:
         statistics_file.write(request.place.store, region)
-    return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.tasks, abends=watch.abends)
+    return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.outcomes.ended, abends=abends)
 
 
 def _cards(request: _Request, output: Path) -> dict[str, Any]:

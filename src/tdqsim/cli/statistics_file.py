@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -17,9 +19,10 @@ _NAME: Final = "statistics.json"
 def write(store: Path, region: Region) -> None:
     """Keep the region's statistics of this moment."""
     text = json.dumps(region.statistics.now().as_dict(), indent=1)
-    temporary = store / f"{_NAME}.new"
-    temporary.write_text(text, "utf-8")
-    temporary.replace(store / _NAME)
+    descriptor, temporary = mkstemp(prefix=f"{_NAME}.", dir=store)  # nobody's link has that name
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    Path(temporary).replace(store / _NAME)
 
 
 def read(store: Path) -> dict[str, Any] | None:

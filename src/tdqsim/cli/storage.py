@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer()
-store = typer.Typer(help="Check a store, and salvage a damaged one.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None)
+store = typer.Typer(rich_markup_mode=None, help="Check a store, and salvage a damaged one.", no_args_is_help=True)
 app.add_typer(store, name="store")
 
 Where = Annotated[Path, typer.Argument(metavar="STORE", help="The store's directory.")]

@@ -6,6 +6,7 @@ meet: a directory is locked as long as its run lasts, and the next run takes ``N
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -27,6 +28,9 @@ def output_directory(given: Path | None, name: str) -> Iterator[Path]:
     Raises:
         InputError: it cannot be made, or the one given is in use by another run.
     """
+    for own in (Path(_BASE), Path(_BASE) / name) if given is None else ():
+        if own.is_symlink():
+            raise InputError(f"{own}: a symbolic link; choose a place by --out DIR")
     candidates = iter([given]) if given is not None else (Path(_BASE) / each for each in _names(name))
     for directory in candidates:
         lock = _locked(directory)
@@ -45,11 +49,27 @@ def _names(name: str) -> Iterator[str]:
         yield f"{name}-{number}"
 
 
+def _check_links(directory: Path) -> None:
+    """See that what is written there stays there.
+
+    Raises:
+        InputError: something in the directory is a symbolic link that leads out of it.
+    """
+    home = directory.resolve()
+    for entry in directory.iterdir():
+        if entry.is_symlink() and not entry.resolve().is_relative_to(home):
+            raise InputError(
+                f"{entry}: a symbolic link that leads out of the directory; take it away, or use --out DIR"
+            )
+
+
 def _locked(directory: Path) -> IO[bytes] | None:
     """An open file that holds the lock, or None when another process has it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / _LOCK).open("wb")
+        _check_links(directory)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        file = os.fdopen(os.open(directory / _LOCK, flags, 0o600), "rb+")
     except OSError as error:
         raise InputError(
             f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"

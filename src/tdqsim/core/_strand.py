@@ -90,12 +90,13 @@ class Strand:
         waiting_for: the queue it is parked on, or None.
         deadline_ns: when its wait gives up, or None.
         exception: what ended it, or None.
+        told: whether somebody has been told of that: who asked for its result, or who ended it.
         local: a place for the owner to keep what belongs to the strand.
     """
 
     __slots__ = (
         "_call", "_ended", "_in_ready", "_thrown", "_value", "_worker", "deadline_ns", "dispatcher", "done",
-        "exception", "local", "name", "number", "owner", "since_ns", "waiting_for",
+        "exception", "local", "name", "number", "owner", "since_ns", "told", "waiting_for",
     )  # fmt: skip
 
     def __init__(self, dispatcher: Dispatcher, number: int, name: str, owner: object) -> None:
@@ -105,6 +106,7 @@ class Strand:
         self.owner = owner
         self.done = False
         self.exception: BaseException | None = None
+        self.told = False
         self.waiting_for: WaitQueue | None = None
         self.since_ns = 0
         self.deadline_ns: int | None = None
@@ -139,6 +141,7 @@ class Strand:
         if not self.done:
             self.dispatcher.wait(lambda: None if self.done else WAIT, self.ended)
         if self.exception is not None:
+            self.told = True
             raise self.exception
         return self._value
 
@@ -152,6 +155,7 @@ class Strand:
         if self.done or self.waiting_for is None:
             return False
         self._thrown = exception
+        self.told = True
         self.dispatcher._make_ready(self)  # noqa: SLF001
         return True
 

@@ -11,10 +11,11 @@ The rule, from DSNAME to file under a data-set directory:
 ==========================  ==========================================================================
 
 A generation group may have a limit: when a new generation goes beyond it, the oldest files are deleted (roll-off with
-SCRATCH). The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits,
-``@ # $ -`` and periods, so none can lead out of the directory. A data set made there by name gets a label: one line of
-DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its VTOC, so that a later open need not
-repeat it. Files named by path in a DD card get none, because no one expects a program to leave files beside their own.
+SCRATCH). The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $
+-`` and periods, and no symbolic link is followed out of the directory, so none can lead out of it. A data set made
+there by name gets a label: one line of DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its
+VTOC, so that a later open need not repeat it. Files named by path in a DD card get none, because no one expects a
+program to leave files beside their own.
 """
 
 from __future__ import annotations
@@ -127,14 +128,15 @@ class DataSetDirectory:
             output: the file need not be there yet; the directories for it are made.
 
         Raises:
-            DsnameError: not a data set name, no such generation, a library without a member, a member of no library.
+            DsnameError: not a data set name, no such generation, a library without a member, a member of no library, or
+                a symbolic link that leads out of the directory.
         """
         dsname = parse_dsname(dsname) if isinstance(dsname, str) else dsname
         if output:
             self._make(self.root)
         if dsname.generation is not None:
-            return self.root / self._generation(dsname, output=output)
-        path = self.root / dsname.name
+            return self._inside(self.root / self._generation(dsname, output=output))
+        path = self._inside(self.root / dsname.name)
         if not dsname.member:
             if path.is_dir():
                 raise DsnameError(dsname.name, "is a partitioned data set; name a member, as in LIB(MEMBER)")
@@ -143,7 +145,13 @@ class DataSetDirectory:
             raise DsnameError(str(dsname), f"{dsname.name} is a sequential data set; it has no members")
         if output:
             self._make(path)
-        return path / dsname.member
+        return self._inside(path / dsname.member)
+
+    def _inside(self, path: Path) -> Path:
+        """The path, unless a symbolic link in it leads out of the directory."""
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise DsnameError(path.name, f"is a symbolic link that leads out of {self.root}")
+        return path
 
     def members(self, name: str) -> list[str]:
         """The members of a partitioned data set, sorted."""
@@ -203,7 +211,7 @@ class DataSetDirectory:
         Raises:
             DatasetIOError: the label cannot be written.
         """
-        label = self._label_path(path)
+        label = self._inside(self._label_path(path))
         kept = Dcb(dcb.recfm, dcb.lrecl, dcb.blksize, dcb.control, 0, dcb.rdw_position, dcb.rdw_inclusive)
         temporary = label.with_name(f"{label.name}.{os.getpid()}.new")
         try:

@@ -28,9 +28,11 @@ from tdqsim.definitions.transaction import Transaction
 
 if TYPE_CHECKING:
     from tdqsim.definitions.cl import parse_cl
+    from tdqsim.definitions.crtdtaq import export_cl
     from tdqsim.definitions.csdexport import export_csd
     from tdqsim.definitions.csdlist import parse_csd_listing
     from tdqsim.definitions.csdup import parse_csd
+    from tdqsim.definitions.dctexport import export_dct
     from tdqsim.definitions.dfhdct import parse_dct
     from tdqsim.definitions.dump import dump_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
@@ -63,7 +65,9 @@ __all__ = [
     "define_terminal",
     "define_transaction",
     "dump_definitions",
+    "export_cl",
     "export_csd",
+    "export_dct",
     "json_schema",
     "load_definitions",
     "load_region_file",
@@ -84,7 +88,9 @@ _LATER = {
     "Imported": "imports",
     "RegionFile": "regionfile",
     "dump_definitions": "dump",
+    "export_cl": "crtdtaq",
     "export_csd": "csdexport",
+    "export_dct": "dctexport",
     "json_schema": "schema",
     "load_region_file": "regionfile",
     "parse_cl": "cl",

@@ -37,6 +37,11 @@ class Resource(BaseModel):
         kind: the resource type, such as ``TDQUEUE``.
         name: the resource's name.
         group: the group it belongs to; empty for one that is defined alone.
+        description: text about it, up to 58 characters.
+        definetime, changetime: when it was defined and last changed; the time of installing when not given.
+        changeusrid: who changed it last.
+        changeagent: how it was changed last.
+        changeagrel: the CICS release with which it was changed last.
         without_effect: attributes that were accepted and kept, and that change nothing.
     """
 

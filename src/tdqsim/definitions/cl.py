@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tdqsim.definitions._build import build
+from tdqsim.definitions.cl_command import COMMANDS
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Entry
 from tdqsim.definitions.imports import Imported, Importer
@@ -31,6 +32,7 @@ _PROMPT = re.compile(r"\?[?*<&%/!-]?")  # in front of a command or keyword: ask 
 _LISTED = re.compile(r"[0-9]{12}")  # sequence number and date, as source listings have them before each line
 _SETTERS = {"DCL": ("var", "type", "len", "value"), "CHGVAR": ("var", "value")}
 _POSITIONAL = {"CRTDTAQ": ("dtaq", "maxlen"), "DLTDTAQ": ("dtaq",)}
+_SPECIAL = [one.keyword.lower() for one in COMMANDS["CRTDTAQ"] if one.kind == "word"]
 _KEYWORDS = frozenset(Dtaq.model_fields) - {
     "group", "description", "definetime", "changetime", "changeusrid", "changeagent", "changeagrel", "without_effect",
 }  # fmt: skip
@@ -268,6 +270,12 @@ def _by_keyword(
 
 def _create(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
     title = f"CRTDTAQ {values.get('dtaq', '')}".strip()
+    bare = [name for name in _SPECIAL if not str(values.get(name, "*")).startswith("*")]
+    for keyword in bare:
+        shown = f"CPD0084: {values[keyword]!r} is not valid; special values begin with an asterisk"
+        importer.skipped(command.line, f"{title} {keyword.upper()}", f"{shown}; the command is not run")
+    if bare:
+        return
     if values.get("text") == "*BLANK":
         del values["text"]
     resource, faults = build("DTAQ", values)

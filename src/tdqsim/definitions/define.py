@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, Unpack, cast, overload
 
+from tdqsim.definitions._attributes import (
+    ConnectionAttributes,
+    DtaqAttributes,
+    ExtraQueueAttributes,
+    IndirectQueueAttributes,
+    IntraQueueAttributes,
+    RemoteQueueAttributes,
+    TerminalAttributes,
+    TransactionAttributes,
+)
 from tdqsim.definitions._build import build
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.connection import Connection
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
-from tdqsim.definitions.tdqueue import Tdqueue
+from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
 from tdqsim.definitions.terminal import Terminal
 from tdqsim.definitions.transaction import Transaction
 from tdqsim.errors import DefinitionError, Problem
@@ -27,7 +38,8 @@ __all__ = [
 _SUPPLIED_GROUP = "DFHDCTG"
 
 
-def _define(kind: str, attributes: dict[str, Any]) -> Resource:
+def _define(kind: str, given: Mapping[str, Any]) -> Resource:
+    attributes = dict(given)
     group = attributes.pop("group", "") or ""
     resource, faults = build(kind, attributes, group)
     if resource is None or faults:
@@ -39,6 +51,14 @@ def _define(kind: str, attributes: dict[str, Any]) -> Resource:
     return resource
 
 
+@overload
+def define_tdqueue(**attributes: Unpack[IntraQueueAttributes]) -> IntraQueue: ...
+@overload
+def define_tdqueue(**attributes: Unpack[ExtraQueueAttributes]) -> ExtraQueue: ...
+@overload
+def define_tdqueue(**attributes: Unpack[IndirectQueueAttributes]) -> IndirectQueue: ...
+@overload
+def define_tdqueue(**attributes: Unpack[RemoteQueueAttributes]) -> RemoteQueue: ...
 def define_tdqueue(**attributes: Any) -> Tdqueue:
     """A TDQUEUE definition from its attributes in lower case, ``name`` and ``type`` among them.
 
@@ -48,22 +68,22 @@ def define_tdqueue(**attributes: Any) -> Tdqueue:
     return cast("Tdqueue", _define("TDQUEUE", attributes))
 
 
-def define_transaction(**attributes: Any) -> Transaction:
+def define_transaction(**attributes: Unpack[TransactionAttributes]) -> Transaction:
     """A TRANSACTION definition; see :func:`define_tdqueue`."""
     return cast("Transaction", _define("TRANSACTION", attributes))
 
 
-def define_terminal(**attributes: Any) -> Terminal:
+def define_terminal(**attributes: Unpack[TerminalAttributes]) -> Terminal:
     """A TERMINAL definition; see :func:`define_tdqueue`."""
     return cast("Terminal", _define("TERMINAL", attributes))
 
 
-def define_connection(**attributes: Any) -> Connection:
+def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
     """A CONNECTION definition; see :func:`define_tdqueue`."""
     return cast("Connection", _define("CONNECTION", attributes))
 
 
-def define_dtaq(**attributes: Any) -> Dtaq:
+def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:
     """A data queue from the keywords of CRTDTAQ in lower case; see :func:`define_tdqueue`."""
     return cast("Dtaq", _define("DTAQ", attributes))
 
@@ -74,15 +94,16 @@ def supplied_definitions() -> Definitions:
 
 
 def _supplied(queue: SuppliedQueue) -> Tdqueue:
-    common = {"name": queue.name, "type": queue.type, "group": _SUPPLIED_GROUP, "description": queue.purpose}
+    common: dict[str, Any] = {"name": queue.name, "group": _SUPPLIED_GROUP, "description": queue.purpose}
     if queue.type == "INDIRECT":
-        return define_tdqueue(**common, indirectname=queue.indirectname)
+        return define_tdqueue(type="INDIRECT", indirectname=queue.indirectname, **common)
     if queue.type == "INTRA":
-        return define_tdqueue(**common, triggerlevel=1)
+        return define_tdqueue(type="INTRA", triggerlevel=1, **common)
+    common["disposition"] = queue.disposition
     return define_tdqueue(
         **common,
+        type="EXTRA",
         ddname=queue.ddname,
-        disposition=queue.disposition,
         typefile="OUTPUT",
         databuffers=1,
         recordformat="VARIABLE",

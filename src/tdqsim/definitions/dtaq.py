@@ -43,10 +43,18 @@ class _StarKeyword(Keyword):
         return check
 
 
+class _SystemName(Name):
+    """A name; small letters count as capitals, as everywhere on the system."""
+
+    def check(self, value: object) -> str:
+        return Name.check(self, value.upper() if isinstance(value, str) else value)
+
+
 class _QualifiedName(Name):
     """``NAME`` or ``LIBRARY/NAME``; ``also`` are the special values of the library."""
 
     def check(self, value: object) -> str:
+        value = value.upper() if isinstance(value, str) else value
         if isinstance(value, str) and self.blank and not value:
             return value
         library, slash, name = value.rpartition("/") if isinstance(value, str) else ("", "", "")
@@ -102,8 +110,18 @@ class Dtaq(Resource):
         dtaq: ``LIBRARY/NAME`` or ``NAME``, which is created in the current library.
         type: ``*STD``, or ``*DDM`` for a name for a queue of another system.
         maxlen: the longest entry in bytes, 1 to 64512; 0 stands for not given, as with ``*DDM``.
+        force: whether each entry is written to disk before the send ends.
         seq: ``*FIFO``, ``*LIFO`` or ``*KEYED``.
         keylen: bytes of the key, 1 to 256; 0 without keys.
+        senderid: whether the sender's identity goes with each entry.
+        autorcl: whether storage is reclaimed when the queue is empty.
+        rmtdtaq: of ``*DDM``: the queue on the other system, ``LIBRARY/NAME``.
+        rmtlocname: of ``*DDM``: the other system's location name, or ``*RDB``.
+        rdb: the relational database entry, with ``*RDB``.
+        dev: the APPC device.
+        lcllocname: the local location name.
+        mode: the mode of the session.
+        rmtnetid: the remote network identifier.
         size: most entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
         text: the description, at most 50 characters.
         aut: public authority.
@@ -121,14 +139,14 @@ class Dtaq(Resource):
     size: Annotated[tuple[int, int], _Size()] = (-1, LIMITS["dtaq_initial_entries"])
     autorcl: _YesNoStar = "*NO"
     rmtdtaq: Annotated[str, _QualifiedName(_OBJECT, "ibmi", blank=True, also=("*LIBL", "*CURLIB"))] = ""
-    rmtlocname: Annotated[str, Name(8, "ibmi", blank=True, also=("*RDB",))] = ""
-    rdb: Annotated[str, Name(18, "ibmi", blank=True)] = ""
-    dev: Annotated[str, Name(_OBJECT, "ibmi", also=("*LOC",))] = "*LOC"
-    lcllocname: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
-    mode: Annotated[str, Name(8, "ibmi", also=("*NETATR",))] = "*NETATR"
-    rmtnetid: Annotated[str, Name(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
+    rmtlocname: Annotated[str, _SystemName(8, "ibmi", blank=True, also=("*RDB",))] = ""
+    rdb: Annotated[str, _SystemName(18, "ibmi", blank=True)] = ""
+    dev: Annotated[str, _SystemName(_OBJECT, "ibmi", also=("*LOC",))] = "*LOC"
+    lcllocname: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
+    mode: Annotated[str, _SystemName(8, "ibmi", also=("*NETATR",))] = "*NETATR"
+    rmtnetid: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
     text: Annotated[str, Text(LIMITS["dtaq_text_length"])] = ""
-    aut: Annotated[str, Name(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
+    aut: Annotated[str, _SystemName(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
         "*LIBCRTAUT"
     )
 

@@ -21,7 +21,7 @@ CRTDTAQ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from errno import ENOENT
 from functools import cached_property
@@ -31,13 +31,13 @@ from typing import Any, NamedTuple, TypeVar
 from tdqsim.definitions._build import build, resource_types
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.definitions.connection import Connection
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.other import OtherResource
 from tdqsim.definitions.tdqueue import Tdqueue
 from tdqsim.definitions.terminal import Terminal
 from tdqsim.definitions.transaction import Transaction
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
@@ -141,8 +141,31 @@ class Definitions:
 
     @classmethod
     def of(cls, resources: Iterable[Resource]) -> Definitions:
-        """Definitions made in Python, in this order."""
-        return cls(tuple(Entry(resource, "<python>", 0) for resource in resources))
+        """Definitions made in Python, in this order.
+
+        Raises:
+            TypeError: something is no definition, such as the name of a file.
+        """
+        if isinstance(resources, str | bytes | Path | Resource | Mapping):
+            raise TypeError(_not_definitions(resources))
+        entries = []
+        for each in resources:
+            if not isinstance(each, Resource):
+                raise TypeError(_not_definitions(each))
+            entries.append(Entry(each, "<python>", 0))
+        return cls(tuple(entries))
+
+    def place_of(self, title: str) -> tuple[str, int]:
+        """File and line of the first definition with a title such as ``TDQUEUE(PAYQ)``; an empty name for none."""
+        found = (entry for entry in self.entries if entry.resource.title == title)
+        return next(((entry.file, entry.line) for entry in found), ("", 0))
+
+
+def _not_definitions(given: object) -> str:
+    allowed = "a list of what define_tdqueue() and its like give, or what load_definitions(FILE) gives"
+    if isinstance(given, str | Path):
+        return f"definitions {str(given)!r}: this is a name; allowed are {allowed}: load_definitions({str(given)!r})"
+    return f"definitions: {type(given).__name__} is none; allowed are {allowed}"
 
 
 def _notes(entries: Iterable[Entry]) -> Iterator[Note]:

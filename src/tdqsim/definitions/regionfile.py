@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -30,8 +31,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
-from tdqsim.definitions._yaml import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.definitions.group import Definitions, load_definitions, read_text
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
@@ -45,6 +46,7 @@ _SIZES = {row["name"]: int(row["value"]) for row in table("datasets")}
 _LARGEST_LRECL = _SIZES["rdw_record_maximum"]
 _LARGEST_BLKSIZE = _SIZES["block_maximum"]
 _LRECL_X = _SIZES["lrecl_x"]
+_LONGEST_KEY = 40
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -113,6 +115,9 @@ class DdCard(_Strict):
         sysout: a SYSOUT class; writer and form of INTRDR as ``A,INTRDR``.
         dummy: YES for no data set at all.
         disp: OLD, SHR, MOD or NEW.
+        recfm: F, FB, V, VB, VBS, U, RDW, LF and the like; the definition's when not given.
+        blksize: bytes of a block.
+        bufno: how many buffers.
         lrecl: 0 when it is not given; ``X`` in the file is 32768.
         rdwpos: where the length stands in the descriptor of a file of RECFM RDW or RDWLE.
         rdwincl: whether that length includes the descriptor.
@@ -172,16 +177,24 @@ class RegionFile(_Strict):
 
     Attributes:
         directory: the directory that paths are relative to.
+        applid: APPLID, 1 to 8 characters.
+        sysid: SYSIDNT, 1 to 4 characters.
         definitions: definition files, in the order in which their groups are installed.
         handlers: Python modules to import, looked for in the directory first.
         datasets: the data set directory, absolute once loaded; empty for none.
         gdg: generation groups that keep so many generations and no more.
         dd: DD cards by DD name.
+        default_user: DFLTUSER, the user of tasks that have none.
+        code_page: the code page of text, such as 037 or 1140.
+        time_zone: UTC or the IANA name of the region's time zone.
+        release: the release that the region says it is.
+        seed: the seed of the order of ready tasks; 0 is CICS order.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
         start: transactions to start once the region is up.
         job: the class that ``tdq run`` asks for inputs, progress and figures, as ``module:Class``; empty for none.
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
+        dfhintra: the intrapartition data set.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -306,6 +319,15 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
                 )
 
 
+def _meant(place: tuple[int | str, ...]) -> str:
+    """What a key that is not known may have been meant for; else what is allowed there."""
+    models: dict[str, type[_Strict]] = {"dd": DdCard, "dfhintra": Dfhintra}
+    model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
+    known = sorted(set(model.model_fields) - {"directory"})
+    close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; allowed are {', '.join(known)}"
+
+
 def _not_a_key(file: str, root: MapNode) -> Problem:
     return Problem(file, root.lines["directory"], "", "directory", "", "is not known in a region file")
 
@@ -322,7 +344,7 @@ def _problem(file: str, root: MapNode, item: Mapping[str, Any]) -> Problem:
             node = node.items[step]
             line = node.line
     message = {
-        "extra_forbidden": "is not known in a region file",
+        "extra_forbidden": f"is not known in a region file{_meant(item['loc'])}",
         "missing": "is required",
         "tuple_type": "must be a list",
         "mapping_type": "must be a mapping",

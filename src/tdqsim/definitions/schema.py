@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
+
+from pydantic import BaseModel
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.regionfile import RegionFile
+from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
@@ -47,11 +51,35 @@ def region_json_schema() -> dict[str, Any]:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
     schema = RegionFile.model_json_schema()
     schema["properties"].pop("directory")
+    models: dict[str, tuple[type[BaseModel], dict[str, Any] | None]]
+    models = {"RegionFile": (RegionFile, schema), "DdCard": (DdCard, None), "Dfhintra": (Dfhintra, None)}
+    for name, (model, whole) in models.items():
+        described = _descriptions(model)
+        own = whole if whole is not None else schema["$defs"][name]
+        for key, value in own["properties"].items():
+            value.pop("title", None)
+            if key in described:
+                value["description"] = described[key]
     for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
         many = schema["properties"][name]
-        schema["properties"][name] = {"anyOf": [many, many["items"]]}
+        said = many.pop("description", "")
+        schema["properties"][name] = {"anyOf": [many, many["items"]], "description": said}
     schema["title"] = "tdqsim region file"
     return {"$schema": _DIALECT, **schema}
+
+
+_ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.+(?:\n      .+)*)", re.MULTILINE)
+
+
+def _descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """What the docstrings of a model and of those that it is made from say of each attribute."""
+    found: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        text = inspect.cleandoc(each.__doc__ or "") if issubclass(each, BaseModel) else ""
+        for names, said in _ATTRIBUTE.findall(text):
+            sentence = " ".join(said.replace("``", "").split())
+            found |= dict.fromkeys(names.split(", "), re.sub(r":\w+:`([^`]*)`", r"\1", sentence))
+    return found
 
 
 def _section(kind: str) -> dict[str, Any]:
@@ -60,7 +88,7 @@ def _section(kind: str) -> dict[str, Any]:
 
 def _resource(kind: str) -> dict[str, Any]:
     if kind == "TDQUEUE":
-        return {"type": "object", "anyOf": [_tdqueue(queue_type) for queue_type in TDQUEUE_CLASSES]}
+        return _by_type()
     if kind in RESOURCE_CLASSES:
         schema = _model(RESOURCE_CLASSES[kind])
         idle = known_attributes(kind) - schema["properties"].keys()
@@ -69,11 +97,26 @@ def _resource(kind: str) -> dict[str, Any]:
     return {"type": "object", "properties": {"name": {}}, "required": ["name"]}
 
 
+def _by_type() -> dict[str, Any]:
+    """A queue: TYPE says which attributes it may have, so that what is wrong is named within its own type."""
+    known = [each for each in TDQUEUE_CLASSES if each]
+    typed = {"type": {"enum": [word for each in known for word in (each, each.lower())]}}
+    rules = [
+        {"if": {"properties": {"type": {"enum": [each, each.lower()]}}, "required": ["type"]}, "then": _tdqueue(each)}
+        for each in known
+    ]
+    remote = {"if": {"not": {"required": ["type"]}}, "then": _tdqueue("")}
+    return {"type": "object", "properties": typed, "required": ["name"], "allOf": [*rules, remote]}
+
+
 def _tdqueue(queue_type: str) -> dict[str, Any]:
     schema = _model(TDQUEUE_CLASSES[queue_type])
     schema["title"] = queue_type or "remote only"
     if queue_type:
-        schema["properties"]["type"] = {"enum": [queue_type, queue_type.lower()]}
+        schema["properties"]["type"] = {
+            "enum": [queue_type, queue_type.lower()],
+            "description": "INTRA, EXTRA or INDIRECT; without it the queue is remote only",
+        }
         schema["required"] = [*schema["required"], "type"]
     else:
         schema["required"] = [*schema["required"], "remotesystem"]
@@ -84,8 +127,11 @@ def _model(resource_class: type[Resource]) -> dict[str, Any]:
     schema = resource_class.model_json_schema()
     for name in ("group", "without_effect"):
         schema["properties"].pop(name, None)
-    for value in schema["properties"].values():
+    described = _descriptions(resource_class)
+    for name, value in schema["properties"].items():
         value.pop("title", None)
         if value.get("default") in ("", None):
             value.pop("default", None)
+        if name in described:
+            value["description"] = described[name]
     return {name: schema[name] for name in ("type", "properties", "required", "additionalProperties") if name in schema}

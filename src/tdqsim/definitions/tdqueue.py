@@ -146,6 +146,16 @@ class ExtraQueue(Tdqueue):
         blockformat: BLOCKED, UNBLOCKED, or empty.
         printcontrol: A, M, or empty for none.
         ddname: the DD name; see :attr:`dd`.
+        typefile: INPUT, OUTPUT, or RDBACK to read from the last record to the first.
+        recordsize: bytes of a record, or of the longest.
+        blocksize: bytes of a block, or of the longest.
+        databuffers: how many buffers.
+        disposition: OLD, SHR, or MOD to write behind the last record.
+        opentime: INITIAL is opened when the region starts, DEFERRED by SET TDQUEUE.
+        erroroption: what is done at a damaged block: IGNORE or SKIP.
+        rewind: of a tape: LEAVE or REREAD.
+        sysoutclass: the SYSOUT class of output to the spool.
+        jobuserid: the user of jobs given to the internal reader.
     """
 
     databuffers: Annotated[int, _number("DATABUFFERS")] = _default("DATABUFFERS")

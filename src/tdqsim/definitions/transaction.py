@@ -40,6 +40,8 @@ class Transaction(Resource):
         cmdsec: command security is checked.
         priority: 0 to 255.
         tranclass: the transaction class that limits how many run.
+        remotesystem: the SYSID of the region that runs it; empty for this one.
+        remotename: its name there.
     """
 
     kind: ClassVar[str] = "TRANSACTION"

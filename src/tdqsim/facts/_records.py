@@ -14,6 +14,7 @@ __all__ = [
     "ATTRIBUTE_CVDA",
     "EIBFN",
     "EIBRCODE",
+    "INQUIRE_OPTIONS",
     "INQUIRE_TDQUEUE_OPTIONS",
     "LIMITS",
     "QUEUE_TYPES",
@@ -57,13 +58,13 @@ class TdqueueAttribute(NamedTuple):
 
 
 class InquireOption(NamedTuple):
-    """One option of INQUIRE TDQUEUE.
+    """One option of INQUIRE of a resource type.
 
     Attributes:
         name: the option.
-        receiver: ``CVDA``, ``CHAR``, ``BINARY`` or ``ABSTIME``.
+        receiver: ``CVDA``, ``CHAR``, ``VARCHAR``, ``BINARY``, ``HALF``, ``HEX``, ``PACKED`` or ``ABSTIME``.
         length: bytes of the receiver.
-        types: the queue types with a value of their own.
+        types: of TDQUEUE the queue types with a value of their own; empty for other resource types.
         values: the CVDAs it can give, apart from NOTAPPLIC.
         otherwise: what other queue types give: a CVDA, ``""`` for blanks (pad to ``length``), -1; None when every
             type has a value.
@@ -126,6 +127,13 @@ def _option(row: dict[str, str]) -> InquireOption:
     )
 
 
+def _inquire_options() -> dict[str, dict[str, InquireOption]]:
+    found: dict[str, dict[str, InquireOption]] = {}
+    for row in table("inquire"):
+        found.setdefault(row["resource"], {})[row["option"]] = _option(row)
+    return found
+
+
 def _supplied(row: dict[str, str]) -> SuppliedQueue:
     return SuppliedQueue(
         row["name"], row["type"], row["indirectname"], row["ddname"], row["disposition"], row["purpose"]
@@ -146,9 +154,10 @@ TDQUEUE_ATTRIBUTES: Mapping[str, TdqueueAttribute] = MappingProxyType(
 )
 """The attributes of a TDQUEUE definition by RDO name, in the order in which a DEFINE is written."""
 
-INQUIRE_TDQUEUE_OPTIONS: Mapping[str, InquireOption] = MappingProxyType(
-    {row["option"]: _option(row) for row in table("inquire_tdqueue")}
-)
+INQUIRE_OPTIONS: Mapping[str, Mapping[str, InquireOption]] = MappingProxyType(_inquire_options())
+"""The options of INQUIRE by resource type and name."""
+
+INQUIRE_TDQUEUE_OPTIONS: Mapping[str, InquireOption] = INQUIRE_OPTIONS["TDQUEUE"]
 """The options of INQUIRE TDQUEUE by name."""
 
 ATTRIBUTE_CVDA: Mapping[tuple[str, str], tuple[str, Cvda]] = MappingProxyType(

@@ -9,10 +9,17 @@ from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._dts import datetime_to_dts, dts_to_datetime
 from tdqsim.ibmi._error_code import ErrorCode, ErrorReport
 from tdqsim.ibmi._errors import JobEnded, ParameterError
-from tdqsim.ibmi._faults import FaultHook, FaultPlan
-from tdqsim.ibmi._job import Job, StartedJob
-from tdqsim.ibmi._journal import JOURNAL_TYPES, JournalEntry, export_journal
-from tdqsim.ibmi._layout import (
+from tdqsim.ibmi._locks import LockEntry
+from tdqsim.ibmi._objects import Library
+from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._recorder import Recorder
+from tdqsim.ibmi._retrieve import parse_messages
+from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries
+from tdqsim.ibmi.faults import FaultHook, MessagePlan
+from tdqsim.ibmi.job import Job, StartedJob
+from tdqsim.ibmi.journals import JOURNAL_TYPES, JournalEntry, export_journal
+from tdqsim.ibmi.layouts import (
     Format,
     FormatField,
     char,
@@ -20,16 +27,12 @@ from tdqsim.ibmi._layout import (
     layout,
     pack_binary,
     pack_decimal,
+    qualified_name,
     unpack_binary,
     unpack_decimal,
 )
-from tdqsim.ibmi._locks import LockEntry
-from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
-from tdqsim.ibmi._objects import Library
-from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._recorder import Recorder
-from tdqsim.ibmi._records import (
+from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.records import (
     RDQD0100,
     RDQD0200,
     RDQM0100,
@@ -41,9 +44,7 @@ from tdqsim.ibmi._records import (
     SenderId,
     sender_of,
 )
-from tdqsim.ibmi._retrieve import parse_messages
-from tdqsim.ibmi._system import System
-from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries
+from tdqsim.ibmi.system import System
 
 __all__ = [
     "AUTOMATIC_RECLAIM",
@@ -68,7 +69,6 @@ __all__ = [
     "ErrorReport",
     "EscapeMessage",
     "FaultHook",
-    "FaultPlan",
     "Format",
     "FormatField",
     "Job",
@@ -77,6 +77,7 @@ __all__ = [
     "Library",
     "LockEntry",
     "Message",
+    "MessagePlan",
     "ParameterError",
     "ReceiveDataQueueRow",
     "Recorder",
@@ -98,6 +99,7 @@ __all__ = [
     "pack_decimal",
     "parse_messages",
     "parse_seed",
+    "qualified_name",
     "seed_entries",
     "sender_of",
     "unpack_binary",

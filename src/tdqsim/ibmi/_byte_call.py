@@ -11,29 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
 
 from tdqsim.ibmi._byte_parameters import Arguments, Storage
-from tdqsim.ibmi._change import parse_changes
+from tdqsim.ibmi._change import ChangeApi, parse_changes
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
+from tdqsim.ibmi._describe import DescribeApi
 from tdqsim.ibmi._error_code import ALWAYS_SIGNALLED, read_provided, report_failure, report_success
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._layout import layout, pack_decimal
-from tdqsim.ibmi._messages import EscapeMessage, Message
-from tdqsim.ibmi._receive import wait_nanoseconds
-from tdqsim.ibmi._records import RDQS0100, RDQS0200
+from tdqsim.ibmi._receive import ReceiveApi, wait_nanoseconds
+from tdqsim.ibmi._retrieve import RetrieveApi
+from tdqsim.ibmi._send import SendApi
+from tdqsim.ibmi._time_api import TimeApi
+from tdqsim.ibmi.layouts import layout, pack_decimal
+from tdqsim.ibmi.messages import EscapeMessage, Message
+from tdqsim.ibmi.records import RDQS0100, RDQS0200
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job import Job
-
-__all__ = ["ByteForms"]
-
-_PACKED_LENGTH = 3
+__all__ = ["FORMS", "ByteForms"]
 
 
-class ByteForms(JobCore):
+class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeApi):
     """The one entry to all byte forms."""
 
     def call(self, api: str, *parameters: Storage) -> None:
@@ -48,15 +45,15 @@ class ByteForms(JobCore):
             ParameterError: there is no such API, or a parameter is not storage at all.
         """
         declaration = DECLARATIONS.get(api)
-        if declaration is None or api not in _FORMS:
-            raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(_FORMS))}")
+        if declaration is None or api not in FORMS:
+            raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(FORMS))}")
         self.check_usable()
         self.doing = (api, "", "")
         self._check_count(declaration, len(parameters))
         arguments = Arguments(self, declaration, parameters)
         code = self._error_code(declaration, parameters)
         try:
-            _FORMS[api](cast("Job", self), arguments)
+            FORMS[api](self, arguments)
         except EscapeMessage as error:
             if code is None or code[2] == 0 or error.message_id in ALWAYS_SIGNALLED:
                 raise
@@ -105,7 +102,7 @@ class ByteForms(JobCore):
         storage[: len(written)] = written
 
 
-def _send(job: Job, given: Arguments) -> None:
+def _send(job: ByteForms, given: Arguments) -> None:
     name, library, length = given.name(0), given.name(1), given.number(2)
     key = given.key(4, 5) if given.has(5) else None
     asynchronous, replay = given.yes(6, default=False), given.yes(7, default=False)
@@ -116,11 +113,11 @@ def _send(job: Job, given: Arguments) -> None:
     job.qsnddtaq(name, library, given.data(3, length), key, asynchronous=asynchronous, from_journal_entry=replay)
 
 
-def _receive(job: Job, given: Arguments) -> None:
+def _receive(job: ByteForms, given: Arguments) -> None:
     name, library = given.name(0), given.name(1)
     wait = wait_nanoseconds(job, given.number(4), given.text(13) if given.has(13) else "*SEC")
     key, order, sender_length = None, "", 0
-    given.writable(2, _PACKED_LENGTH)
+    given.writable(2, LIMITS["length_digits"] // 2 + 1)
     if given.has(9):
         order, key = given.text(5), given.key(6, 7)
         if key:
@@ -137,7 +134,7 @@ def _receive(job: Job, given: Arguments) -> None:
     if job.system.faults is not None:
         job.meet_fault("QRCVDTAQ", name, library)
     entry = job.receive_entry(name, library, wait, order, key, remove=remove, room=None if fits else room)
-    given.put(2, pack_decimal(0 if entry is None else len(entry.data), _PACKED_LENGTH))
+    given.put(2, pack_decimal(0 if entry is None else len(entry.data), LIMITS["length_digits"]))
     if entry is None:
         return
     given.put(3, entry.data if size is None else entry.data[:size])
@@ -147,7 +144,7 @@ def _receive(job: Job, given: Arguments) -> None:
         given.put(9, _sender_information(entry.sender, sender_length, job))
 
 
-def _check_sender_length(job: Job, given: Arguments, length: int) -> None:
+def _check_sender_length(job: ByteForms, given: Arguments, length: int) -> None:
     if length == 0:
         return
     if length < LIMITS["sender_information_minimum"]:
@@ -155,7 +152,7 @@ def _check_sender_length(job: Job, given: Arguments, length: int) -> None:
     given.writable(9, min(length, LIMITS["sender_information_length"]))
 
 
-def _sender_information(sender: bytes, length: int, job: Job) -> bytes:
+def _sender_information(sender: bytes, length: int, job: ByteForms) -> bytes:
     form = layout("RCVSENDER")
     available = form.length if sender else LIMITS["sender_information_minimum"]
     counters = {"bytes_returned": min(length, available), "bytes_available": available}
@@ -163,7 +160,7 @@ def _sender_information(sender: bytes, length: int, job: Job) -> bytes:
     return (form.build(counters, job.page)[:fixed] + sender)[: min(length, available)]
 
 
-def _clear(job: Job, given: Arguments) -> None:
+def _clear(job: ByteForms, given: Arguments) -> None:
     name, library = given.name(0), given.name(1)
     key, order = None, ""
     if given.has(4):
@@ -172,7 +169,7 @@ def _clear(job: Job, given: Arguments) -> None:
     job.qclrdtaq(name, library, order, key)
 
 
-def _describe(job: Job, given: Arguments) -> None:
+def _describe(job: ByteForms, given: Arguments) -> None:
     name, library = given.qualified(3)
     length, form = given.number(1), given.text(2)
     given.writable(0, 0)
@@ -181,7 +178,7 @@ def _describe(job: Job, given: Arguments) -> None:
     given.put(0, job.describe(name, library, form, length))
 
 
-def _retrieve(job: Job, given: Arguments) -> None:
+def _retrieve(job: ByteForms, given: Arguments) -> None:
     name, library = given.qualified(3)
     length, form, selection_form = given.number(1), given.text(2), given.text(6)
     given.writable(0, 0)
@@ -191,7 +188,7 @@ def _retrieve(job: Job, given: Arguments) -> None:
     given.put(0, job.answer(queue, form, _selection(job, given, selection_form), length))
 
 
-def _selection(job: Job, given: Arguments, name: str) -> RDQS0100 | RDQS0200:
+def _selection(job: ByteForms, given: Arguments, name: str) -> RDQS0100 | RDQS0200:
     length, keyed = given.number(5), name == "RDQS0200"
     form = layout(name)
     if length < form.length or (not keyed and length != form.length):
@@ -210,14 +207,14 @@ def _selection(job: Job, given: Arguments, name: str) -> RDQS0100 | RDQS0200:
     return RDQS0200(key, values["key_search_order"], text, wanted, values["selection_type"])
 
 
-def _change(job: Job, given: Arguments) -> None:
+def _change(job: ByteForms, given: Arguments) -> None:
     name, library = given.qualified(0)
     records = parse_changes(job, given.data(1, None))
     given.find(name, library)
     job.change(name, library, records)
 
 
-def _convert(job: Job, given: Arguments) -> None:
+def _convert(job: ByteForms, given: Arguments) -> None:
     source, target = given.text(0), given.text(2)
     precision = given.text(9) if given.has(9) else "0"
     zones = (given.text(5), given.text(6)) if given.has(6) else ("*SYS", "*SYS")
@@ -229,7 +226,7 @@ def _convert(job: Job, given: Arguments) -> None:
     given.put(3, written)
 
 
-_FORMS: MappingProxyType[str, Callable[[Job, Arguments], None]] = MappingProxyType(
+FORMS: MappingProxyType[str, Callable[[ByteForms, Arguments], None]] = MappingProxyType(
     {
         "QSNDDTAQ": _send, "QRCVDTAQ": _receive, "QCLRDTAQ": _clear, "QMHQRDQD": _describe, "QMHRDQM": _retrieve,
         "QMHQCDQ": _change, "QWCCVTDT": _convert,

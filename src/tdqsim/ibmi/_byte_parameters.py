@@ -9,8 +9,8 @@ from tdqsim.ibmi._declare import Declaration
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
-from tdqsim.ibmi._layout import unpack_binary, unpack_decimal
-from tdqsim.ibmi._messages import DTAQ
+from tdqsim.ibmi.layouts import unpack_binary, unpack_decimal
+from tdqsim.ibmi.messages import DTAQ
 
 __all__ = ["Arguments", "Storage"]
 

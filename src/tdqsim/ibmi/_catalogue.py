@@ -1,7 +1,7 @@
 """The catalogue: what a system keeps of its libraries, objects, profiles and lists over a restart.
 
-Each record is a JSON text in the durable environment's meta data, committed by the command that changed it. The entries
-of FORCE(*YES) queues and of journals are in the durable environment too, those of other queues in the volatile one.
+Each record is a JSON text in the store's durable meta data, committed by the command that changed it. The entries of
+FORCE(*YES) queues and of journals are durable too, those of other queues volatile.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tdqsim.core.store import Environment, Store
+from tdqsim.core.store import Store
 from tdqsim.core.store.keeper import KEPT_BY, claim
 from tdqsim.errors import StoreError
-from tdqsim.ibmi._journal import Journal
-from tdqsim.ibmi._objects import AuthorizationList, Library, Profile, SystemObject
+from tdqsim.ibmi._authority import AuthorizationList, Profile
+from tdqsim.ibmi._objects import Library, SystemObject
 from tdqsim.ibmi._queue import Attributes, DataQueue
+from tdqsim.ibmi.journals import Journal
 
 __all__ = ["Catalogue"]
 
@@ -46,17 +47,11 @@ class Catalogue:
             if kind not in _ASIDE:
                 raise StoreError(f"{self._store.path}: the system is open for reading only")
             return
-        self._durable.put_meta(f"{kind}/{name}".encode(), json.dumps(record).encode())
-        self._durable.commit()
-
-    def delete(self, kind: str, name: str) -> None:
-        """Drop one record, committed."""
-        self._durable.delete_meta(f"{kind}/{name}".encode())
-        self._durable.commit()
+        self._durable.commit(meta={f"{kind}/{name}".encode(): json.dumps(record).encode()})
 
     def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         prefix = f"{kind}/".encode()
-        for key, value in list(self._durable.meta_items(prefix)):
+        for key, value in list(self._durable.metas(prefix)):
             yield key[len(prefix) :].decode(), json.loads(value)
 
     def check_ours(self) -> None:
@@ -65,10 +60,10 @@ class Catalogue:
         Raises:
             StoreError: the store belongs to a region, or to nobody we know.
         """
+        for key, _ in self._durable.metas():
+            if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
+                raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
         for environment in (self._durable, self._store.volatile):
-            for key, _ in environment.meta_items(b""):
-                if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
-                    raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
             for stored in environment.queues():
                 if not _QUEUE_NAME.fullmatch(stored.name):
                     raise StoreError(f"{self._store.path}: the store is not one of an IBM i system")
@@ -81,7 +76,7 @@ class Catalogue:
     def profiles(self) -> Iterator[Profile]:
         """The user profiles."""
         for name, record in self._records("profile"):
-            yield Profile(name, **record)
+            yield Profile(name, record["allobj"], tuple(record.get("groups", ())))
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Who may use whose profile."""
@@ -112,16 +107,14 @@ class Catalogue:
         if queue.ddm:
             queue.settle()
         else:
-            queue.attach(self.environment_for(queue))
+            self.attach(queue)
         return queue
 
-    def environment_for(self, queue: DataQueue) -> Environment:
-        """Where a queue's entries belong."""
-        found = self._store.durable if queue.attributes.force else self._store.volatile
-        if self._readonly and found.queue(str(queue.number).encode("ascii")) is None:
-            self._scratch = self._scratch or Store()
-            return self._scratch.volatile
-        return found
+    def attach(self, queue: DataQueue) -> None:
+        """Connect a queue with its entries; one that the writing process has not committed yet looks empty."""
+        if self._readonly and self._scratch is None:
+            self._scratch = Store()
+        queue.attach(self._store, aside=self._scratch)
 
     def close(self) -> None:
         """Let go of what a look at another process's store needed."""
@@ -132,8 +125,8 @@ class Catalogue:
         """Drop stored entries that no object owns: those of a QTEMP, or of a delete that was cut short."""
         if self._readonly:
             return
+        environment: Any
         for environment in (self._store.volatile, self._store.durable):
             for stored in list(environment.queues()):
                 if int(stored.name.lstrip(b"J")) not in known:
-                    environment.drop_queue(stored.name)
-        self._durable.commit()
+                    environment.drop(stored)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._layout import layout
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.layouts import layout
 
 __all__ = ["AUTOMATIC_RECLAIM", "ENFORCE_DATA_QUEUE_LOCKS", "Change", "ChangeApi", "parse_changes"]
 
@@ -31,7 +31,7 @@ class ChangeApi(JobCore):
     def qmhqcdq(
         self,
         name: str,
-        library: str,
+        library: str = "",
         changes: Sequence[Change] = (),
         *,
         automatic_reclaim: bool | None = None,
@@ -40,8 +40,8 @@ class ChangeApi(JobCore):
         """Change attributes of a standard data queue.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             changes: records of key and value as in the byte form; of a key given twice the last counts.
             automatic_reclaim: what key 100 sets: shrink to the initial number of entries when the queue becomes empty.
             enforce_data_queue_locks: what key 200 sets: data queue operations respect ALCOBJ.
@@ -61,9 +61,10 @@ class ChangeApi(JobCore):
 
     def change(self, name: str, library: str, records: Sequence[Change]) -> None:
         """Check every record, then apply them all; the one implementation below both forms."""
+        name, library = self.place(name, library)
         self.begin("QMHQCDQ", name, library)
         values = self._checked(records)
-        queue = self.open_queue("QMHQCDQ", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QMHQCDQ", name, library)
         if queue.ddm:
             self.fail("CPF9511", queue.name)
         self.await_lock("QMHQCDQ", queue)
@@ -74,16 +75,19 @@ class ChangeApi(JobCore):
     def _checked(self, records: Sequence[Change]) -> dict[int, bool]:
         if not records:
             self.fail("CPF3C88", 0)
-        values = {}
+        last: dict[int, bytes] = {}
         for key, raw in records:
             if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
                 self.fail("CPF3C82", key, "QMHQCDQ")
-            # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
-            value = self.page.printable(raw[:1])
-            if value not in ("0", "1"):
-                self.fail("CPF3C81", key)
-            values[key] = value == "1"
-        return values
+            last[key] = raw
+        return {key: self._value(key, raw) for key, raw in last.items()}  # of a repeated key only the last counts
+
+    def _value(self, key: int, raw: bytes) -> bool:
+        # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
+        value = self.page.printable(raw[:1])
+        if value not in ("0", "1"):
+            self.fail("CPF3C81", key)
+        return value == "1"
 
     def _apply(self, queue: DataQueue, values: dict[int, bool]) -> None:
         queue.autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)

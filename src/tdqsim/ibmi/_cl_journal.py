@@ -5,9 +5,9 @@ from __future__ import annotations
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import JobCore, object_values
-from tdqsim.ibmi._journal import Journal, JournalEntry
 from tdqsim.ibmi._objects import new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.journals import Journal, JournalEntry
 
 __all__ = ["JournalCommands"]
 
@@ -16,16 +16,17 @@ class JournalCommands(JobCore):
     """The commands that journal data queues and read journals."""
 
     @declare("CRTJRN")
-    def crtjrn(self, jrn: str) -> None:
+    def crtjrn(self, jrn: str, library: str = "") -> None:
         """Create a journal (its receivers are not modelled).
 
         Args:
-            jrn: ``LIB/NAME``, or a name that is created in the current library.
+            jrn: ``LIB/NAME``, or a name.
+            library: its library; the current one when neither says one.
 
         Raises:
             EscapeMessage: CPF9870 it exists, CPF9810 no library.
         """
-        library, name = self.qualified(jrn, self.current())
+        name, library = self.place(jrn, library, default=self.current())
         self.begin("CRTJRN", name, library)
         holder = self.library(library)
         if holder is None:
@@ -38,8 +39,8 @@ class JournalCommands(JobCore):
         owner = self.current_user
         self.system.add_object(holder, lambda number: Journal(number, name, library, owner, public="*USE"))
 
-    def _journal(self, jrn: str) -> Journal:
-        library, name = self.qualified(jrn, self.current())
+    def _journal(self, jrn: str, library: str = "") -> Journal:
+        name, library = self.place(jrn, library, default=self.current())
         holder = self.library(library)
         if holder is None:
             self.fail("CPF9810", library)
@@ -48,19 +49,20 @@ class JournalCommands(JobCore):
             self.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
         return found
 
-    def _journaled(self, dtaq: str) -> DataQueue:
-        library, name = self.qualified(dtaq, "*LIBL")
+    def _journaled(self, dtaq: str, library: str = "") -> DataQueue:
+        name, library = self.place(dtaq, library)
         found = self.open_alone("STRJRNOBJ", name, library)[1]
         if found.ddm:
             self.fail("CPF9511", found.name)
         return found
 
     @declare("STRJRNOBJ")
-    def strjrnobj(self, dtaq: str, jrn: str) -> None:
+    def strjrnobj(self, dtaq: str, jrn: str, *, library: str = "") -> None:
         """Start journaling a standard data queue.
 
         Args:
-            dtaq: ``LIB/NAME``, or a name that is searched in the library list.
+            dtaq: ``LIB/NAME``, or a name.
+            library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             jrn: the journal, ``LIB/NAME`` or a name in the current library.
 
         Raises:
@@ -68,7 +70,7 @@ class JournalCommands(JobCore):
                 use, CPF2189 not authorized.
         """
         self.begin("STRJRNOBJ")
-        journal, queue = self._journal(jrn), self._journaled(dtaq)
+        journal, queue = self._journal(jrn), self._journaled(dtaq, library)
         if queue.journal:
             self.fail("CPF7030", queue.name, "DTAQ", queue.library)
         queue.journal = journal.number
@@ -78,17 +80,18 @@ class JournalCommands(JobCore):
         self.note("STRJRNOBJ", queue, jrn=journal.qualified)
 
     @declare("ENDJRNOBJ")
-    def endjrnobj(self, dtaq: str) -> None:
+    def endjrnobj(self, dtaq: str, library: str = "") -> None:
         """End journaling a data queue.
 
         Args:
-            dtaq: ``LIB/NAME``, or a name that is searched in the library list.
+            dtaq: ``LIB/NAME``, or a name.
+            library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
 
         Raises:
             EscapeMessage: CPF7031 it is not journaled, and those of finding it.
         """
         self.begin("ENDJRNOBJ")
-        queue = self._journaled(dtaq)
+        queue = self._journaled(dtaq, library)
         if not queue.journal:
             self.fail("CPF7031", queue.name, "DTAQ", queue.library)
         self.system.journals.write(self, queue, "QE")
@@ -98,14 +101,15 @@ class JournalCommands(JobCore):
         self.note("ENDJRNOBJ", queue)
 
     @declare("DSPJRN")
-    def dspjrn(self, jrn: str) -> tuple[JournalEntry, ...]:
+    def dspjrn(self, jrn: str, library: str = "") -> tuple[JournalEntry, ...]:
         """The entries of a journal, oldest first.
 
         Args:
-            jrn: ``LIB/NAME``, or a name in the current library.
+            jrn: ``LIB/NAME``, or a name.
+            library: its library; the current one when neither says one.
 
         Raises:
             EscapeMessage: CPF9801 and CPF9810 not found.
         """
         self.begin("DSPJRN")
-        return tuple(self._journal(jrn).read())
+        return tuple(self._journal(jrn, library).read())

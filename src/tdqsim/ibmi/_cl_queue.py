@@ -9,21 +9,19 @@ from typing import Any, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions import Dtaq, define_dtaq
-from tdqsim.definitions.cl import parse_cl
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
-from tdqsim.ibmi._create import create_queue
+from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._describe import DescribeApi
 from tdqsim.ibmi._job_core import object_values
-from tdqsim.ibmi._layout import char, layout, pack_binary, pack_decimal
-from tdqsim.ibmi._messages import DTAQ, MESSAGES, EscapeMessage, Message
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message
 
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
-_DLTDTAQ = re.compile(r"\s*DLTDTAQ\s+(?:DTAQ\(\s*([^\s()]{1,21})\s*\)|([^\s()]{1,21}))\s*", re.ASCII | re.IGNORECASE)
 _KEYWORDS = table("ibmi_rtvdtaqxcl")
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
 _SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
@@ -67,7 +65,7 @@ def _stored(value: Any, row: dict[str, str], page: CodePage) -> bytes:
         return pack_binary(value)
     if row["type"] == "*DEC":
         digits = int(row["length"].split()[0])
-        return pack_decimal(int(value), digits // 2 + 1)
+        return pack_decimal(int(value), digits)
     return char(value, int(row["length"]), page)
 
 
@@ -75,11 +73,13 @@ class QueueCommands(DescribeApi):
     """The commands that make, delete and describe data queues."""
 
     @declare("CRTDTAQ")
-    def crtdtaq(self, definition: Dtaq | None = None, /, **keywords: Any) -> DataQueue:
+    def crtdtaq(self, definition: Dtaq | str | None = None, library: str = "", /, **keywords: Any) -> DataQueue:
         """Create a data queue.
 
         Args:
-            definition: one that ``define_dtaq`` or a definition file gave, instead of keywords.
+            definition: ``"LIB/NAME"`` or a name; or a definition that ``define_dtaq`` or a definition file gave,
+                instead of keywords.
+            library: its library; the current one when nothing says one.
             keywords: those of the command in lower case: ``dtaq="LIB/NAME"``, ``maxlen``, ``seq``, ``keylen``, ...
 
         Returns:
@@ -87,19 +87,25 @@ class QueueCommands(DescribeApi):
 
         Raises:
             EscapeMessage: CPF0006 keywords that do not go together (the CPD diagnostics say which), CPF9870 it exists,
-                CPF9810 no library, CPF9820 not authorized to it.
+                CPF9810 no library, CPF9820 not authorized to it, CPF2283 no such authorization list, CPF950A the
+                initial entries do not fit into the largest object that SIZE allows.
         """
+        if isinstance(definition, str):
+            keywords["dtaq"] = "/".join(reversed(self.place(definition, library, default="*CURLIB")))
+            definition = None
         self.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
         definition = definition if definition is not None else self._defined(keywords)
         wanted = self.current() if definition.library == "*CURLIB" else definition.library
         holder = self.library(wanted)
         if holder is None:
             self.fail("CPF9810", wanted)
-        profile = self.system.profile(self.current_user)
-        if not {"READ", "ADD"} <= holder.granted(profile, self.system.authorization_lists):
+        if not {"READ", "ADD"} <= self.granted(holder):
             self.fail("CPF9820", wanted)
         if ("*DTAQ", definition.name) in holder.objects:
             self.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
+        obstacle = obstacle_to(self.system, holder, definition)
+        if obstacle is not None:
+            self.fail(*obstacle)
         queue = create_queue(self.system, holder, definition, self.current_user, self)
         self.send_completion("CPC9801", queue)
         self.give_turn()
@@ -110,62 +116,65 @@ class QueueCommands(DescribeApi):
             return define_dtaq(**keywords)
         except DefinitionError as error:
             diagnostics = tuple(_diagnostic(problem) for problem in error.problems)
-            self.joblog.extend(diagnostics)
+            self.log(*diagnostics)
             raise EscapeMessage(self.message("CPF0006"), diagnostics) from error
 
-    def command(self, text: str) -> DataQueue | None:
-        """Run one CRTDTAQ or DLTDTAQ command written as CL, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
-
-        Returns:
-            The queue that was created, None after DLTDTAQ.
-
-        Raises:
-            EscapeMessage: CPF0006 the text is not one such command, or its keywords do not go together (the diagnostics
-                say what); and those of the two commands.
-        """
-        named = _DLTDTAQ.fullmatch(text)
-        if named is not None:
-            self.dltdtaq((named[1] or named[2]).upper())
-            return None
-        imported = parse_cl(text)
-        found = imported.definitions.dtaqs
-        if not imported.reports and len(found) == 1:
-            return self.crtdtaq(found[0])
-        diagnostics = tuple(_reported(report.message) for report in imported.reports)
-        self.joblog.extend(diagnostics)
-        raise EscapeMessage(self.message("CPF0006"), diagnostics)
-
     @declare("DLTDTAQ")
-    def dltdtaq(self, dtaq: str) -> None:
+    def dltdtaq(self, dtaq: str, library: str = "") -> None:
         """Delete a data queue and every entry on it, whatever is on it and whoever waits for it.
 
         Args:
-            dtaq: ``LIB/NAME``, or a name that is searched in the library list.
+            dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins so.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
 
         Raises:
-            EscapeMessage: CPF2105 and CPF2110 not found, CPF2189 and CPF2182 not authorized, CPF2114 in use.
+            EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 a generic name that none has, CPF2189 and CPF2182 not
+                authorized, CPF2114 in use.
         """
-        library, name = self.qualified(dtaq, "*LIBL")
+        name, library = self.place(dtaq, library)
         self.begin("DLTDTAQ", name, library)
+        if name.endswith("*"):
+            self._delete_generic(name[:-1], library)
+        else:
+            self._delete(name, library)
+        self.give_turn()
+
+    def _delete_generic(self, beginning: str, library: str) -> None:
+        libraries = (
+            self.library_list() if library == "*LIBL" else (self.current() if library == "*CURLIB" else library,)
+        )
+        found = [
+            (name, holder.name)
+            for holder in map(self.library, libraries)
+            if holder is not None
+            for kind, name in sorted(holder.objects)
+            if kind == "*DTAQ" and name.startswith(beginning)
+        ]
+        if not found:
+            self.fail("CPF2125")
+        for name, holder_name in found:
+            self._delete(name, holder_name)
+
+    def _delete(self, name: str, library: str) -> None:
         holder, found = self.open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
         self.system.remove_object(found, holder, self)
         self.send_completion("CPC2191", found)
-        self.give_turn()
 
     @declare("RTVDTAQXCL")
-    def rtvdtaqxcl(self, dtaq: str) -> RTVDTAQXCL:
+    def rtvdtaqxcl(self, dtaq: str, library: str = "") -> RTVDTAQXCL:
         """Retrieve information about a data queue into CL variables.
 
         Args:
-            dtaq: ``LIB/NAME``, ``*LIBL/NAME``, ``*CURLIB/NAME``, or a name that is searched in the library list.
+            dtaq: ``LIB/NAME``, ``*LIBL/NAME``, ``*CURLIB/NAME``, or a name.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
 
         Raises:
             EscapeMessage: XCL9002 what the user can mend, XCL9003 a lock, XCL9004 another known cause, XCL9005 the
                 rest; the message that tells the cause is in the job log and in ``diagnostics``.
         """
-        library, name = self.qualified(dtaq, "*LIBL")
+        name, library = self.place(dtaq, library)
         try:
             self.begin("RTVDTAQXCL", name, library)
             return _variables(*self._described(name, library))
@@ -173,13 +182,13 @@ class QueueCommands(DescribeApi):
             if error.message_id in _ESCAPES.values():
                 raise
             cause = error.message._replace(kind="diagnostic")
-            self.joblog.append(cause)
+            self.log(cause)
             escape = _ESCAPES.get(cause.message_id, _ESCAPES["*"])
             raise EscapeMessage(self.message(escape), (cause,)) from error
 
-    def rtvdtaqinf(self, dtaq: str) -> RTVDTAQXCL:
+    def rtvdtaqinf(self, dtaq: str, library: str = "") -> RTVDTAQXCL:
         """RTVDTAQXCL under its other name."""
-        return self.rtvdtaqxcl(dtaq)
+        return self.rtvdtaqxcl(dtaq, library)
 
     def _described(self, name: str, library: str) -> tuple[dict[str, Any], bool]:
         basic = layout("RDQD0100")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tdqsim.definitions import Dtaq
+from tdqsim.ibmi._machine import Machine
 from tdqsim.ibmi._objects import Library
-from tdqsim.ibmi._queue import Attributes, DataQueue
+from tdqsim.ibmi._queue import Attributes, DataQueue, maximum_entries
+from tdqsim.ibmi._who import Who
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobCore
-    from tdqsim.ibmi._system import System
-
-__all__ = ["attributes_of", "create_queue", "public_authority"]
+__all__ = ["attributes_of", "create_queue", "obstacle_to", "public_authority"]
 
 _BUNDLES = ("*CHANGE", "*ALL", "*USE", "*EXCLUDE")
 
@@ -40,9 +36,18 @@ def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
-def create_queue(
-    system: System, library: Library, definition: Dtaq, owner: str, job: JobCore | None = None
-) -> DataQueue:
+def obstacle_to(machine: Machine, library: Library, definition: Dtaq) -> tuple[str, ...] | None:
+    """Id and values of the message that tells why the queue cannot be made there; None when it can."""
+    _, listed = public_authority(definition, library)
+    if listed and listed not in machine.authorization_lists:
+        return "CPF2283", listed
+    attributes = attributes_of(definition)
+    if attributes.type != "*DDM" and not maximum_entries(attributes):
+        return "CPF950A", definition.name, library.name
+    return None
+
+
+def create_queue(system: Machine, library: Library, definition: Dtaq, owner: str, job: Who | None = None) -> DataQueue:
     """Create the data queue in a library where its name is free."""
     public, listed = public_authority(definition, library)
     created = system.add_object(

@@ -27,14 +27,14 @@ from tdqsim.core.messages import Message as Frame
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import Channel, LinkDown, Pipe, Transport
 from tdqsim.errors import TdqError
-from tdqsim.ibmi._messages import EscapeMessage, Message, message
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.messages import EscapeMessage, Message, message
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher, Strand
-    from tdqsim.ibmi._job import Job
     from tdqsim.ibmi._job_core import JobCore
-    from tdqsim.ibmi._system import System
+    from tdqsim.ibmi.job import Job
+    from tdqsim.ibmi.system import System
 
 __all__ = ["DdmLink", "DdmServer", "InProcessLink", "RemoteLink", "RemoteQueues"]
 
@@ -317,7 +317,7 @@ def _entry(answer: Frame) -> Entry | None:
         return None
     key, sender = max(fields["key"], 0), max(fields["sender"], 0)
     sent = key + sender
-    return Entry(seq=0, data=data[sent:], key=data[:key], sender=data[key:sent], time_ns=fields["time_ns"])
+    return Entry(data=data[sent:], key=data[:key], sender=data[key:sent], time_ns=fields["time_ns"])
 
 
 def _failure(error: EscapeMessage) -> tuple[Mapping[str, Any], bytes]:

@@ -8,9 +8,9 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import NO_DTS, ns_to_dts
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._layout import Format, FormatField, layout
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._records import RDQD0100, RDQD0200
+from tdqsim.ibmi.layouts import Format, FormatField, layout
+from tdqsim.ibmi.records import RDQD0100, RDQD0200
 
 __all__ = ["DescribeApi"]
 
@@ -21,18 +21,21 @@ class DescribeApi(JobCore):
     """The API that describes a data queue."""
 
     @overload
-    def qmhqrdqd(self, name: str, library: str, format: Literal["RDQD0100"] = ...) -> RDQD0100: ...
+    def qmhqrdqd(self, name: str, library: str = ..., format: Literal["RDQD0100"] = ...) -> RDQD0100: ...
 
     @overload
     def qmhqrdqd(self, name: str, library: str, format: Literal["RDQD0200"]) -> RDQD0200: ...
 
+    @overload
+    def qmhqrdqd(self, name: str, library: str = ..., *, format: Literal["RDQD0200"]) -> RDQD0200: ...
+
     @declare("QMHQRDQD")
-    def qmhqrdqd(self, name: str, library: str, format: str = "RDQD0100") -> RDQD0100 | RDQD0200:  # noqa: A002
+    def qmhqrdqd(self, name: str, library: str = "", format: str = "RDQD0100") -> RDQD0100 | RDQD0200:  # noqa: A002
         """Retrieve the description of a data queue.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             format: ``RDQD0100``, or ``RDQD0200`` for what only a DDM queue has.
 
         Raises:
@@ -54,13 +57,14 @@ class DescribeApi(JobCore):
 
     def describe(self, name: str, library: str, format_name: str, receiver_length: int) -> bytes:
         """The description's bytes, as many as the receiver takes."""
+        name, library = self.place(name, library)
         self.begin("QMHQRDQD", name, library)
         self.check_description(format_name, receiver_length)
-        queue = self.open_queue("QMHQRDQD", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QMHQRDQD", name, library)
         if format_name == "RDQD0200" and not queue.ddm:
             self.fail("CPF9516", format_name)
         self.await_lock("QMHQRDQD", queue)
-        self.note("QMHQRDQD", queue, messages=0 if queue.ddm else queue.stored.count)
+        self.note("QMHQRDQD", queue, messages=0 if queue.ddm else queue.count)
         form = layout(format_name)
         values = _standard(self, queue) if format_name == "RDQD0100" else _distributed(queue)
         values["bytes_available"] = form.length
@@ -87,7 +91,7 @@ def _standard(job: JobCore, queue: DataQueue) -> dict[str, Any]:
         "type_of_data_queue": "0",
         "automatic_reclaim": "1" if queue.autorcl else "0",
         "enforce_data_queue_locks": "1" if queue.enforce else "0",
-        "number_of_messages": queue.stored.count,
+        "number_of_messages": queue.count,
         "number_of_entries_currently_allocated": queue.allocated,
         "maximum_number_of_entries_allowed": queue.maximum,
         "initial_number_of_entries": attributes.initial,

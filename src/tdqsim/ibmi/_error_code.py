@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._layout import layout, pack_binary, unpack_binary
-from tdqsim.ibmi._messages import Message
+from tdqsim.ibmi.layouts import layout, pack_binary, unpack_binary
+from tdqsim.ibmi.messages import Message
 
 __all__ = ["ALWAYS_SIGNALLED", "ErrorCode", "ErrorReport", "read_provided", "report_failure", "report_success"]
 

@@ -1,7 +1,9 @@
 """What a job is: its names, its library list, what it remembers, and how it finds a data queue.
 
 Names
-    A library can be a name, ``*LIBL`` or ``*CURLIB`` (QGPL when the job has no current library).
+    A library can be a name, ``*LIBL`` or ``*CURLIB`` (QGPL when the job has no current library). Every method takes
+    ``"LIB/NAME"``, or name and library; a name alone is searched in the library list. Names are upper-cased in one
+    place, :meth:`JobCore.object_name`.
 
 What a job remembers until it ends
     The *address* of a queue that was found with a specific library: after MOVOBJ or RNMOBJ, and even when a new queue
@@ -14,22 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import RegionClosed
+from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi._locks import Request
-from tdqsim.ibmi._messages import MESSAGES, EscapeMessage, Message, message
-from tdqsim.ibmi._objects import Library, SystemObject, granted_names, new_name
+from tdqsim.ibmi._machine import Machine, job_page
+from tdqsim.ibmi._objects import Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
 
-if TYPE_CHECKING:
-    from tdqsim.ibmi._system import System
-
-__all__ = ["NAME_LENGTH", "JobCore", "object_values"]
+__all__ = ["NAME_LENGTH", "JobCore", "object_values", "wait_seconds"]
 
 NAME_LENGTH = LIMITS["name_length"]
 _NS = 1_000_000_000
@@ -48,17 +49,18 @@ class JobCore:
         current_user: the profile it runs under now; sender IDs and authority go by it.
         current_library: name, or empty for none.
         user_libraries: the user part of its library list.
-        page: code page of its CCSID.
+        ccsid: the CCSID of its characters; 65535 says that none are converted.
+        page: code page of its CCSID, of the default one for 65535.
         run_priority: 1 to 99, the lowest number is served first.
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
-        joblog: messages that were sent to it, oldest first.
+        joblog: messages that were sent to it, oldest first; the last few thousand of them.
         ended: it can do no more.
     """
 
     def __init__(
         self,
-        system: System,
+        system: Machine,
         name: str,
         user: str,
         number: str,
@@ -71,8 +73,7 @@ class JobCore:
     ) -> None:
         if not LIMITS["run_priority_minimum"] <= run_priority <= LIMITS["run_priority_maximum"]:
             raise ParameterError(f"run_priority {run_priority!r}: must be 1 to {LIMITS['run_priority_maximum']}")
-        if not 0 <= default_wait < float("inf"):
-            raise ParameterError(f"default_wait {default_wait!r}: a number of seconds from 0 is needed")
+        wait_seconds(default_wait, "default_wait")
         self.system = system
         self.name = new_name(name, "name")
         self.user = new_name(user, "user")
@@ -81,7 +82,8 @@ class JobCore:
         self.doing = ("", "", "")
         self.current_library = self.object_name(current_library, "current_library") if current_library else ""
         self.user_libraries = [self.object_name(one, "library_list") for one in library_list]
-        self.page: CodePage = codepage(ccsid)
+        self.ccsid = ccsid
+        self.page: CodePage = codepage(job_page(ccsid))
         self.run_priority = run_priority
         self.default_wait = default_wait
         self.date_format = "*YMD"
@@ -95,6 +97,8 @@ class JobCore:
         self._authorized: set[tuple[int, str, str]] = set()
         self._sending: dict[tuple[str, str], DataQueue] = {}
         self._receiving: dict[tuple[str, str], DataQueue] = {}
+        for directory in (self._sending, self._receiving):
+            system.directories[id(directory)] = directory
         self._remote_failures: dict[int, EscapeMessage] = {}
         self.current_user = user
 
@@ -108,15 +112,15 @@ class JobCore:
 
     @current_user.setter
     def current_user(self, user: str) -> None:
-        self._current_user = user = new_name(user, "current_user")
+        self._dispatcher.check_thread()
+        self._current_user = user = self.system.profile(user).name
+        self.forget_places()
+        self.sender_id = self.system.sender_id(self, user, self.ccsid)
+
+    def forget_places(self) -> None:
+        """Empty what stands in front of look-ups: its library list or its user has changed."""
         self._sending.clear()
         self._receiving.clear()
-        self.sender_id = self.system.sender_id(self, user)
-
-    @property
-    def ccsid(self) -> int:
-        """The CCSID of its characters."""
-        return self.page.ccsid
 
     # -- messages -------------------------------------------------------------------------------------------------
 
@@ -136,9 +140,13 @@ class JobCore:
 
     def send_completion(self, message_id: str, target: SystemObject) -> None:
         """Put a completion message into the job log."""
-        self.joblog.append(
-            self.message(message_id, *object_values(message_id, target.name, target.library, target.type))
-        )
+        self.log(self.message(message_id, *object_values(message_id, target.name, target.library, target.type)))
+
+    def log(self, *messages: Message) -> None:
+        """Put messages into the job log, which forgets the oldest when it is full."""
+        self.joblog.extend(messages)
+        if len(self.joblog) > LIMITS["joblog_messages"]:
+            del self.joblog[: len(self.joblog) - LIMITS["joblog_messages"] // 2]
 
     def note(
         self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", /, **info: Any
@@ -166,7 +174,8 @@ class JobCore:
     # -- every command --------------------------------------------------------------------------------------------
 
     def check_usable(self) -> None:
-        """Refuse when the job has ended or the system is closed."""
+        """Refuse another thread, and when the job has ended or the system is closed."""
+        self._dispatcher.check_thread()
         if self.system.closed:
             raise RegionClosed(f"system {self.system.name} is closed")
         if self.ended:
@@ -244,17 +253,19 @@ class JobCore:
 
     def check_library(self, operation: Operation, holder: Library) -> None:
         """Refuse when the user may not use the library so."""
-        profile = self.system.profile(self.current_user)
-        if not operation.library_authority <= holder.granted(profile, self.system.authorization_lists):
+        if not operation.library_authority <= self.granted(holder):
             self.fail(operation.library_message, holder.name)
+
+    def granted(self, target: SystemObject) -> frozenset[str]:
+        """The single authorities that its user has to an object."""
+        return self.system.granted(self._current_user, target)
 
     def authorize(self, operation: Operation, target: SystemObject) -> None:
         """Refuse when the user lacks what the operation needs; a proof is remembered for operations that do so."""
         proof = (target.number, operation.name, self._current_user)
         if operation.cached and proof in self._authorized:
             return
-        profile = self.system.profile(self.current_user)
-        if not operation.object_authority <= target.granted(profile, self.system.authorization_lists):
+        if not operation.object_authority <= self.granted(target):
             self.fail_for(operation.object_message, target)
         if operation.cached:
             self._authorized.add(proof)
@@ -335,10 +346,23 @@ class JobCore:
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
         return _checked_name(value, what)
 
-    def qualified(self, value: str, default: str) -> tuple[str, str]:
-        """Library and name of ``LIB/NAME`` or ``NAME``."""
-        library, slash, name = value.rpartition("/")
-        return self.object_name(library, "library") if slash else default, self.object_name(name)
+    def place(self, name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
+        """Name and library of ``"LIB/NAME"``, or of name and library; ``default`` when neither says a library."""
+        if not library and isinstance(name, str):
+            library, slash, name = name.rpartition("/")
+            library = library if slash else default
+        return self.object_name(name), self.object_name(library, "library")
+
+
+def wait_seconds(value: float, what: str) -> int:
+    """A number of seconds that a lock is waited for, in nanoseconds.
+
+    Raises:
+        ParameterError: it is no number, below 0, or has no end.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise ParameterError(f"{what} {value!r}: a number of seconds from 0 is needed")
+    return round(value * _NS)
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Libraries, user profiles, authorization lists and the objects in libraries.
+"""Libraries and the objects in them.
 
 An object keeps its number for life, whatever it is called and wherever it is moved: the stored entries of a data queue,
 the addresses that jobs remember and the catalogue go by the number.
@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from tdqsim.facts import table
+from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import AUTHORITIES, LIMITS
+from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import HeldLock
 
-__all__ = ["ALL", "AuthorizationList", "Library", "Profile", "SystemObject", "granted_names", "new_name"]
+__all__ = ["Library", "SystemObject", "new_name"]
 
 _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
-ALL: Final = AUTHORITIES["*ALL"]
 
 
 def new_name(value: str, what: str) -> str:
@@ -35,47 +34,6 @@ def new_name(value: str, what: str) -> str:
             f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"
         )
     return found
-
-
-@dataclass(slots=True)
-class Profile:
-    """A user profile: its name, and whether it has the special authority *ALLOBJ."""
-
-    name: str
-    allobj: bool = False
-
-    def save(self) -> dict[str, Any]:
-        """What the catalogue keeps."""
-        return {"allobj": self.allobj}
-
-
-@dataclass(slots=True)
-class AuthorizationList:
-    """An authorization list: authorities by user, *PUBLIC among them."""
-
-    name: str
-    entries: dict[str, str]
-
-    def save(self) -> dict[str, Any]:
-        """What the catalogue keeps."""
-        return {"entries": self.entries}
-
-    def granted(self, user: str) -> frozenset[str]:
-        """What the list gives a user."""
-        return granted_names(self.entries.get(user, self.entries.get("*PUBLIC", "*EXCLUDE")))
-
-
-@cache
-def granted_names(words: str) -> frozenset[str]:
-    """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
-
-    Raises:
-        ParameterError: a name is not one of the system-defined authorities, or there is none.
-    """
-    unknown = [word for word in words.split() if word not in AUTHORITIES]
-    if unknown or not words.split():
-        raise ParameterError(f"authority {words!r}: allowed are {', '.join(AUTHORITIES)}, one or several")
-    return frozenset[str]().union(*(AUTHORITIES[word] for word in words.split()))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -119,16 +77,21 @@ class SystemObject:
         """``LIB/NAME``."""
         return f"{self.library}/{self.name}"
 
-    def granted(self, profile: Profile, lists: Mapping[str, AuthorizationList]) -> frozenset[str]:
-        """The single authorities that a user has to the object: owner, private, list, public, in this order."""
-        if profile.allobj or profile.name == self.owner:
+    def privately(self, user: str, lists: Mapping[str, AuthorizationList]) -> frozenset[str] | None:
+        """What the object itself or its list gives a user by name; None when neither names him."""
+        if user == self.owner:
             return ALL
-        if profile.name in self.private:
-            return granted_names(self.private[profile.name])
+        if user in self.private:
+            return granted_names(self.private[user])
         listed = lists.get(self.autl)
-        if listed is not None and (profile.name in listed.entries or self.public == "*AUTL"):
-            return listed.granted(profile.name)
-        return frozenset() if self.public == "*AUTL" else granted_names(self.public)
+        return granted_names(listed.entries[user]) if listed is not None and user in listed.entries else None
+
+    def publicly(self, lists: Mapping[str, AuthorizationList]) -> frozenset[str]:
+        """What everybody else has: the public authority, or that of the list."""
+        if self.public != "*AUTL":
+            return granted_names(self.public)
+        listed = lists.get(self.autl)
+        return granted_names(listed.entries.get("*PUBLIC", "*EXCLUDE")) if listed is not None else frozenset()
 
     def save(self) -> dict[str, Any]:
         """What the catalogue keeps of it."""

@@ -19,10 +19,10 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._receive import KEY_ORDERS
-from tdqsim.ibmi._records import SenderId, sender_of
+from tdqsim.ibmi.records import SenderId, sender_of
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi._job import Job
+    from tdqsim.ibmi.job import Job
 
 __all__ = ["DataQueueEntriesRow", "DataQueueInfoRow", "ReceiveDataQueueRow", "Services"]
 
@@ -90,17 +90,16 @@ class Services:
     def __init__(self, job: Job) -> None:
         self._job = job
 
-    def data_queue_info(
-        self, data_queue_library: str = "*", data_queue_name: str = "*"
-    ) -> tuple[DataQueueInfoRow, ...]:
+    def data_queue_info(self, data_queue: str = "*", data_queue_library: str = "") -> tuple[DataQueueInfoRow, ...]:
         """The queues that the job may describe, by library and name.
 
         Args:
-            data_queue_library: a name or a generic name (``APP*``).
-            data_queue_name: the same.
+            data_queue: a name or a generic name (``APP*``), or ``"LIB/NAME"`` of two such.
+            data_queue_library: the same for the library; any unless one is said.
         """
         job = self._job
         job.begin("DATA_QUEUE_INFO")
+        data_queue_name, data_queue_library = job.place(data_queue, data_queue_library, default="*")
         return tuple(
             _info(job, queue)
             for queue in (*job.system.queues(), *job.qtemp.objects.values())
@@ -111,19 +110,18 @@ class Services:
         )
 
     def _may_describe(self, queue: DataQueue) -> bool:
-        system, operation = self._job.system, OPERATIONS["QMHQRDQD"]
-        profile = system.profile(self._job.current_user)
-        library = self._job.library(queue.library)
+        job, operation = self._job, OPERATIONS["QMHQRDQD"]
+        library = job.library(queue.library)
         return (
             library is not None
-            and operation.library_authority <= library.granted(profile, system.authorization_lists)
-            and operation.object_authority <= queue.granted(profile, system.authorization_lists)
+            and operation.library_authority <= job.granted(library)
+            and operation.object_authority <= job.granted(queue)
         )
 
     def data_queue_entries(
         self,
         data_queue: str,
-        data_queue_library: str = "*LIBL",
+        data_queue_library: str = "",
         selection_type: str = "ALL",
         key_data: bytes | None = None,
         key_order: str | None = None,
@@ -133,8 +131,8 @@ class Services:
         """The entries of a queue; none is removed.
 
         Args:
-            data_queue: its name.
-            data_queue_library: its library, ``*LIBL`` or ``*CURLIB``.
+            data_queue: ``"LIB/NAME"``, or its name.
+            data_queue_library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             selection_type: ``ALL``, ``FIRST``, ``LAST``, ``REVERSE``, or ``KEY`` for a keyed queue.
             key_data: exactly KEYLEN bytes, with ``KEY``.
             key_order: GT LT NE EQ GE LE, with ``KEY``.
@@ -145,8 +143,9 @@ class Services:
                 and those of finding it.
         """
         job = self._job
+        data_queue, data_queue_library = job.place(data_queue, data_queue_library)
         job.begin("DATA_QUEUE_ENTRIES", data_queue, data_queue_library)
-        queue = job.open_queue("QMHRDQM", job.object_name(data_queue), job.object_name(data_queue_library, "library"))
+        queue = job.open_queue("QMHRDQM", data_queue, data_queue_library)
         if queue.ddm:
             job.fail("CPF9511", queue.name)
         job.await_lock("QMHRDQM", queue)
@@ -160,19 +159,19 @@ class Services:
         return tuple(rows)
 
     def _selected(self, queue: DataQueue, selection: str, key: bytes | None, order: str | None) -> Iterator[Entry]:
-        job, stored = self._job, queue.stored
+        job = self._job
         if selection not in _SELECTIONS or (queue.keyed and selection in ("FIRST", "LAST", "REVERSE")):
             job.fail("CPF950B")
         if selection != "KEY":
             limit = 1 if selection in ("FIRST", "LAST") else None
-            return stored.entries(reverse=selection in ("LAST", "REVERSE"), limit=limit)
+            return queue.stored.entries(reverse=selection in ("LAST", "REVERSE"), limit=limit)
         if not queue.keyed:
             job.fail("CPF950E")
         if order is None or order not in KEY_ORDERS:
             job.fail("CPF9504")
         if key is None or len(key) != queue.key_length:
             job.fail("CPF950F")
-        return stored.search(KEY_ORDERS[order], key)
+        return queue.stored.matching(KEY_ORDERS[order], key)
 
     def _row(self, queue: DataQueue, position: int, entry: Entry) -> DataQueueEntriesRow:
         job = self._job
@@ -190,7 +189,7 @@ class Services:
         return self._job.page.printable(data), data.decode("utf-8", "replace"), data
 
     def send_data_queue(
-        self, message_data: str, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send text, converted to the CCSID of the job; the other arguments are those of QSNDDTAQ."""
@@ -198,7 +197,7 @@ class Services:
         self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
 
     def send_data_queue_utf8(
-        self, message_data: str, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send text in UTF-8."""
@@ -206,7 +205,7 @@ class Services:
         self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
 
     def send_data_queue_binary(
-        self, message_data: bytes, data_queue: str, data_queue_library: str = "*LIBL", key_data: bytes | None = None,
+        self, message_data: bytes, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send bytes."""
@@ -217,7 +216,7 @@ class Services:
     def receive_data_queue(
         self,
         data_queue: str,
-        data_queue_library: str = "*LIBL",
+        data_queue_library: str = "",
         remove: str = "YES",
         wait_time: float | Decimal = 0,
         key_data: bytes | None = None,
@@ -226,8 +225,8 @@ class Services:
         """Receive one entry: a row, or None for no row.
 
         Args:
-            data_queue: its name.
-            data_queue_library: its library, ``*LIBL`` or ``*CURLIB``.
+            data_queue: ``"LIB/NAME"``, or its name.
+            data_queue_library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             remove: ``YES``, or ``NO`` to leave the entry.
             wait_time: seconds, -99999 to 99999; negative for ever; milliseconds count up to 100 seconds.
             key_data: exactly KEYLEN bytes for a keyed queue.
@@ -236,6 +235,7 @@ class Services:
         job = self._job
         if remove not in ("YES", "NO"):
             raise ParameterError(f"remove {remove!r}: allowed are YES and NO")
+        data_queue, data_queue_library = job.place(data_queue, data_queue_library)
         job.begin("QRCVDTAQ", data_queue, data_queue_library)
         wait_ns = self._wait(wait_time)
         entry = job.receive_entry(
@@ -261,7 +261,7 @@ class Services:
     def clear_data_queue(
         self,
         data_queue: str,
-        data_queue_library: str = "*LIBL",
+        data_queue_library: str = "",
         key_data: bytes | None = None,
         key_order: str | None = None,
     ) -> None:
@@ -292,7 +292,7 @@ def _info(job: Job, queue: DataQueue) -> DataQueueInfoRow:
         values = {
             "maximum_message_length": attributes.maxlen, "sequence": attributes.seq.lstrip("*"),
             "key_length": attributes.keylen if queue.keyed else None, "include_sender_id": _yes(attributes.senderid),
-            "current_messages": queue.stored.count, "maximum_messages": queue.maximum,
+            "current_messages": queue.count, "maximum_messages": queue.maximum,
             "specified_maximum_messages": attributes.size, "initial_message_allocation": attributes.initial,
             "current_message_allocation": queue.allocated, "force": _yes(attributes.force),
             "automatic_reclaim": _yes(queue.autorcl), "enforce_data_queue_locks": _yes(queue.enforce),

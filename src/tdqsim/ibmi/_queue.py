@@ -8,18 +8,19 @@ Storage
 
 Hot path
     ``direct`` says that a job which remembers the queue needs no look at locks: standard, not deleted, no locks to
-    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting. Everything
-    that changes one of these calls :meth:`DataQueue.settle`.
+    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting, nothing
+    promised. Everything that changes one of these calls :meth:`DataQueue.settle`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tdqsim.core.store import Environment, Order, StoredQueue
+from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
+from tdqsim.ibmi._entries import Entries, Journaling
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 
@@ -67,13 +68,19 @@ class Attributes(NamedTuple):
 
 
 def maximum_entries(attributes: Attributes) -> int:
-    """How many entries fit when the queue is full."""
+    """How many entries fit when the queue is full; 0 when not even the initial ones fit into an object.
+
+    A number of entries in SIZE is limited by the largest object there is, that of *MAX2GB.
+    """
     initial = attributes.initial
+    largest = _ROOM.get(attributes.size, LIMITS["max2gb_bytes"]) - LIMITS["queue_overhead"]
+    room = largest - initial * attributes.entry_bytes
+    if room < 0:
+        return 0
     if attributes.size not in _ROOM:
-        return max(attributes.size, initial)
-    room = _ROOM[attributes.size] - LIMITS["queue_overhead"] - initial * attributes.entry_bytes
+        return min(max(attributes.size, initial), largest // attributes.entry_bytes)
     extension = LIMITS["extension_entries"]
-    return initial + extension * max(0, room // (extension * attributes.entry_bytes))
+    return initial + extension * (room // (extension * attributes.entry_bytes))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -85,8 +92,8 @@ class DataQueue(SystemObject):
         autorcl: automatic reclaim, changed by QMHQCDQ.
         enforce: locks are enforced, changed by QMHQCDQ.
         journal: number of the journal it is journaled to, or 0.
-        environment: where its entries are; None for a DDM queue.
-        entries: the entries; None for a DDM queue.
+        unsaved: its allocation has changed since it was saved.
+        spare: so many sends need not ask whether there is room; receives do not add to it.
         allocated: how many entries fit before the next extension.
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
@@ -100,9 +107,11 @@ class DataQueue(SystemObject):
     autorcl: bool = False
     enforce: bool = False
     journal: int = 0
-    environment: Environment | None = None
-    entries: StoredQueue | None = None
+    held: Entries | None = None
+    raw: Any = None
+    unsaved: bool = False
     allocated: int = 0
+    spare: int = 0
     maximum: int = 0
     last_reclaim_ns: int = 0
     stamp: int = 0
@@ -137,22 +146,31 @@ class DataQueue(SystemObject):
         return self.maxlen + (LIMITS["sender_id_length"] if self.sender_id else 0)
 
     @property
-    def stored(self) -> StoredQueue:
+    def stored(self) -> Entries:
         """The entries of a standard queue."""
-        assert self.entries is not None, f"{self.qualified} is a DDM data queue"
-        return self.entries
+        assert self.held is not None, f"{self.qualified} is a DDM data queue"
+        return self.held
 
-    def attach(self, environment: Environment) -> None:
+    @property
+    def count(self) -> int:
+        """How many entries a receive could get."""
+        return self.stored.count
+
+    def attach(self, store: Store, *, aside: Store | None = None) -> None:
         """Connect with the stored entries, making room for them when there are none yet."""
-        name = str(self.number).encode("ascii")
         attributes = self.attributes
-        entries = environment.queue(name)
-        if entries is None:
-            entries = environment.create_queue(name, order=ORDERS[attributes.seq], key_length=attributes.keylen)
-        self.environment, self.entries = environment, entries
+        sender = LIMITS["sender_id_length"] if attributes.senderid else 0
+        name = str(self.number).encode("ascii")
+        self.held = Entries(
+            store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=attributes.force, aside=aside
+        )
+        self.raw = self.held.raw
         self.maximum = maximum_entries(attributes)
-        kept = environment.get_meta(self._allocation_key())
+        kept = store.durable.get_meta(self.allocation_key)
         self.allocated, self.last_reclaim_ns = json.loads(kept) if kept else (attributes.initial, 0)
+        self.stamp = self.held.latest if self.raw.count else 0
+        while self.allocated < self.raw.count:  # it was not saved when its process ended
+            self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
         self.settle()
 
     def settle(self) -> None:
@@ -160,8 +178,10 @@ class DataQueue(SystemObject):
         attributes = self.attributes
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.direct = not (self.gone or self.ddm or self.enforce)
-        self.plain = self.direct and not (self.journal or attributes.force or self.waiters)
-        self.plain_receive = self.plain and not (self.autorcl or self.sender_id or self.key_length)
+        held = self.held
+        careful = self.journal or attributes.force or self.waiters or held is None or held.promised or held.readonly
+        self.plain = self.direct and not careful
+        self.plain_receive = self.plain and not self.autorcl
 
     def facts(self) -> dict[str, Any]:
         """What a history has to know of it, under the keywords of CRTDTAQ."""
@@ -173,6 +193,58 @@ class DataQueue(SystemObject):
             "senderid": "*YES" if attributes.senderid else "*NO", "force": "*YES" if attributes.force else "*NO",
         }  # fmt: skip
 
+    # -- entries ----------------------------------------------------------------------------------------------------
+
+    def put(self, entry: Entry, also: Sequence[Work] = ()) -> None:
+        """Add an entry, and commit what belongs to it."""
+        self.stored.put(entry, also, self.allocation())
+        self.spare -= 1
+        self.saved()
+
+    def take(self, search: SearchOrder | None, key: bytes, journaling: Journaling, now_ns: int) -> Entry | None:
+        """The entry that a receive gets, taken off."""
+        last = self.raw.count == 1
+        entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
+        if entry is not None:
+            self.reclaim_if_empty(now_ns)
+        return entry
+
+    def put_back(self, entry: Entry) -> None:
+        """Put an entry back in front."""
+        self.stored.put_back(entry)
+        self.spare = 0
+
+    def promise(self, entry: Entry) -> None:
+        """Keep an entry for the job that it was handed to."""
+        self.stored.promised.add(entry.time_ns)
+        self.settle()
+
+    def free(self, entry: Entry) -> None:
+        """The job could not use what it was promised."""
+        self.stored.promised.discard(entry.time_ns)
+        self.settle()
+
+    def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
+        """The job has what it was promised."""
+        if self.gone:
+            return
+        last = self.raw.count == 1
+        self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
+        self.reclaim_if_empty(now_ns)
+        self.settle()
+
+    def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
+        """Remove every entry, or those whose keys are in the relation; returns how many."""
+        gone = self.stored.clear(search, key, also, self.allocation())
+        if gone:
+            self.reclaim_if_empty(now_ns)
+            if self.attributes.force and self.unsaved:
+                self.stored.commit(None, (), self.allocation())
+                self.saved()
+        return gone
+
+    # -- storage ----------------------------------------------------------------------------------------------------
+
     def next_stamp(self, now_ns: int) -> int:
         """The enqueue moment of the next entry: now, or just after the entry before."""
         self.stamp = now_ns if now_ns > self.stamp else self.stamp + 1
@@ -180,45 +252,45 @@ class DataQueue(SystemObject):
 
     def has_room(self) -> bool:
         """Whether one more entry fits, extending the storage when that is what it takes."""
-        count = self.stored.count
-        if count < self.allocated:
-            return True
+        count = self.raw.count
         if count >= self.maximum:
             return False
-        self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
-        self._save_allocation()
+        if count >= self.allocated:
+            self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
+            self.unsaved = True
+        self.spare = self.allocated - count
         return True
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
-        if self.autorcl and self.stored.count == 0 and self.allocated > self.attributes.initial:
-            self.allocated = self.attributes.initial
+        if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
+            self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
-            self._save_allocation()
+            self.unsaved = not self.attributes.force or self.unsaved
 
-    def commit_forced(self) -> None:
-        """What FORCE(*YES) asks for after each send and receive."""
-        if self.attributes.force and self.environment is not None:
-            self.environment.commit()
-
-    def undo_forced(self) -> None:
-        """Take back what a commit that failed has left."""
-        if self.attributes.force and self.environment is not None:
-            self.environment.abort()
-
-    def detach(self) -> None:
-        """Drop the stored entries: the object is deleted."""
-        if self.environment is not None and self.entries is not None:
-            self.environment.drop_queue(self.entries.name)
-            self.environment.delete_meta(self._allocation_key())
-
-    def _allocation_key(self) -> bytes:
+    @property
+    def allocation_key(self) -> bytes:
+        """The name of the record that keeps its allocation."""
         return b"allocation/%d" % self.number
 
-    def _save_allocation(self) -> None:
-        assert self.environment is not None
-        kept = json.dumps([self.allocated, self.last_reclaim_ns]).encode("ascii")
-        self.environment.put_meta(self._allocation_key(), kept)
+    def allocation(self) -> dict[bytes, bytes | None]:
+        """The record that keeps its allocation, when that has changed since it was saved."""
+        return self._record(self.allocated, self.last_reclaim_ns) if self.unsaved else {}
+
+    def saved(self) -> None:
+        """A forced queue's allocation was committed with its entries."""
+        if self.attributes.force:
+            self.unsaved = False
+
+    def _allocation_after(self, now_ns: int, *, last: bool) -> dict[bytes, bytes | None]:
+        """The record as it is when the last entry goes, if that reclaims."""
+        initial = self.attributes.initial
+        if last and self.autorcl and self.allocated > initial:
+            return self._record(initial, now_ns)
+        return self.allocation()
+
+    def _record(self, allocated: int, reclaimed_ns: int) -> dict[bytes, bytes | None]:
+        return {self.allocation_key: json.dumps([allocated, reclaimed_ns]).encode("ascii")}
 
     def save(self) -> dict[str, Any]:
         """What the catalogue keeps of it."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from threading import get_ident
 from types import MappingProxyType
 
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._entries import STAMP_BYTES, Journaling
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._locks import HeldLock, Request
+from tdqsim.ibmi._job_core import JobCore, wait_seconds
+from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._records import DataQueueEntry, sender_of
 from tdqsim.ibmi._send import checked_bytes
-from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive
+from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive, serve
+from tdqsim.ibmi.records import DataQueueEntry, SenderId, sender_of
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
 
@@ -22,6 +26,11 @@ KEY_ORDERS = MappingProxyType({order.name: order for order in SearchOrder})
 """GT LT NE EQ GE LE."""
 
 _NS = 1_000_000_000
+_SIGNED = STAMP_BYTES + LIMITS["sender_id_length"]
+_new_entry: Callable[[tuple[bytes, int, bytes, SenderId | None]], DataQueueEntry] = partial(
+    tuple.__new__, DataQueueEntry
+)
+"""``DataQueueEntry._make`` without its check of the length."""
 _UNITS = MappingProxyType({"*SEC": _NS, "*MSEC": _NS // LIMITS["wait_units_per_second_msec"]})
 
 
@@ -32,7 +41,7 @@ class ReceiveApi(JobCore):
     def qrcvdtaq(
         self,
         name: str,
-        library: str,
+        library: str = "",
         wait: int = 0,
         key_order: str = "EQ",
         key: bytes | None = None,
@@ -46,8 +55,8 @@ class ReceiveApi(JobCore):
         Of a keyed queue: the entry with the lowest key that satisfies the relation, the oldest of those with that key.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             wait: how long to wait for an entry: negative for ever, 0 not at all, at most 99999.
             key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
             key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
@@ -63,22 +72,22 @@ class ReceiveApi(JobCore):
                 CPF9511 peek at a DDM queue, CPF9503 locked, CPF9805 deleted during the wait, and those of finding it.
             ParameterError: an argument is of the wrong type.
         """
-        if self.system.faults is not None:
-            self.meet_fault("QRCVDTAQ", name, library)
+        if get_ident() != self._dispatcher.thread:
+            self._dispatcher.check_thread()
         queue = self._receiving.get((name, library))
         if (
-            queue is not None and queue.plain_receive and remove and not key and receiver_size is None
+            queue is not None and queue.plain_receive and remove and receiver_size is None and queue.trace is None
             and wait == 0 and type(wait) is int and wait_units == "*SEC"
+            and (not (key or queue.key_length) or _plain_key(queue, key_order, key))
         ):  # fmt: skip
-            data = queue.entries.take()  # type: ignore[union-attr]
-            if queue.trace is not None:
-                now = self._clock.time_ns()
-                queue.trace(("QRCVDTAQ", self.qualified_name, queue.qualified, data or b"", now))
+            found = self._receive_plainly(queue, key_order, key)
             dispatcher = self._dispatcher
             if dispatcher.current is dispatcher.outside and dispatcher.pending:
                 dispatcher.run_ready()
-            return None if data is None else DataQueueEntry(data, len(data), b"", None)
-        self.doing = ("QRCVDTAQ", name, library)
+            return found
+        self.doing = ("QRCVDTAQ", *self.place(name, library))
+        if self.system.faults is not None:
+            self.meet_fault(*self.doing)
         entry = self.receive_entry(
             name, library, wait_nanoseconds(self, wait, wait_units), key_order, key, remove=remove
         )
@@ -87,6 +96,64 @@ class ReceiveApi(JobCore):
             return None
         size = _size(receiver_size, len(entry.data))
         return DataQueueEntry(entry.data[:size], len(entry.data), entry.key, sender_of(entry.sender, self.page))
+
+    def _receive_plainly(self, queue: DataQueue, key_order: str, key: bytes | None) -> DataQueueEntry | None:
+        """What is left of a receive from a plain queue that waits for nothing: a take."""
+        if key:
+            entry = queue.raw.take_key(KEY_ORDERS[key_order], key)
+            if entry is None:
+                return None
+            data, found, sender, _ = entry
+            return _new_entry((data, len(data), found, sender_of(sender, self.page) if sender else None))
+        record = queue.raw.take()
+        if record is None:
+            return None
+        if queue.sender_id:
+            data = record[_SIGNED:]
+            return _new_entry((data, len(data), b"", sender_of(record[STAMP_BYTES:_SIGNED], self.page)))
+        return _new_entry((record[STAMP_BYTES:], len(record) - STAMP_BYTES, b"", None))
+
+    def receive(
+        self, name: str, library: str = "", *, wait: float | None = 0, key_order: str = "EQ", key: bytes | None = None,
+        remove: bool = True,
+    ) -> Entry | None:  # fmt: skip
+        """Receive one entry as it is stored: for servers and tools, which need more than QRCVDTAQ gives.
+
+        Args:
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            wait: seconds to wait for an entry, 0 not at all, None for ever; without the limit of 99,999.
+            key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
+            key: exactly KEYLEN bytes for a keyed queue.
+            remove: False looks at the entry and leaves it.
+
+        Returns:
+            The entry (its ``data``, ``key``, the 36 bytes of its ``sender`` or none, and ``time_ns``, the moment of its
+            enqueue since 1970 UTC), or None when there was none in time.
+
+        Raises:
+            EscapeMessage: as for QRCVDTAQ, but for CPF2472.
+            ParameterError: a wait that is no number of seconds.
+        """
+        wait_ns = None if wait is None else wait_seconds(wait, "wait")
+        if self.system.faults is not None:
+            self.meet_fault("QRCVDTAQ", *self.place(name, library))
+        entry = self.receive_entry(name, library, wait_ns, key_order, key, remove=remove)
+        self.give_turn()
+        return entry
+
+    def return_entry(self, name: str, library: str, entry: Entry) -> None:
+        """Put back an entry that :meth:`receive` gave and nobody could use: it is the next of its key, or of all.
+
+        Raises:
+            EscapeMessage: as for QRCVDTAQ.
+        """
+        self.check_usable()
+        queue = self.open_queue("QRCVDTAQ", *self.place(name, library))
+        queue.put_back(entry)
+        self.note("GIVEBACK", queue, entry.data, entry.key)
+        serve(queue, entry)
+        self.give_turn()
 
     def receive_entry(
         self, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None, *, remove: bool,
@@ -103,18 +170,19 @@ class ReceiveApi(JobCore):
             remove: False leaves the entry.
             room: bytes of a receiver that is not told its size; an entry that does not fit is left on the queue.
         """
+        self.check_usable()
         key = key if key is None else checked_bytes(key, "key")
+        asked = (name, library)
+        name, library = self.place(name, library)
         self.doing = ("QRCVDTAQ", name, library)
-        queue = self._receiving.get((name, library))
+        queue = self._receiving.get(asked)
         if queue is None or not queue.direct:
-            self.check_usable()
-            name, library = self.object_name(name), self.object_name(library, "library")
             queue = self.open_queue("QRCVDTAQ", name, library)
             if queue.ddm:
                 return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)
             self.await_lock("QRCVDTAQ", queue)
-            if not library.startswith("*"):
-                self._receiving[(name, library)] = queue
+            if self.system.faults is None:
+                self._receiving[asked] = queue
         search = self.check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None or wait_ns == 0:
@@ -149,29 +217,27 @@ class ReceiveApi(JobCore):
     def _next_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
     ) -> Entry | None:
-        stored = queue.stored
         if not remove or room is not None:
-            entry = stored.peek() if search is None else stored.find(search, key)
+            entry = queue.stored.next(search, key)
             if entry is not None and room is not None and len(entry.data) > room:
                 self.fail("CPF24B4")
             if not remove or entry is None:
                 return entry
-        entry = _take(queue, search, key)
-        if entry is not None:
-            self.system.journals.received(self, queue, entry.key)
-            queue.reclaim_if_empty(self._clock.time_ns())
-            queue.commit_forced()
-        return entry
+        return queue.take(search, key, self._journaling(queue), self._clock.time_ns())
+
+    def _journaling(self, queue: DataQueue) -> Journaling:
+        return lambda entry: self.system.journals.received(self, queue, entry.key)
 
     def _wait_for_entry(
         self, queue: DataQueue, search: SearchOrder | None, key: bytes, wait_ns: int | None, room: int | None, *,
         remove: bool,
     ) -> Entry | None:  # fmt: skip
         waiter = Waiter(self, queue, search, key, remove=remove)
-        held = HeldLock(self, "*SHRUPD", "*JOB") if queue.enforce else None
+        locks, lock = self.system.locks, Request(queue, "*SHRUPD")
+        enforced = queue.enforce
         enter(waiter)
-        if held is not None:
-            queue.locks.append(held)
+        if enforced:
+            locks.hold(self, lock)
         if queue.trace is not None:
             self.note("WAIT", queue, **asked(search, key, remove=remove))
         try:
@@ -185,22 +251,24 @@ class ReceiveApi(JobCore):
             raise
         finally:
             leave(waiter)
-            if held is not None:
-                self.system.locks.release(self, Request(queue, held.state))
+            if enforced:
+                locks.release(self, lock)
         if entry is None:
             self.fail_for("CPF9805", queue)
         if room is not None and len(entry.data) > room:
             give_back(waiter)
             self.fail("CPF24B4")
+        if remove:
+            queue.take_promised(entry, self._journaling(queue), self._clock.time_ns())
         return entry
 
     @declare("QCLRDTAQ")
-    def qclrdtaq(self, name: str, library: str, key_order: str = "EQ", key: bytes | None = None) -> int:
+    def qclrdtaq(self, name: str, library: str = "", key_order: str = "EQ", key: bytes | None = None) -> int:
         """Clear a data queue: every entry, or every entry whose key satisfies a relation.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             key_order: GT LT NE EQ GE LE; looked at only when there is a key.
             key: exactly KEYLEN bytes; None or empty clears everything.
 
@@ -211,9 +279,10 @@ class ReceiveApi(JobCore):
             EscapeMessage: CPF9502 not keyed, CPF9504 order, CPF9506 key length, CPF9511 clear by key of a DDM queue,
                 CPF9503 locked, and those of finding it.
         """
+        name, library = self.place(name, library)
         self.begin("QCLRDTAQ", name, library)
         key = b"" if key is None else checked_bytes(key, "key")
-        queue = self.open_queue("QCLRDTAQ", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QCLRDTAQ", name, library)
         if queue.ddm:
             if key:
                 self.fail("CPF9511", queue.name)
@@ -221,25 +290,17 @@ class ReceiveApi(JobCore):
             return 0
         self.await_lock("QCLRDTAQ", queue)
         search = self.check_key(queue, key_order, key) if key else None
-        gone = queue.stored.clear_keys(search, key) if search is not None else queue.stored.clear()
-        self.system.journals.cleared(self, queue, key)
-        if gone:
-            queue.reclaim_if_empty(self._clock.time_ns())
-        queue.commit_forced()
+        also = self.system.journals.cleared(self, queue, key)
+        gone = queue.clear(search, key, also, self._clock.time_ns())
         if queue.trace is not None:
             self.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
         self.give_turn()
         return gone
 
 
-def _take(queue: DataQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
-    stored = queue.stored
-    if search is not None:
-        return stored.take_key(search, key)
-    if queue.sender_id:
-        return stored.take_entry()
-    data = stored.take()  # cheaper; its number and time are of no use to a receiver
-    return None if data is None else Entry(0, 0, b"", b"", data)
+def _plain_key(queue: DataQueue, key_order: str, key: bytes | None) -> bool:
+    """Whether a key and its order are right for the queue, so that nothing has to be refused."""
+    return type(key) is bytes and len(key) == queue.key_length and key_order in KEY_ORDERS
 
 
 def wait_nanoseconds(job: JobCore, wait: int, units: str = "*SEC") -> int | None:

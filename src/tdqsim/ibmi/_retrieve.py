@@ -2,8 +2,10 @@
 
 The answer is a header and one entry a message, each with the offset of the next. In RDQM0100 all entries have the same
 length, the text padded with X'00'; in RDQM0200 an entry is as long as what was sent. A receiver that is too short gets
-whole entries only (or a part of the header); bytes available tells the size of the full answer either way. The first
-entry follows the header, whose reserved field is as long as the format table says.
+whole entries only (or a part of the header); bytes available tells the size of the full answer either way, from the
+queue's counts where they say it, so that a look with a short receiver costs nothing on a long queue. A field of four
+bytes cannot say more than 2,147,483,647, and says that. The first entry follows the header, whose reserved field is as
+long as the format table says.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import stamper
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._layout import layout, pack_binary
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._receive import KEY_ORDERS
-from tdqsim.ibmi._records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, RetrievedMessage
+from tdqsim.ibmi.layouts import layout, pack_binary
+from tdqsim.ibmi.records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, RetrievedMessage
 
 __all__ = ["RetrieveApi", "Selection", "parse_messages"]
 
@@ -48,7 +50,7 @@ class RetrieveApi(JobCore):
     def qmhrdqm(
         self,
         name: str,
-        library: str,
+        library: str = ...,
         format: Literal["RDQM0100"] = ...,
         selection: RDQS0100 | RDQS0200 = ...,
     ) -> RDQM0100: ...
@@ -62,19 +64,29 @@ class RetrieveApi(JobCore):
         selection: RDQS0100 | RDQS0200 = ...,
     ) -> RDQM0200: ...
 
+    @overload
+    def qmhrdqm(
+        self,
+        name: str,
+        library: str = ...,
+        *,
+        format: Literal["RDQM0200"],
+        selection: RDQS0100 | RDQS0200 = ...,
+    ) -> RDQM0200: ...
+
     @declare("QMHRDQM")
     def qmhrdqm(
         self,
         name: str,
-        library: str,
+        library: str = "",
         format: str = "RDQM0100",  # noqa: A002
         selection: RDQS0100 | RDQS0200 = RDQS0100(),  # noqa: B008  (a frozen record)
     ) -> RDQM0100 | RDQM0200:
         """Retrieve messages from a data queue, removing none.
 
         Args:
-            name: the data queue, 1 to 10 characters.
-            library: its library, ``*LIBL`` or ``*CURLIB``.
+            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
             format: ``RDQM0100`` (text padded to the length asked for) or ``RDQM0200`` (text as it was sent).
             selection: which messages; all in queue order unless given.
 
@@ -112,8 +124,9 @@ class RetrieveApi(JobCore):
 
     def open_for_retrieval(self, name: str, library: str) -> DataQueue:
         """The standard queue that is meant, after waiting for its lock when it enforces locks."""
+        name, library = self.place(name, library)
         self.begin("QMHRDQM", name, library)
-        queue = self.open_queue("QMHRDQM", self.object_name(name), self.object_name(library, "library"))
+        queue = self.open_queue("QMHRDQM", name, library)
         if queue.ddm:
             self.fail("CPF9511", queue.name)
         self.await_lock("QMHRDQM", queue)
@@ -153,11 +166,10 @@ class RetrieveApi(JobCore):
 
 
 def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
-    stored = queue.stored
     if selection.type == "K":
-        return stored.search(KEY_ORDERS[selection.order], selection.key)
+        return queue.stored.matching(KEY_ORDERS[selection.order], selection.key)
     one = selection.type in ("F", "L")
-    return stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else None)
+    return queue.stored.entries(reverse=selection.type in ("R", "L"), limit=1 if one else None)
 
 
 def _messages(
@@ -168,7 +180,7 @@ def _messages(
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     stamp = stamper(job.system.offset_at)
     wanted = b""
-    for _, time_ns, key, sender, data in _chosen(queue, selection):
+    for data, key, sender, time_ns in _chosen(queue, selection):
         text = sender + data if sender else data
         enqueued = len(text)
         if text_bytes < enqueued:
@@ -215,6 +227,18 @@ def _header(
     return values
 
 
+def _whole_size(queue: DataQueue, name: str, selection: Selection) -> tuple[int, int] | None:
+    """Messages and bytes of all that is selected, where what the queue counts says them; None where one must look."""
+    if selection.type not in ("A", "R") or queue.stored.promised:
+        return None
+    count, each = queue.count, _fixed(name, selection)
+    if name == "RDQM0100":
+        return count, count * (each + selection.text_bytes)
+    if selection.text_bytes < queue.longest_text:
+        return None
+    return count, count * each + queue.stored.text_bytes
+
+
 def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, limit: int | None) -> bytes:
     form = layout(name)
     start = offset = last = form.length
@@ -224,10 +248,14 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
     parts: list[bytes] = []
     add = parts.append
     returned = left_out = left_out_bytes = 0
+    known = _whole_size(queue, name, selection) if limit is not None else None
     for stamp, enqueued, key, text in _messages(job, queue, name, selection):
         size = fixed + len(text)
         if offset + size > room:
             room = 0  # whole entries only: nothing after the first that does not fit
+            if known is not None:
+                left_out, left_out_bytes = known[0] - returned, known[1] - (offset - start)
+                break
             left_out += 1
             left_out_bytes += size
             continue

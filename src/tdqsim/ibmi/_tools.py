@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._job import Job
-from tdqsim.ibmi._records import sender_of
+from tdqsim.ibmi.job import Job
+from tdqsim.ibmi.records import sender_of
 
 __all__ = ["SeedEntry", "dump_entries", "parse_seed", "seed_entries"]
 
@@ -29,10 +29,11 @@ class SeedEntry(NamedTuple):
     key: bytes | None
 
 
-def dump_entries(job: Job, name: str, library: str) -> Iterator[dict[str, Any]]:
+def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, Any]]:
     """The entries of a queue in its order, none removed, each as the object of one line."""
+    name, library = job.place(name, library)
     job.begin("DATA_QUEUE_ENTRIES", name, library)
-    queue = job.open_queue("QMHRDQM", job.object_name(name), job.object_name(library, "library"))
+    queue = job.open_queue("QMHRDQM", name, library)
     if queue.ddm:
         job.fail("CPF9511", queue.name)
     job.await_lock("QMHRDQM", queue)
@@ -92,14 +93,14 @@ def _bytes(job: Job, values: dict[str, Any], as_hex: str, as_text: str) -> bytes
     return None
 
 
-def seed_entries(job: Job, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
+def seed_entries(job: Job, name: str, library: str = "", entries: Iterable[SeedEntry] = ()) -> int:
     """Send entries in order, all of them or (when the queue would not take one) none; returns how many.
 
     Raises:
         EscapeMessage: as for QSNDDTAQ. That the queue is full shows only when it is, and keeps what was sent before.
     """
     wanted = list(entries)
-    queue = job.open_queue("QSNDDTAQ", job.object_name(name), job.object_name(library, "library"))
+    queue = job.open_queue("QSNDDTAQ", *job.place(name, library))
     if not queue.ddm:
         for entry in wanted:
             job.check_entry(queue, entry.data, entry.key)

@@ -3,7 +3,8 @@
 A send hands its entry to a waiting receive at once, as the machine's enqueue does: the waiter with the highest run
 priority (lowest RUNPTY), first come first within a priority, whose key criteria the entry satisfies. A waiting peek is
 served too and leaves the entry for the next. So the order in which jobs run decides nothing, and an entry is never
-given twice. A waiter whose job ends before it could run again gives its entry back to its place on the queue.
+given twice. The entry stays in the store, promised, until the job runs; one whose job ends before is free again, in its
+old place.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ from bisect import insort
 from collections.abc import Callable, Mapping
 from operator import attrgetter, eq, ge, gt, le, lt, ne
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._queue import DataQueue
-
-if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._who import Who
 
 __all__ = ["SATISFIES", "Waiter", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
 
@@ -46,7 +45,7 @@ class Waiter:
 
     __slots__ = ("entry", "job", "key", "parked", "queue", "remove", "search")
 
-    def __init__(self, job: JobCore, queue: DataQueue, search: SearchOrder | None, key: bytes, *, remove: bool) -> None:
+    def __init__(self, job: Who, queue: DataQueue, search: SearchOrder | None, key: bytes, *, remove: bool) -> None:
         self.job = job
         self.queue = queue
         self.search = search
@@ -85,8 +84,8 @@ def leave(waiter: Waiter) -> None:
         waiter.queue.settle()
 
 
-def serve(queue: DataQueue, entry: Entry) -> Waiter | None:
-    """Hand a new entry to those who wait for it; returns the one that took it off the queue, if any."""
+def serve(queue: DataQueue, entry: Entry) -> None:
+    """Hand a new entry to those who wait for it: to every peek before the receive that takes it."""
     for waiter in tuple(queue.waiters):
         if waiter.entry is not None or not waiter.wants(entry.key):
             continue
@@ -94,23 +93,22 @@ def serve(queue: DataQueue, entry: Entry) -> Waiter | None:
         leave(waiter)
         waiter.parked.wake_one()
         if waiter.remove:
-            queue.stored.remove(entry.seq, entry.key)
+            queue.promise(entry)
         if queue.trace is not None:
             note_receive(waiter.job, queue, entry, waiter.search, waiter.key, remove=waiter.remove, waited=True)
         if waiter.remove:
-            return waiter
-    return None
+            return
 
 
 def give_back(waiter: Waiter) -> None:
-    """Put an entry that a waiter was given, but could not use, back to its place; the next waiter may have it."""
+    """Free an entry that a waiter was given, but could not use; the next waiter may have it."""
     entry, waiter.entry = waiter.entry, None
-    if entry is None or not waiter.remove or waiter.queue.gone or waiter.job.system.failed:
+    if entry is None or not waiter.remove:
         return
-    waiter.queue.stored.restore(entry)
-    waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)
-    serve(waiter.queue, entry)
-    waiter.queue.commit_forced()
+    if not waiter.queue.gone:
+        waiter.queue.free(entry)
+        waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)
+        serve(waiter.queue, entry)
 
 
 def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, 
 
 
 def note_receive(
-    job: JobCore, queue: DataQueue, entry: Entry | None, search: SearchOrder | None, key: bytes, *, remove: bool,
+    job: Who, queue: DataQueue, entry: Entry | None, search: SearchOrder | None, key: bytes, *, remove: bool,
     waited: bool = False,
 ) -> None:  # fmt: skip
     """Tell the recorder what a receive was given, None for nothing."""

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
-from tdqsim.layouts.codecs import BadValue, Rules, decode_value, encode_value
+from tdqsim.layouts.codecs import BadValue, Rules, byte_order, decode_value, encode_value
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import CorruptField, FieldFound, Layout, LayoutRow
@@ -32,6 +32,7 @@ __all__ = [
     "Rules",
     "Sign",
     "Usage",
+    "byte_order",
     "copybook_library",
     "decode_value",
     "encode_value",

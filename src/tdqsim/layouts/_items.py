@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 
@@ -35,6 +36,7 @@ class Usage(StrEnum):
     PACKED_DECIMAL = "PACKED-DECIMAL"
     COMP_5 = "COMP-5"
     COMP_6 = "COMP-6"
+    COMP_9 = "COMP-9"
     INDEX = "INDEX"
     POINTER = "POINTER"
     POINTER_32 = "POINTER-32"
@@ -48,14 +50,9 @@ USAGES = {usage.value: usage for usage in Usage} | {
     "COMPUTATIONAL-1": Usage.COMP_1, "COMPUTATIONAL-2": Usage.COMP_2, "COMPUTATIONAL-5": Usage.COMP_5,
     "COMPUTATIONAL-6": Usage.COMP_6, "COMP-3U": Usage.COMP_6, "COMPUTATIONAL-3U": Usage.COMP_6,
     "COMPUTATIONAL-0": Usage.BINARY, "FLOAT-SHORT": Usage.COMP_1, "FLOAT-LONG": Usage.COMP_2,
-    "POINTER-31": Usage.POINTER,
+    "COMPUTATIONAL-9": Usage.COMP_9, "POINTER-31": Usage.POINTER,
 }  # fmt: skip
-
-_COMP_9 = (
-    "is little-endian binary, which Cobrix alone knows; a YAML layout with native_little_endian: true and usage COMP-5 "
-    "reads it, from 3 digits on"
-)
-CANNOT = dict.fromkeys(("COMP-9", "COMPUTATIONAL-9"), _COMP_9)
+PICTURE_AND_CLAUSE = re.compile(r"(.*\))([A-Z][A-Z0-9-]{2,})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +296,12 @@ class _Entry:
         text = self._next()
         if text.kind != "word":
             raise bad(text.place, "PICTURE", f"expected a PICTURE string, found {text.text[:40]!r}")
+        joined = PICTURE_AND_CLAUSE.fullmatch(text.text)
+        if joined is not None and joined[2].upper() in CLAUSES:  # ``9(6)USAGE COMP``: the blank between is missing
+            text = replace(text, text=joined[1])
+            behind = replace(text.place, column=text.place.column + len(joined[1]))
+            self.position -= 1
+            self.tokens[self.position] = replace(text, text=joined[2], place=behind)
         try:
             self.item.picture = parse_picture(text.text)
         except LayoutError as error:
@@ -311,8 +314,7 @@ class _Entry:
         self._once(token, "USAGE")
         usage = USAGES.get(token.upper)
         if usage is None:
-            text = CANNOT.get(token.upper) or f"is not known; allowed: {', '.join(sorted(USAGES))}"
-            raise bad(token.place, "USAGE", f"{token.text[:40]!r} {text}")
+            raise bad(token.place, "USAGE", f"{token.text[:40]!r} is not known; allowed: {', '.join(sorted(USAGES))}")
         self.item.usage = usage
 
     def _sign(self, token: Token) -> None:
@@ -469,7 +471,7 @@ _OWN: dict[str, Callable[[_Entry, Token], None]] = {
     "IS": _Entry._is,  # noqa: SLF001
     "GROUP-USAGE": _Entry._group_usage,  # noqa: SLF001
 }
-CLAUSES = _OWN | dict.fromkeys((*USAGES, *CANNOT), _OWN["USAGE"])
+CLAUSES = _OWN | dict.fromkeys(USAGES, _OWN["USAGE"])
 
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 

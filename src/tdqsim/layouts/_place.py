@@ -18,7 +18,8 @@ from tdqsim.layouts.picture import MAX_DIGITS, Picture
 __all__ = ["MAX_RECORD", "place_items"]
 
 MAX_RECORD = 1 << 24
-BINARY_DIGITS = 18
+BINARY_DIGITS, BYTE_DIGITS = 18, 2
+BINARIES = frozenset({Usage.BINARY, Usage.COMP_5, Usage.COMP_9})
 FIXED_LENGTH = {
     Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4,
     Usage.PROCEDURE_POINTER: 8,
@@ -29,23 +30,36 @@ POINTERS = frozenset({Usage.POINTER, Usage.POINTER_32, Usage.FUNCTION_POINTER, U
 
 @dataclass(slots=True)
 class _State:
-    """What is carried along one record: names met so far, fillers counted."""
+    """What is carried along one record: fillers counted, and names met so far.
+
+    ``known`` has a field by its name, and by each group's name that it is in with its own; ``doubles`` the paths of
+    groups with the name that more than one field in them has.
+    """
 
     pointer_size: int
-    known: dict[str, list[Field]] = field(default_factory=dict)
+    long_binary: bool
+    known: dict[tuple[str, ...], list[Field]] = field(default_factory=dict)
+    doubles: set[tuple[str, ...]] = field(default_factory=set)
     tables: list[tuple[str, ...]] = field(default_factory=list)
     inside: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     fillers: int = 0
     group_fillers: int = 0
 
 
-def place_items(items: list[DataItem], *, pointer_size: int = 4) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+def place_items(
+    items: list[DataItem], *, pointer_size: int = 4, long_binary: bool = False
+) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
     """Give the items of one record their offsets; the result is its fields and its RENAMES aliases.
+
+    Args:
+        items: the entries of the record.
+        pointer_size: bytes of USAGE POINTER.
+        long_binary: take binary items of more digits than a compiler does, in as many bytes as they need.
 
     Raises:
         LayoutError: clauses that do not fit each other; the message names line, column and clause.
     """
-    state = _State(pointer_size)
+    state = _State(pointer_size, long_binary)
     data = [item for item in items if item.level != 66]
     fields, _ = _siblings(data, 0, (), None, state)
     renames = [_rename(item, state) for root in items for item in _renamed(root)]
@@ -61,24 +75,26 @@ def _siblings(
 ) -> tuple[tuple[Field, ...], int]:
     """Place items one after another; gives the fields and the offset after them."""
     fields: list[Field] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
+    sharing: dict[str, Field] = {}
     end = start
     for item in items:
         if item.level == 66:
             continue
         _inherit(item, parent)
         if item.redefines is not None:
-            target = _target(item, fields)
+            target = _target(item, sharing, taken)
             placed = _field(item, target.offset, path, state, redefines=target.path, taken=taken)
             if placed.slack:
                 raise bad(item.place, item.label, f"SYNCHRONIZED does not fit where {target.name} begins")
             end = max(end, placed.offset + placed.size)
         else:
+            sharing = {}
             placed = _field(item, end, path, state, redefines=None, taken=taken)
             end = placed.offset + placed.size
         if end > MAX_RECORD:
             raise bad(item.place, item.label, f"the record grows over {MAX_RECORD} bytes")
-        taken.add(placed.key.upper())
+        sharing[placed.name.upper()] = placed
         fields.append(placed)
     return tuple(fields), end
 
@@ -98,15 +114,33 @@ def _inherit(item: DataItem, parent: DataItem | None) -> None:
         item.sync = True
 
 
-def _target(item: DataItem, fields: list[Field]) -> Field:
-    """The field an item redefines: the last one of that name at its level; a redefinition stands for its own target."""
+def _remember(placed: Field, state: _State) -> None:
+    name = placed.name.upper()
+    if placed.key.upper() != name:
+        state.doubles.add((*placed.path[:-1], name))
+    for group in [(), *((key.upper(),) for key in dict.fromkeys(placed.path[:-1]))]:
+        state.known.setdefault((*group, name), []).append(placed)
+
+
+def _target(item: DataItem, sharing: dict[str, Field], taken: dict[str, int]) -> Field:
+    """The field an item redefines: only other redefinitions of it may stand between.
+
+    Args:
+        item: the redefinition.
+        sharing: the field before it that redefines nothing, and what redefines that, by name.
+        taken: the names met in the group.
+    """
     wanted = str(item.redefines).upper()
-    for known in reversed(fields):
-        if known.name.upper() == wanted:
-            if known.depending_on is not None:
-                raise bad(item.place, "REDEFINES", f"{known.name} is a table of variable length")
-            return known
-    raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")
+    known = sharing.get(wanted)
+    if known is None and wanted in taken:
+        raise bad(
+            item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields stand between them"
+        )
+    if known is None:
+        raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")
+    if known.depending_on is not None:
+        raise bad(item.place, "REDEFINES", f"{known.name} is a table of variable length")
+    return known
 
 
 def _field(
@@ -116,9 +150,9 @@ def _field(
     state: _State,
     *,
     redefines: tuple[str, ...] | None,
-    taken: set[str],
+    taken: dict[str, int],
 ) -> Field:
-    kind = _type(item)
+    kind = _type(item, long_binary=state.long_binary)
     start = offset + (-offset) % _alignment(item, state, first_only=True)
     key = _key(item, kind, state, taken)
     inner = (*path, key)
@@ -144,21 +178,25 @@ def _field(
         conditions=tuple(item.conditions),
         values=item.values, code_page=item.code_page, slack=start - offset, place=item.place,
     )  # fmt: skip
-    state.known.setdefault(item.name.upper(), []).append(placed)
+    _remember(placed, state)
     state.inside[inner] = tuple(state.tables)
     return placed
 
 
-def _key(item: DataItem, kind: FieldType, state: _State, taken: set[str]) -> str:
+def _key(item: DataItem, kind: FieldType, state: _State, taken: dict[str, int]) -> str:
     """The name; numbered where another one in the group has it, which is right as long as nothing refers to either."""
-    if not item.is_filler:
-        more = (f"{item.name}-{number}" for number in range(2, len(taken) + 3))
-        return next(name for name in (item.name, *more) if name.upper() not in taken)
-    if kind is FieldType.GROUP:
-        state.group_fillers += 1
-        return f"FILLER-{state.group_fillers}"
-    state.fillers += 1
-    return f"FILLER-P{state.fillers}"
+    if item.is_filler:
+        if kind is FieldType.GROUP:
+            state.group_fillers += 1
+            return f"FILLER-{state.group_fillers}"
+        state.fillers += 1
+        return f"FILLER-P{state.fillers}"
+    name, key = item.name.upper(), item.name
+    while key.upper() in taken:
+        taken[name] += 1
+        key = f"{item.name}-{taken[name]}"
+    taken[key.upper()] = 1
+    return key
 
 
 def _natural(item: DataItem) -> Usage:
@@ -187,7 +225,7 @@ def _digits(item: DataItem, kind: FieldType) -> int:
     return item.picture.digits if kind is not FieldType.BYTES else 0
 
 
-def _type(item: DataItem) -> FieldType:
+def _type(item: DataItem, *, long_binary: bool) -> FieldType:
     """How the bytes are read; refuses clauses that exclude each other."""
     if item.children:
         return _group_type(item)
@@ -198,7 +236,7 @@ def _type(item: DataItem) -> FieldType:
     if item.usage is Usage.COMP_6 and item.picture.category == "alphanumeric":
         # Cobrix's COMP-3U counts bytes under X, where 9 counts digits.
         item.picture = replace(item.picture, category="numeric", digits=2 * item.picture.length)
-    kind = _with_picture(item, item.picture)
+    kind = _with_picture(item, item.picture, long_binary=long_binary)
     numeric = kind in (FieldType.ZONED, FieldType.NATIONAL_DIGITS)
     if item.sign and not (numeric and item.picture.category == "numeric"):
         # A group's SIGN reaches only the items it can apply to; written on the item itself it must fit.
@@ -233,7 +271,7 @@ def _pictureless(item: DataItem) -> FieldType:
     return FieldType.BINARY if item.usage is Usage.INDEX else FieldType.FLOAT
 
 
-def _with_picture(item: DataItem, picture: Picture) -> FieldType:
+def _with_picture(item: DataItem, picture: Picture, *, long_binary: bool) -> FieldType:
     usage = item.usage or _natural(item)
     if usage in WITHOUT_PICTURE:
         raise bad(item.place, "PICTURE", f"{item.label}: USAGE {usage} has no PICTURE")
@@ -241,11 +279,12 @@ def _with_picture(item: DataItem, picture: Picture) -> FieldType:
     if category == "numeric":
         numeric = {
             Usage.DISPLAY: FieldType.ZONED, Usage.NATIONAL: FieldType.NATIONAL_DIGITS, Usage.BINARY: FieldType.BINARY,
-            Usage.COMP_5: FieldType.BINARY, Usage.PACKED_DECIMAL: FieldType.PACKED, Usage.COMP_6: FieldType.PACKED,
+            Usage.COMP_5: FieldType.BINARY, Usage.COMP_9: FieldType.BINARY,
+            Usage.PACKED_DECIMAL: FieldType.PACKED, Usage.COMP_6: FieldType.PACKED,
         }.get(usage)  # fmt: skip
         if numeric is None:
             raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
-        _check_numeric(item, picture, usage)
+        _check_numeric(item, picture, usage, long_binary=long_binary)
         return numeric
     if category in ("alphanumeric", "alphabetic") and usage in (Usage.BINARY, Usage.COMP_5):
         return FieldType.BYTES
@@ -260,8 +299,8 @@ def _with_picture(item: DataItem, picture: Picture) -> FieldType:
     return allowed[1]
 
 
-def _check_numeric(item: DataItem, picture: Picture, usage: Usage) -> None:
-    if usage in (Usage.BINARY, Usage.COMP_5) and picture.digits > BINARY_DIGITS:
+def _check_numeric(item: DataItem, picture: Picture, usage: Usage, *, long_binary: bool) -> None:
+    if usage in BINARIES and picture.digits > BINARY_DIGITS and not long_binary:
         raise bad(
             item.place,
             "PICTURE",
@@ -281,7 +320,7 @@ def _length(item: DataItem, kind: FieldType, state: _State) -> int:
     if item.picture is None:
         return state.pointer_size if usage is Usage.POINTER else FIXED_LENGTH[usage]
     if kind is FieldType.BINARY:
-        return _binary_length(item.picture.digits)
+        return _binary_length(item.picture.digits, usage)
     if kind is FieldType.PACKED:
         return (item.picture.digits + 1) // 2 if usage is Usage.COMP_6 else item.picture.digits // 2 + 1
     width = 2 if kind in (FieldType.NATIONAL, FieldType.DBCS, FieldType.NATIONAL_DIGITS) else 1
@@ -289,7 +328,12 @@ def _length(item: DataItem, kind: FieldType, state: _State) -> int:
     return (item.picture.length + separate) * width
 
 
-def _binary_length(digits: int) -> int:
+def _binary_length(digits: int, usage: Usage) -> int:
+    """2, 4 or 8 bytes; COMP-9 begins with 1, and beyond 18 digits there are as many as they need with a sign."""
+    if digits > BINARY_DIGITS:
+        return int(10**digits).bit_length() // 8 + 1
+    if usage is Usage.COMP_9 and digits <= BYTE_DIGITS:
+        return 1
     return 2 if digits <= 4 else 4 if digits <= 9 else 8
 
 
@@ -304,8 +348,8 @@ def _alignment(item: DataItem, state: _State, *, first_only: bool) -> int:
     if not item.sync:
         return 1
     usage = item.usage or Usage.DISPLAY
-    if usage in (Usage.BINARY, Usage.COMP_5) and item.picture and item.picture.category == "numeric":
-        return min(_binary_length(item.picture.digits), 4)
+    if usage in BINARIES and item.picture and item.picture.category == "numeric":
+        return min(_binary_length(item.picture.digits, usage), 4)
     if usage is Usage.POINTER:
         return state.pointer_size
     return {Usage.COMP_1: 4, Usage.COMP_2: 8, Usage.INDEX: 4, Usage.POINTER_32: 4, Usage.FUNCTION_POINTER: 4,
@@ -318,11 +362,11 @@ def _depending(item: DataItem, state: _State) -> tuple[str, ...] | None:
         return None
     written = item.occurs.depending_on
     parts = [part.upper() for part in written.split(".")]
-    found = [known for known in state.known.get(parts[-1], []) if _qualifies(known, parts)]
-    if not found:
+    candidates = state.known.get(tuple(parts[-2:]), [])
+    counter = next((known for known in reversed(candidates) if _qualifies(known, parts)), None)
+    if counter is None:
         raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is no {written} before it in the record")
-    counter = found[-1]
-    if sum(known.path[:-1] == counter.path[:-1] for known in found) > 1:
+    if (*counter.path[:-1], parts[-1]) in state.doubles:
         raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is more than one {written} in its group")
     around = state.inside[counter.path]
     whole = (counter.is_numeric and counter.scale <= 0) or counter.type is FieldType.TEXT
@@ -365,7 +409,7 @@ def _rename(item: DataItem, state: _State) -> Field:
 
 
 def _single(item: DataItem, name: str, state: _State) -> Field:
-    found = state.known.get(name.upper(), [])
+    found = state.known.get((name.upper(),), [])
     if len(found) != 1:
         raise bad(
             item.place,

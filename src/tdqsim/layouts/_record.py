@@ -14,7 +14,7 @@ from tdqsim.layouts.codecs import BadValue, decode_value, encode_value, fill
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import CorruptField, Layout
 
-__all__ = ["Decoder", "Encoder", "one_value"]
+__all__ = ["Decoder", "Encoder", "absent_fields", "one_value"]
 
 CUTTABLE = (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL)
 
@@ -44,8 +44,11 @@ def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
 class Decoder:
     """Reads one record."""
 
-    def __init__(self, layout: Layout, record: bytes, *, fillers: bool) -> None:
+    def __init__(
+        self, layout: Layout, record: bytes, *, fillers: bool, absent: frozenset[tuple[str, ...]] = frozenset()
+    ) -> None:
         self.layout = layout
+        self.absent = absent
         self.record = record
         self.fillers = fillers
         self.corrupt: list[CorruptField] = []
@@ -59,6 +62,10 @@ class Decoder:
         values, _ = self._fields(self.layout.fields, 0, ())
         return values
 
+    def shift(self) -> int:
+        """How many bytes shorter the record is than with every table at its maximum."""
+        return self._fields(self.layout.fields, 0, ())[1]
+
     def _fields(self, fields: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> tuple[dict[str, Any], int]:
         """Values of fields one after another, and the shift behind them."""
         values: dict[str, Any] = {}
@@ -66,7 +73,7 @@ class Decoder:
         for item in fields:
             at = before.get(item.redefines, shift) if item.redefines else shift
             before[item.path] = at
-            value, after = self._item(item, at, indexes)
+            value, after = (None, at) if item.path in self.absent else self._item(item, at, indexes)
             if item.redefines is None:
                 shift = after
             if self._wanted(item):
@@ -136,6 +143,36 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
             raise LookupError(f"{'.'.join(item.path)} is in a table; decode the record")  # noqa: TRY004 - a wrong name
         value = value[key]
     return value
+
+
+def absent_fields(layout: Layout, record: bytes, segment: str | None) -> frozenset[tuple[str, ...]]:
+    """The redefinitions that a record does not have: by the one that it has, else by its segment field.
+
+    Raises:
+        LookupError: there is no such redefinition.
+    """
+    if segment is not None:
+        return _rivals(layout, layout.field(segment))
+    if layout.segments is None:
+        return frozenset()
+    item = layout.field(".".join(layout.segments.field))
+    try:
+        moved = layout.variable_size_occurs == "shift_record" and layout.counters
+        value = one_value(layout, record, item) if moved else decode_at(layout, item, record, item.offset)
+    except BadValue:
+        value = None
+    told = "" if value is None else str(value).strip()
+    return frozenset(path for path, ids in layout.segments.ids if told not in ids)
+
+
+def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:
+    """The fields that share bytes with a field, or with a group that it is in."""
+    around = {chosen.path[:end] for end in range(1, len(chosen.path) + 1)}
+    groups = [group for path in ((), *around) for group in layout.groups.get(path, ())]
+    inside = [group for group in groups if any(item.path in around for item in group)]
+    if not any(len(group) > 1 for group in inside):
+        raise LookupError(f"{chosen.name} shares its bytes with no other field, so it is no segment")
+    return frozenset(item.path for group in inside for item in group if item.path not in around)
 
 
 class Encoder:
@@ -210,14 +247,14 @@ class Encoder:
                 _refuse_missing(group, shift, indexes)
                 given = [group[0]]
             after = shift
-            for item in group:
-                if item in given or self.base is not None:
-                    value = values.get(item.key, _ABSENT)
-                    end = self._item(item, value, shift, indexes, shared=shared or len(group) > 1)
-                else:
-                    end = shift
-                    self._reach(item.offset - shift + item.size)
+            for item in group if self.base is not None else given:
+                value = values.get(item.key, _ABSENT)
+                if value is None and len(group) > 1:
+                    value = _ABSENT  # another field says what these bytes are, if anyone does
+                end = self._item(item, value, shift, indexes, shared=shared or len(group) > 1)
                 after = end if item.redefines is None else after
+            if len(group) > 1:
+                self._reach(max(item.offset - shift + item.size for item in group))
             shift = after
         return shift
 
@@ -274,7 +311,7 @@ class Encoder:
                 self.shared.append((item, start, value, indexes))
         elif fresh and self.base is None:
             self._reach(start)
-            self.record[start : start + item.length] = fill(item, self.layout.rules)
+            self.record += fill(item, self.layout.rules)[len(self.record) - start :]
         if item.path in self.counters:
             try:
                 self.counts[item.path] = decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)

@@ -24,6 +24,7 @@ MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = (8, 4)
 QUOTES = "'\""
 SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}", re.IGNORECASE)
+TAG = re.compile(r" *[0-9]{1,6} *|[A-Z@#$][^ .]{0,5} *", re.IGNORECASE)
 NUMBERED = re.compile(r"[0-9]{6}[ */-]")
 IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")
 SOURCE_DIRECTIVE = re.compile(
@@ -136,7 +137,7 @@ def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
         if not line.strip() or SOURCE_DIRECTIVE.fullmatch(line):
             continue
         if len(line) <= left:
-            if not line.strip().isdigit():
+            if not (left != 6 or TAG.fullmatch(line) or line.lstrip().startswith("*")):
                 return False
         elif not (
             _early(line, left)

@@ -20,13 +20,24 @@ import struct
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from typing import Literal
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts._items import Usage
 from tdqsim.layouts.fields import Field, FieldType
 
-__all__ = ["BadValue", "FloatFormat", "Rules", "Value", "decode_value", "encode_value", "fill", "overflows"]
+__all__ = [
+    "BadValue",
+    "FloatFormat",
+    "Rules",
+    "Value",
+    "byte_order",
+    "decode_value",
+    "encode_value",
+    "fill",
+    "overflows",
+]
 
 Value = str | int | Decimal | float | bytes | None
 
@@ -51,8 +62,10 @@ class Rules:
         code_page: name of the code page of text and DISPLAY numbers.
         floating_point: COMP-1 and COMP-2: IBM (hexadecimal), IEEE754, or either with ``_little_endian``.
         native_little_endian: COMP-5 has its low byte first.
-        strict_overpunch: a sign on an unsigned DISPLAY number is corrupt; else a plus is read over.
+        strict_overpunch: a DISPLAY number has one sign, and an unsigned one none; else there may be several, of which
+            the last one counts, and a plus on an unsigned number is read over.
         null_detection: text of X'00' is None; else it is the text of those bytes.
+        blank_is_zero: a DISPLAY number with decimals of blanks or X'00' only is zero; else it is None.
         utf16_big_endian: byte order of PIC N.
     """
 
@@ -61,6 +74,7 @@ class Rules:
     native_little_endian: bool = False
     strict_overpunch: bool = True
     null_detection: bool = True
+    blank_is_zero: bool = False
     utf16_big_endian: bool = True
 
     def __post_init__(self) -> None:
@@ -114,7 +128,7 @@ def fill(field: Field, rules: Rules) -> bytes:
 def overflows(field: Field, unscaled: int) -> bool:
     """Whether a number read from a record has more digits than the type it is given out as can hold."""
     if field.type is FieldType.BINARY:
-        if field.usage is Usage.COMP_5 or field.scale <= 0:
+        if (field.usage is Usage.COMP_5 or field.scale <= 0) and field.digits <= LONG_DIGITS:
             return False
         return abs(unscaled) >= int(10**field.digits)
     # A packed number of an even PICTURE has room for one digit more; a whole one may use it as long as a long holds it.
@@ -201,29 +215,39 @@ def _number_table(family: str) -> bytes:
 
 def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
     meaning = data.translate(_number_table(family))
-    negative: bool | None = None
+    sign: int | None = None
     digits: list[str] = []
     point = -1
-    for code in meaning:
+    for index, code in enumerate(meaning):
         if code < 10:
             digits.append(str(code))
         elif code == SKIP:
             continue
         elif code == POINT and point < 0:
             point = len(digits)
-        elif code in (BAD, POINT) or negative is not None:
+        elif code in (BAD, POINT) or (sign is not None and rules.strict_overpunch):
             raise BadValue("a byte is no digit, sign or decimal point, or there are two signs")
         else:
-            negative = code >= MINUS
-            _check_sign(field, code, negative=negative, rules=rules)
+            sign = code
             if code & 15 < 10:
+                if family == ASCII_FAMILY and rules.strict_overpunch and index not in (0, len(data) - 1):
+                    raise BadValue("a letter that stands for a digit with a sign is neither first nor last")
                 digits.append(str(code & 15))
     if not digits:
-        if negative is None and point < 0:
-            return _scaled(field, 0) if _blank_is_zero(field) and any(data) else None
+        if sign is None and point < 0:
+            return _blank(field, data, rules)
         raise BadValue("there is a sign or a point, but no digit")
+    negative = sign is not None and sign >= MINUS
+    if sign is not None:
+        _check_sign(field, sign, negative=negative, rules=rules)
     number = int("".join(digits))
     return _pointed(field, -number if negative else number, len(digits), len(digits) - point if point >= 0 else None)
+
+
+def _blank(field: Field, data: bytes, rules: Rules) -> int | Decimal | None:
+    """What a number of blanks and X'00' is."""
+    zero = (_blank_is_zero(field) and any(data)) or (rules.blank_is_zero and field.scale > 0)
+    return _scaled(field, 0) if zero else None
 
 
 def _blank_is_zero(field: Field) -> bool:
@@ -319,12 +343,14 @@ def _encode_national_digits(field: Field, value: object, rules: Rules) -> bytes:
     return text.encode("utf-16-be" if rules.utf16_big_endian else "utf-16-le")
 
 
-def _byte_order(field: Field, rules: Rules) -> str:
-    return "little" if field.usage is Usage.COMP_5 and rules.native_little_endian else "big"
+def byte_order(field: Field, rules: Rules) -> Literal["big", "little"]:
+    """Of a binary number: the low byte comes first in COMP-9, and in COMP-5 where the rules say so."""
+    native = field.usage is Usage.COMP_5 and rules.native_little_endian
+    return "little" if native or field.usage is Usage.COMP_9 else "big"
 
 
 def _decode_binary(field: Field, data: bytes, rules: Rules) -> Value:
-    number = int.from_bytes(data, "little" if _byte_order(field, rules) == "little" else "big", signed=field.signed)
+    number = int.from_bytes(data, byte_order(field, rules), signed=field.signed)
     if (
         not field.signed
         and field.usage is not Usage.COMP_5
@@ -340,16 +366,14 @@ def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
     unscaled = _unscaled(field, value)
     bits = 8 * field.length - 1
     top = (1 << bits) - 1
-    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS or field.length == HALFWORD):
+    if not field.signed and (field.usage is Usage.COMP_5 or field.digits in WIDENED_DIGITS or field.length <= HALFWORD):
         top = (1 << (bits + 1)) - 1
     low = -(1 << bits) if field.signed else 0
     if not low <= unscaled <= top or overflows(field, unscaled):
         raise _wrong(
             field, value, f"numbers of {field.length} bytes and {field.digits} digits with scale {field.scale}"
         )
-    return unscaled.to_bytes(
-        field.length, "little" if _byte_order(field, rules) == "little" else "big", signed=field.signed
-    )
+    return unscaled.to_bytes(field.length, byte_order(field, rules), signed=field.signed)
 
 
 def _decode_packed(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001 - one signature for all

@@ -103,6 +103,7 @@ def parse_copybook(
     columns: tuple[int, int] = (6, 72),
     library: CopyResolver | None = None,
     pointer_size: Literal[4, 8] = 4,
+    long_binary: bool = False,
     rules: Rules | None = None,
 ) -> Copybook:
     """Read a copybook.
@@ -114,6 +115,7 @@ def parse_copybook(
         columns: fixed format: columns before the indicator, last column of text.
         library: finds the members that COPY names; see :func:`copybook_library`.
         pointer_size: bytes of USAGE POINTER: 4, or 8 under LP(64).
+        long_binary: take binary items of 19 to 38 digits, which no compiler does, in as many bytes as they need.
         rules: code page and number formats of the layouts.
 
     Raises:
@@ -126,11 +128,13 @@ def parse_copybook(
         raise LayoutError(f"{file}:1:1: the copybook defines no field")
     chosen, groups = rules or Rules(), _records(items)
     if len(groups) == 1:
-        only = _layout(groups[0], file, pointer_size, chosen)
+        only = _layout(groups[0], file, chosen, pointer_size=pointer_size, long_binary=long_binary)
         return Copybook(file, (only,), only)
     # First all together: a record that redefines another one shares its bytes there, and is taken alone below.
-    fields, renames = place_items(items, pointer_size=pointer_size)
-    records = tuple(_layout(group, file, pointer_size, chosen) for group in groups)
+    fields, renames = place_items(items, pointer_size=pointer_size, long_binary=long_binary)
+    records = tuple(
+        _layout(group, file, chosen, pointer_size=pointer_size, long_binary=long_binary) for group in groups
+    )
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
 
 
@@ -234,10 +238,10 @@ def _records(items: list[DataItem]) -> list[list[DataItem]]:
     return groups
 
 
-def _layout(items: list[DataItem], file: str, pointer_size: int, rules: Rules) -> Layout:
+def _layout(items: list[DataItem], file: str, rules: Rules, *, pointer_size: int, long_binary: bool) -> Layout:
     if len(items) == 1 and items[0].redefines is not None:
         items[0].redefines = None  # 01 B REDEFINES A: taken alone it is a record of its own
-    fields, renames = place_items(items, pointer_size=pointer_size)
+    fields, renames = place_items(items, pointer_size=pointer_size, long_binary=long_binary)
     if len(fields) == 1 and fields[0].level == 1 and fields[0].is_group:
         inner = tuple(_rooted(child) for child in fields[0].children)
         return Layout(fields[0].name, inner, rules, renames, root=fields[0].name)

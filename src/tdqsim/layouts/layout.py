@@ -23,7 +23,7 @@ from tdqsim.layouts._items import Occurs
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import Field, FieldType
 
-__all__ = ["CorruptField", "FieldFound", "Layout", "LayoutRow"]
+__all__ = ["CorruptField", "FieldFound", "Layout", "LayoutRow", "Segments"]
 
 VariableOccurs = Literal["shift_record", "max_size"]
 
@@ -81,6 +81,19 @@ class FieldFound:
     remark: str
 
 
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """How records of several kinds say which redefinitions they have.
+
+    Attributes:
+        field: path of the field that tells.
+        ids: path of each redefinition, and the values of the field with which a record has it, without blanks.
+    """
+
+    field: tuple[str, ...]
+    ids: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True)
 class Layout:
     """The layout of one record.
@@ -92,6 +105,7 @@ class Layout:
         rules: code page and number formats.
         renames: level 66 names; they are decoded only by :meth:`value`.
         root: name of the level 01 group that the fields were in; empty when there was none.
+        segments: which redefinitions a record has, by one of its fields; None: all of them. See :meth:`with_segments`.
         variable_size_occurs: ``shift_record`` (COBOL's own: a table of variable length takes only the room of its
             occurrences) or ``max_size`` (it always takes that of its maximum).
     """
@@ -102,6 +116,7 @@ class Layout:
     renames: tuple[Field, ...] = ()
     variable_size_occurs: VariableOccurs = "shift_record"
     root: str = ""
+    segments: Segments | None = None
 
     def __post_init__(self) -> None:
         if self.variable_size_occurs not in ("shift_record", "max_size"):
@@ -128,6 +143,15 @@ class Layout:
         found = {item.path: _sharing(item.children) for item in self.walk() if item.is_group}
         return found | {(): _sharing(self.fields)}
 
+    @cached_property
+    def _names(self) -> dict[str, list[Field]]:
+        """The fields that a name may mean, ``_`` taken for ``-``."""
+        found: dict[str, list[Field]] = {}
+        for item in (*self.walk(), *self.renames):
+            for name in {_loosely(item.name), _loosely(item.key)}:
+                found.setdefault(name, []).append(item)
+        return found
+
     @property
     def minimum_length(self) -> int:
         """Bytes of the shortest record: every table of variable length at its minimum."""
@@ -147,11 +171,11 @@ class Layout:
             LookupError: there is none, or there are several.
         """
         parts = [part.upper() for part in name.split(".")]
-        every = (*self.walk(), *self.renames)
-        found = [item for item in every if _matches(item, parts, str.upper)]
+        same = self._names.get(_loosely(parts[-1]), ())
+        found = [item for item in same if _matches(item, parts, str.upper)]
         if not found:
             parts = [_loosely(part) for part in parts]
-            found = [item for item in every if _matches(item, parts, _loosely)]
+            found = [item for item in same if _matches(item, parts, _loosely)]
         if len(found) != 1:
             exact = [item for item in found if len(item.path) == len(parts)]
             if len(exact) == 1:
@@ -176,7 +200,7 @@ class Layout:
         """
         chosen: dict[tuple[str, ...], str] = {}
         for name, page in pages.items():
-            chosen |= {item.path: page for item in self.field(name).walk()}
+            chosen.update({item.path: page for item in self.field(name).walk()})
         return replace(self, fields=tuple(_with_pages(item, chosen) for item in self.fields))
 
     def with_occurs_counts(self, counts: Mapping[str, Mapping[str, int]]) -> Layout:
@@ -211,8 +235,29 @@ class Layout:
             chosen.add(item.path)
         return replace(self, fields=_with_texts(self.fields, chosen))
 
+    def with_segments(self, field: str, ids: Mapping[str, Iterable[str]]) -> Layout:
+        """The same layout for records of several kinds: a redefinition that a record does not have is None.
+
+        Args:
+            field: the field that tells the kind, outside tables.
+            ids: each redefinition to the values of the field with which a record has it.
+
+        Raises:
+            LookupError: no such field or redefinition, or the field is a group or in a table.
+        """
+        told = self.field(field)
+        if told.is_group or any(item.occurs and told in item.walk() for item in self.walk()):
+            raise LookupError(f"{field} is no single elementary field")
+        named = tuple((self.field(name).path, tuple(str(value).strip() for value in ids[name])) for name in ids)
+        return replace(self, segments=Segments(told.path, named))
+
     def decode(
-        self, record: bytes, *, corrupt: Literal["raise", "null"] = "raise", fillers: bool = False
+        self,
+        record: bytes,
+        *,
+        corrupt: Literal["raise", "null"] = "raise",
+        fillers: bool = False,
+        segment: str | None = None,
     ) -> dict[str, Any]:
         """The values of a record.
 
@@ -220,30 +265,35 @@ class Layout:
             record: its bytes, without descriptor word. It may be shorter or longer than the layout.
             corrupt: ``raise`` refuses bytes that are no value of their field's type; ``null`` gives None for them.
             fillers: give FILLERs too.
+            segment: the redefinition that the record has: those that share its bytes are None and not looked at. Not
+                given, :meth:`with_segments` tells; without that, all are decoded.
 
         Raises:
             ConversionError: a field is corrupt and ``corrupt`` is ``raise``; it names field, offset and bytes.
+            LookupError: there is no such redefinition.
         """
-        values, bad = self.decode_with_corrupt(record, fillers=fillers)
+        values, bad = self.decode_with_corrupt(record, fillers=fillers, segment=segment)
         if bad and corrupt == "raise":
             first = bad[0]
             raise ConversionError(f"field {first.field} X'{first.hex}': {first.reason}", offset=first.offset)
         return values
 
     def decode_with_corrupt(
-        self, record: bytes, *, fillers: bool = False
+        self, record: bytes, *, fillers: bool = False, segment: str | None = None
     ) -> tuple[dict[str, Any], tuple[CorruptField, ...]]:
-        """The values of a record, None for corrupt fields, and the corrupt fields."""
-        from tdqsim.layouts._record import Decoder  # noqa: PLC0415 - the two modules need each other's types
+        """The values of a record, None for corrupt fields, and the corrupt fields; arguments as :meth:`decode`."""
+        from tdqsim.layouts._record import Decoder, absent_fields  # noqa: PLC0415 - they need each other's types
 
-        decoder = Decoder(self, bytes(record), fillers=fillers)
+        record = bytes(record)
+        decoder = Decoder(self, record, fillers=fillers, absent=absent_fields(self, record, segment))
         return decoder.run(), tuple(decoder.corrupt)
 
-    def found_in(self, record: bytes) -> list[FieldFound]:
-        """Every elementary field of a record, FILLERs and redefinitions too, as ``tdq layout`` shows them."""
-        from tdqsim.layouts._record import Decoder  # noqa: PLC0415
+    def found_in(self, record: bytes, *, segment: str | None = None) -> list[FieldFound]:
+        """Every elementary field of a record, FILLERs too, and redefinitions as :meth:`decode` chooses them."""
+        from tdqsim.layouts._record import Decoder, absent_fields  # noqa: PLC0415
 
-        decoder = Decoder(self, bytes(record), fillers=True)
+        record = bytes(record)
+        decoder = Decoder(self, record, fillers=True, absent=absent_fields(self, record, segment))
         decoder.met = []
         decoder.run()
         wrong = {(bad.field, bad.offset): bad.reason for bad in decoder.corrupt}
@@ -277,6 +327,24 @@ class Layout:
 
         return Encoder(self, base).run(values)
 
+    def length_of(self, record: bytes) -> int:
+        """Bytes of a record, by its tables of variable length; ``record`` are those that it begins with.
+
+        A table has as many occurrences as :meth:`decode` finds; what else may follow the record makes no difference.
+        """
+        from tdqsim.layouts._record import Decoder  # noqa: PLC0415
+
+        return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
+
+    @cached_property
+    def _lasting(self) -> frozenset[tuple[str, ...]]:
+        """Paths of fields that say nothing about where others are."""
+        return frozenset(
+            item.path
+            for item in self.walk()
+            if not any(inner.depending_on or inner.path in self.counters for inner in item.walk())
+        )
+
     def table(self) -> list[LayoutRow]:
         """The rows of the table of offsets, as ``tdq layout`` prints it."""
         return [_row(item) for item in (*self.walk(), *self.renames)]
@@ -299,7 +367,7 @@ def _sharing(fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
     groups: dict[tuple[str, ...], list[Field]] = {}
     owner: dict[tuple[str, ...], tuple[str, ...]] = {}
     for item in fields:
-        first = owner[item.redefines] if item.redefines else item.path
+        first = owner.get(item.redefines, item.redefines) if item.redefines else item.path
         owner[item.path] = first
         groups.setdefault(first, []).append(item)
     return tuple(tuple(group) for group in groups.values())

@@ -146,12 +146,20 @@ def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: i
     raise LayoutError(f"PICTURE {text!r}: the symbols {' '.join(odd)} do not go together")
 
 
+def _refuse_two_signs(text: str, order: list[str]) -> None:
+    """A sign stands before the digits or behind them."""
+    digits = [place for place, symbol in enumerate(order) if symbol in "9Z*"]
+    if digits and {"+", "-"} & set(order[: digits[0]]) and {"+", "-", "CR", "DB"} & set(order[digits[-1] :]):
+        raise LayoutError(f"PICTURE {text!r}: two signs; one is allowed, before the digits or behind them")
+
+
 def _edited(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
     marks = ".V" if any(symbol in ".V" for symbol, _ in symbols) or not _mask(symbols) else ","
     point = [symbol in marks for symbol, _ in symbols]
     if sum(point) > 1 or any(count > 1 for symbol, count in symbols if symbol in (".", "V", "CR", "DB")):
         raise LayoutError(f"PICTURE {text!r}: one decimal point, and CR or DB once, are allowed")
     after = symbols[point.index(True) :] if any(point) else []
+    _refuse_two_signs(text, [symbol for symbol, _ in symbols])
     floating = [mark for mark in "+-$€£¥" if sum(count for symbol, count in symbols if symbol == mark) > 1]
     digit = frozenset("9Z*") | set(floating)
     digits = sum(count for symbol, count in symbols if symbol in digit) - (1 if floating else 0)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, decode_value
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, byte_order, decode_value
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,
@@ -32,7 +32,7 @@ from tdqsim.pipeline._columns import (
     up_to,
 )
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers
-from tdqsim.pipeline.shape import Column, Shape
+from tdqsim.pipeline.shape import Column, Shape, charset_of
 
 __all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "digits_text", "windows"]
 
@@ -310,6 +310,9 @@ class Pass:
 
     def _bytes(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
+        if self.shape.debug == "string" and pa.types.is_string(kind):
+            charset = self.shape.ascii_charset or "utf-8"
+            return in_charset(ascii_strings(column, None, None), charset, missing, controls=True)
         if pa.types.is_string(kind):
             text = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8)
             column = text.reshape(level.rows, 2 * item.length)
@@ -325,7 +328,7 @@ class Pass:
         column = level.apart(item) if level.places is None and have is None else None
         nulls = self._nulls(item, level, have, level.first(item) if column is None else column[:, 0])
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
-        charset = self.shape.ascii_charset if page.kind == "ASCII" else ""
+        charset = charset_of(item, self.rules, self.shape)
         blanks = blank_bytes(page)
         raw = whole = level.text(item, have) if column is None else ascii_strings(column, None, None)
         if column is None or _padded(column, blanks):
@@ -436,7 +439,7 @@ def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
     elif item.type is FieldType.PACKED:
         numbers = _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
     else:
-        little = item.usage.value == "COMP-5" and rules.native_little_endian
+        little = byte_order(item, rules) == "little"
         numbers = _numbers.binary(column, signed=item.signed, little=little)
         if not item.signed and item.usage.value != "COMP-5":
             numbers.good &= column.byte(-1 if little else 0) < 0x80

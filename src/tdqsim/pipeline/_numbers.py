@@ -221,9 +221,9 @@ def zoned_text(
 
 
 def sign_mark(data: bytes, *, ascii_digits: bool) -> str:
-    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing."""
+    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing; of several the last one."""
     marks = _MARKS[ascii_digits]
-    return next((chr(marks[byte]) for byte in data if marks[byte]), "")
+    return next((chr(marks[byte]) for byte in reversed(data) if marks[byte]), "")
 
 
 def _mark_table(*, ascii_digits: bool) -> Bytes:
@@ -285,10 +285,23 @@ def _sixteen_digits(words: Words) -> list[Words]:
 
 
 def binary(column: Cut, *, signed: bool, little: bool) -> Integers:
-    """Two's complement of 2, 4 or 8 bytes; unsigned 64-bit numbers come with a high half of zeros."""
+    """Two's complement; unsigned 64-bit numbers, and those of 9 to 16 bytes, come with a high half."""
     width = column.width
+    if width > WORD:
+        return _wide(column, signed=signed, little=little)
     values = column.words(column.at, f"{'<' if little else '>'}{'i' if signed else 'u'}{width}")
     good = np.ones(len(values), np.bool_)
     if signed or width < WORD:
         return Integers(values.astype(np.int64), None, good)
     return Integers(values.astype(np.uint64).view(np.int64), np.zeros(len(values), np.int64), good)
+
+
+def _wide(column: Cut, *, signed: bool, little: bool) -> Integers:
+    """Numbers of 9 to 16 bytes, filled up with their sign."""
+    digits = column.bytes()[:, ::-1] if little else column.bytes()
+    filled = np.zeros((len(digits), 2 * WORD), np.uint8)
+    if signed:
+        filled[digits[:, 0] >= 0x80] = 0xFF
+    filled[:, 2 * WORD - column.width :] = digits
+    halves = filled.view(">i8").astype(np.int64)
+    return Integers(halves[:, 1].copy(), halves[:, 0].copy(), np.ones(len(digits), np.bool_))

@@ -6,41 +6,45 @@ text is copied from where it lies. Whatever is not
 plainly well-formed (blanks in a number, odd signs, text that is no UTF-16) goes to the plain decoder, each different
 byte pattern once; so both agree by construction, and the fast path needs to know only the usual case.
 
-A table is decoded as a matrix of its own, a row for each occurrence. Layouts whose fields move, because a table of
-variable length takes only the room of its occurrences, are decoded in groups of records with equal counts.
+A table is decoded as a matrix of its own, a row for each occurrence. Records whose fields move, because a table of
+variable length takes only the room of its occurrences, are first made such that none does: see
+:mod:`tdqsim.pipeline._expand`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs
-from tdqsim.pipeline._batch import Corrupt, Level, Pass, counts_in, digits_text, windows
-from tdqsim.pipeline._columns import in_charset
+from tdqsim.layouts import Field, FieldType, Layout
+from tdqsim.pipeline._batch import Corrupt, Level, Pass, windows
+from tdqsim.pipeline._expand import Expansion, grafted, view_of, views
 from tdqsim.pipeline._numbers import Bytes
-from tdqsim.pipeline.shape import Column, Shape, columns_of, list_of
+from tdqsim.pipeline.shape import Column, Shape, columns_of
 
-__all__ = ["CORRUPT_TEXT_TYPE", "CORRUPT_TYPE", "Corrupt", "RecordDecoder"]
+__all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder", "corrupt_type"]
 
 Ints = npt.NDArray[np.int64]
-BYTE_FOR_BYTE = "latin-1"
+Path = tuple[str, ...]
 
 
-def _corrupt_type(raw: pa.DataType) -> pa.DataType:
-    return list_of(
-        pa.struct([pa.field("field_name", pa.string()), pa.field("raw_value", raw), pa.field("offset", pa.int32())])
-    )
+def corrupt_type(*, as_hex: bool, offset: bool = True) -> pa.ListType:
+    """The type of the column of corrupt fields: name, bytes (as they are or in hexadecimal), offset in the record."""
+    fields = [
+        ("field_name", pa.string()),
+        ("raw_value", pa.string() if as_hex else pa.binary()),
+        ("offset", pa.int32()),
+    ]
+    members = [pa.field(name, kind, nullable=False) for name, kind in (fields if offset else fields[:2])]
+    return pa.list_(pa.field("element", pa.struct(members), nullable=False))
 
 
-CORRUPT_TYPE = _corrupt_type(pa.binary())
-CORRUPT_TEXT_TYPE = _corrupt_type(pa.string())
+CORRUPT_TYPE = corrupt_type(as_hex=False)
 
 
 class RecordDecoder:
@@ -81,9 +85,7 @@ class RecordDecoder:
             fields.append(pa.field(corrupt_name, CORRUPT_TYPE))
         self.schema = pa.schema(fields)
         self._moving = layout.variable_size_occurs == "shift_record" and bool(layout.counters)
-        self._nested = self._moving and any(_inside_table(layout, item) for item in layout.walk() if item.depending_on)
-        if self._nested and self.shape.debug:
-            raise LayoutError(f"layout {layout.name}: debug does not go with a table of variable length in a table")
+        self._views = views(layout) if self._moving else ()
         self._numbers_end = _numbers_end(column.field for column in self.columns)
 
     def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
@@ -118,10 +120,8 @@ class RecordDecoder:
 
     def _rows(self, rows: _Rows) -> pa.RecordBatch:
         found: list[Corrupt] = []
-        if self._nested:
-            arrays = self._one_by_one(rows, found)
-        elif self._moving:
-            arrays = self._by_counts(rows, found)
+        if self._moving:
+            arrays = self._expanded(rows, found)
         else:
             level = rows.level(self.layout, self._numbers_end)
             arrays = Pass(self.layout, self.shape, found).columns(self.columns, level)
@@ -144,66 +144,24 @@ class RecordDecoder:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    # fields that move -------------------------------------------------------------------------------------------------
-
-    def _by_counts(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
-        """Decode records with equal table sizes together, by a layout in which nothing moves any more."""
-        order: list[Ints] = []
-        parts: list[list[pa.Array]] = []
-        self._split(self.layout, np.arange(len(rows.places)), rows, [], order, parts, found)
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            return [pa.array([], column.arrow.type) for column in self.columns]
-        back = pa.array(np.argsort(np.concatenate(order)))
-        return [pa.concat_arrays([part[index] for part in parts]).take(back) for index in range(len(self.columns))]
-
-    def _split(
-        self,
-        layout: Layout,
-        members: Ints,
-        rows: _Rows,
-        done: list[tuple[str, ...]],
-        order: list[Ints],
-        parts: list[list[pa.Array]],
-        found: list[Corrupt],
-    ) -> None:
-        table = next((item for item in layout.walk() if item.depending_on and item.path not in done), None)
-        here = rows.some(members)
-        if table is None:
+    def _expanded(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
+        """Records in which fields move, as if none did; each redefinition with tables of its own in its own view."""
+        layout = replace(self.layout, variable_size_occurs="max_size")
+        arrays: list[pa.Array | None] = [None] * len(self.columns)
+        for view in self._views:
+            wanted = [
+                index for index, column in enumerate(self.columns) if _is_seen(column.field.path, view, self._views)
+            ]
+            if not wanted:
+                continue
             mine: list[Corrupt] = []
-            columns = _recolumned(self.columns, {item.path: item for item in layout.walk()})
-            level = here.level(self.layout, _numbers_end(column.field for column in columns))
-            parts.append(Pass(layout, self.shape, mine).columns(columns, level))
-            order.append(members)
-            found += [replace(bad, row=int(members[bad.row])) for bad in mine]
-            return
-        assert table.depending_on is not None
-        assert table.occurs is not None
-        counter = layout.field(".".join(table.depending_on))
-        level = here.level(self.layout, counter.offset + counter.length)
-        counts = counts_in(counter, level, self.layout.rules, table.occurs)
-        for count in np.unique(counts):
-            fixed = _with_count(layout, table, int(count))
-            self._split(fixed, members[counts == count], rows, [*done, table.path], order, parts, found)
-
-    def _one_by_one(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
-        """A table of variable length within a table: the plain decoder."""
-        made: list[dict[str, Any]] = []
-        plain = _as_bytes(self.layout, self.shape, self.columns)
-        for number, record in enumerate(rows.records(self.layout.length)):
-            values, corrupt = self.layout.decode_with_corrupt(record, fillers=True)
-            made.append(values if plain is self.layout else plain.decode(record, corrupt="null", fillers=True))
-            found += [Corrupt(number, bad.field, bad.offset, bytes.fromhex(bad.hex)) for bad in corrupt]
-        return [
-            pa.array([_plain(column, self._of(column, row), self) for row in made], column.arrow.type)
-            for column in self.columns
-        ]
-
-    @staticmethod
-    def _of(column: Column, row: dict[str, Any]) -> Any:
-        """What the column is made of; the level 01 group is the record itself."""
-        return row.get(column.field.key) if column.field.path else row
+            made = Expansion(layout, *rows.copied(layout.length), view)
+            here = Pass(layout, self.shape, mine).columns([self.columns[index] for index in wanted], made.level)
+            for index, array in zip(wanted, here, strict=True):
+                before = arrays[index]
+                arrays[index] = array if before is None else grafted(self.columns[index], before, array, view)
+            found += [made.told(bad) for bad in mine if view_of(_path_of(bad), self._views) == view]
+        return arrays
 
 
 # helpers --------------------------------------------------------------------------------------------------------------
@@ -217,10 +175,6 @@ class _Rows:
     places: Ints
     lengths: Ints | None
 
-    def some(self, rows: Ints) -> _Rows:
-        """Only these records."""
-        return _Rows(self.data, self.places[rows], None if self.lengths is None else self.lengths[rows])
-
     def level(self, layout: Layout, end: int) -> Level:
         """The records as rows: a view where they are evenly spaced, else their first ``end`` bytes in one matrix."""
         count, width = len(self.places), layout.length
@@ -231,11 +185,10 @@ class _Rows:
             return Level(rows, 0, self.lengths)
         return Level(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
 
-    def records(self, width: int) -> Iterable[bytes]:
-        """The bytes of each record."""
-        for number, place in enumerate(self.places.tolist()):
-            size = width if self.lengths is None else int(self.lengths[number])
-            yield self.data[place : place + size].tobytes()
+    def copied(self, width: int) -> tuple[Bytes, Ints]:
+        """A row of ``width`` bytes for each record, and how many of them are its own."""
+        lengths = np.full(len(self.places), width, np.int64) if self.lengths is None else self.lengths.copy()
+        return windows(self.data, width)[self.places], lengths
 
 
 def _even(places: Ints, step: int) -> bool:
@@ -253,97 +206,13 @@ def _numbers_end(fields: Iterable[Field]) -> int:
     return end
 
 
-def _inside_table(layout: Layout, item: Field) -> bool:
-    """Whether a field is inside a table."""
-    return any(
-        other.occurs and item.path[: len(other.path)] == other.path and other is not item for other in layout.walk()
-    )
+def _is_seen(path: Path, view: Path, known: tuple[Path, ...]) -> bool:
+    """Whether the column of a field has something to be read in a view: itself, or a redefinition inside it."""
+    return view_of(path, known) == view or (len(view) > len(path) and view[: len(path)] == path)
 
 
-def _with_count(layout: Layout, table: Field, count: int) -> Layout:
-    """The layout when a table has this many occurrences: what follows it moves up."""
-    assert table.occurs is not None
-    saved = (table.occurs.maximum - count) * table.length
-    behind = table.offset + table.size
-
-    def moved(item: Field) -> Field:
-        children = tuple(moved(child) for child in item.children)
-        if item.path == table.path:
-            return replace(item, occurs=Occurs(count, count), depending_on=None, children=children)
-        around = table.path[: len(item.path)] == item.path
-        if around:
-            return replace(item, length=item.length - saved, children=children)
-        return replace(item, offset=item.offset - saved if item.offset >= behind else item.offset, children=children)
-
-    return replace(layout, fields=tuple(moved(item) for item in layout.fields))
-
-
-def _recolumned(columns: tuple[Column, ...], fields: dict[tuple[str, ...], Field]) -> tuple[Column, ...]:
-    """The columns with the fields of another version of the layout, read as before."""
-
-    def again(column: Column) -> Column:
-        moved = replace(fields.get(column.field.path, column.field), type=column.field.type)
-        return replace(column, field=moved, children=tuple(again(child) for child in column.children))
-
-    return tuple(again(column) for column in columns)
-
-
-def _leaves(columns: Iterable[Column]) -> Iterator[Column]:
-    for column in columns:
-        yield from _leaves(column.children) if column.children else (column,)
-
-
-def _is_digits_text(column: Column) -> bool:
-    return column.field.type is FieldType.ZONED and pa.types.is_string(column.type)
-
-
-def _has_charset(field: Field, layout: Layout, shape: Shape) -> bool:
-    in_ascii = field.type in (FieldType.TEXT, FieldType.EDITED) and layout.rules.page(field).kind == "ASCII"
-    return bool(shape.ascii_charset) and in_ascii
-
-
-def _as_bytes(layout: Layout, shape: Shape, columns: Iterable[Column]) -> Layout:
-    """The layout with the bytes of those fields whose columns are made of them; text as a character for each byte."""
-    digits = {leaf.field.path for leaf in _leaves(columns) if _is_digits_text(leaf)} - layout.counters
-
-    def changed(item: Field) -> Field:
-        kind = FieldType.BYTES if item.path in digits else item.type
-        page = BYTE_FOR_BYTE if _has_charset(item, layout, shape) else item.code_page
-        return replace(item, type=kind, code_page=page, children=tuple(changed(child) for child in item.children))
-
-    return (
-        replace(layout, fields=tuple(changed(item) for item in layout.fields))
-        if digits or shape.ascii_charset
-        else layout
-    )
-
-
-def _plain(column: Column, value: Any, decoder: RecordDecoder) -> Any:
-    """A value of the plain decoder as the column has it."""
-    if value is None:
-        return None
-    if column.field.occurs is not None and isinstance(value, list):
-        single = replace(column, field=replace(column.field, occurs=None))
-        return [_plain(single, element, decoder) for element in value]
-    if column.children:
-        return {child.name: _plain(child, value.get(child.field.key), decoder) for child in column.children}
-    if isinstance(value, str):
-        blanks = "".join(map(chr, range(0x21)))
-        policy = decoder.shape.string_trimming_policy
-        if _has_charset(column.field, decoder.layout, decoder.shape):
-            raw = pa.array([value.encode(BYTE_FOR_BYTE)], pa.binary()).view(pa.string())
-            value = in_charset(raw, decoder.shape.ascii_charset, None, controls=policy == "keep_all")[0].as_py()
-        return {"both": value.strip, "left": value.lstrip, "right": value.rstrip}.get(policy, lambda _: value)(blanks)
-    if isinstance(value, bytes) and pa.types.is_string(column.type):
-        return _digits(column, value, decoder) if _is_digits_text(column) else value.hex().upper()
-    return str(value) if pa.types.is_string(column.type) else value
-
-
-def _digits(column: Column, value: bytes, decoder: RecordDecoder) -> str | None:
-    try:
-        return digits_text(column.field, value, decoder.layout.rules)
-    except BadValue:
-        return None
+def _path_of(bad: Corrupt) -> Path:
+    return tuple(bad.field.partition("(")[0].split("."))
 
 
 def _flat_fields(columns: Iterable[Column], prefix: str = "") -> Iterable[pa.Field]:

@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
-from tdqsim.layouts import Field, FieldType, Layout, Usage, encode_value
+from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
 from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import up_to
 from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
@@ -33,6 +34,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 LONG_DIGITS = 18
 FOUR = 10_000
+RECORD_BYTES = "Record_Bytes"
 TEXTS = (FieldType.TEXT, FieldType.EDITED)
 
 
@@ -48,6 +50,9 @@ class RecordEncoder:
         self.layout: Layout = options.layout
         self.plain = _RowEncoder(self.layout, options)
         self.plainly = any(item.redefines or item.depending_on for item in self.layout.walk())
+        self.decoder = (
+            RecordDecoder(self.layout, replace(options.shape, debug="")) if options.onto_record_bytes else None
+        )
         self.same_length = not self.plainly or self.layout.variable_size_occurs == "max_size"
 
     def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
@@ -60,6 +65,8 @@ class RecordEncoder:
         Raises:
             ConversionError: a value does not fit its field; names the record, counted from 1.
         """
+        if self.decoder is not None and RECORD_BYTES in batch.schema.names:
+            return self._onto(self.decoder, batch, first)
         matrix = self.matrix(batch, first)
         if matrix is None:
             return [self._plainly(row, first + number) for number, row in enumerate(batch.to_pylist())]
@@ -80,6 +87,23 @@ class RecordEncoder:
         for number, row in zip(odd.tolist(), batch.take(pa.array(odd)).to_pylist(), strict=True):
             out[number] = np.frombuffer(self._plainly(row, first + number), np.uint8)
         return out
+
+    def _onto(self, decoder: RecordDecoder, batch: pa.RecordBatch, first: int) -> list[bytes]:
+        """Each record as its column of bytes has it, but for what the row changes."""
+        made: list[bytes] = []
+        bases = batch.column(RECORD_BYTES).to_pylist()
+        lengths = np.array([len(base or b"") for base in bases], np.int64)
+        starts = np.cumsum(lengths) - lengths
+        before = decoder.decode(b"".join(base or b"" for base in bases), starts, lengths).to_pylist()
+        for number, (row, base, old) in enumerate(zip(batch.to_pylist(), bases, before, strict=True), first):
+            if base is None:
+                made.append(self._plainly(row, number))
+                continue
+            try:
+                made.append(self.plain.onto(row, base, old))
+            except ConversionError as error:
+                raise ConversionError(str(error), record=number + 1) from None
+        return made
 
     def _plainly(self, row: Mapping[str, Any], before: int) -> bytes:
         try:
@@ -164,8 +188,7 @@ class _Matrix:
             return None
         low, odd, nulls = values
         if item.type is FieldType.BINARY:
-            little = item.usage is Usage.COMP_5 and self.rules.native_little_endian
-            data, wrong = _binary(item, low, little=little)
+            data, wrong = _binary(item, low, little=byte_order(item, self.rules) == "little")
             return data, odd | wrong | nulls
         odd |= np.abs(low) >= 10**item.digits
         negative = low < 0
@@ -341,7 +364,7 @@ def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) ->
 def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     """Two's complement; wrong are numbers for which there is no room, as the plain encoder has it."""
     bits = 8 * item.length - 1
-    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length == HALFWORD):
+    if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length <= HALFWORD):
         bits += 1
     top = min((1 << bits) - 1, np.iinfo(np.int64).max)
     wrong = (low > top) | (low < (-top - 1 if item.signed else 0))
@@ -386,6 +409,8 @@ class _RowEncoder:
         self.options = options
         self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
         self.collapsed = {field.key for field in dissolved_groups(layout, options.shape)}
+        groups = [group for each in layout.groups.values() for group in each if len(group) > 1]
+        self.sharing = {field.path: group[0].path for group in groups for field in group}
         self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
@@ -409,11 +434,46 @@ class _RowEncoder:
                 out[field.key] = values[field.key]
         return out
 
+    def onto(self, row: Mapping[str, Any], base: bytes, old: Mapping[str, Any]) -> bytes:
+        """The record with what the row changes; ``old`` is what was read from it."""
+        changed = self._changes(self.columns, {name.lower(): value for name, value in row.items()}, old)
+        if self.kept:
+            changed = next(iter(changed.values()), {}) or {}
+        elif self.collapsed:
+            changed = self._uncollapsed(changed)
+        return self.layout.encode(changed, base=base)
+
+    def _changes(self, columns: tuple[Column, ...], row: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+        """Those values of a row that are other ones than before. A null redefinition is none of this record's."""
+        found: dict[str, Any] = {}
+        for column in columns:
+            new, was = _value_of(column, row), old.get(column.name)
+            if str(new) == str(was) or (new is None and column.field.path in self.sharing):
+                continue
+            if column.children and isinstance(new, dict) and isinstance(was, dict):
+                found[column.field.key] = self._changes(column.children, new, was)
+            elif column.children and isinstance(new, list) and isinstance(was, list) and len(new) == len(was):
+                pairs = zip(new, was, strict=True)
+                found[column.field.key] = [self._changes(column.children, one or {}, other) for one, other in pairs]
+            else:
+                found[column.field.key] = self._value(column, new)
+        return found
+
     def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            column.field.key: self._value(column, row.get(column.name.lower(), row.get(column.name)))
-            for column in columns
-        }
+        """The values of a row. Of columns that share bytes those count that are not null; or else the first one."""
+        given = {self._first(column) for column in columns if _value_of(column, row) is not None}
+        found: dict[str, Any] = {}
+        for column in columns:
+            value, first = _value_of(column, row), self._first(column)
+            if value is None and column.field.path in self.sharing and (first in given or column.field.redefines):
+                found[column.field.key] = None
+            else:
+                found[column.field.key] = self._value(column, value)
+        return found
+
+    def _first(self, column: Column) -> tuple[str, ...]:
+        """The path of the field whose bytes a column's field shares, or its own."""
+        return self.sharing.get(column.field.path, column.field.path)
 
     def _value(self, column: Column, value: Any) -> Any:
         if column.field.occurs is not None:
@@ -425,7 +485,7 @@ class _RowEncoder:
 
     def single(self, column: Column, value: Any) -> Any:
         if column.children:
-            return None if value is None and column.field.redefines else self._group(column.children, value or {})
+            return self._group(column.children, value or {})
         if value is None:
             return self.null(column.field)
         if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
@@ -448,6 +508,10 @@ class _RowEncoder:
             or (field.type is FieldType.PACKED and options.null_packed_as_zeros)
         )
         return 0 if zero else None
+
+
+def _value_of(column: Column, row: Mapping[str, Any]) -> Any:
+    return row.get(column.name.lower(), row.get(column.name))
 
 
 def _count(table: Field, values: dict[str, Any]) -> None:

@@ -1,72 +1,26 @@
 """Where the records are: batches of bytes to starts and lengths, for every record format.
 
 A *walk* is given bytes that begin at a boundary of the format (a record, a block, a line) and says where the records in
-them are and how many bytes it has used; the rest is given to it again with what follows. Blocks are found one after the
-other, which is cheap, since only four bytes of each are looked at; the records inside are then found in all blocks at
-once, one numpy step for the first record of every block, one for the second, and so on.
+them are and how many bytes it has used; the rest is given to it again with what follows.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn
-
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.layouts import BadValue, Layout, decode_value
-from tdqsim.pipeline._columns import pieces
+from tdqsim.pipeline._framing import Frames, FramingError, Ints, Walk, found
+from tdqsim.pipeline._lengths import by_counters, by_length_field
 from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._words import blocked, fixed_blocks, headed, spanned
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.tables import record_size
 
-__all__ = ["Frames", "FramingError", "Walk", "block_length_of", "refuse_blocks", "walk_for"]
+__all__ = ["Frames", "FramingError", "Walk", "walk_for"]
 
-Ints = npt.NDArray[np.int64]
-DESCRIPTOR = 4
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line of its own it is the mark of old systems
-MAX_BLOCK = 1 << 24
-BLOCKS_LOOKED_AT = 16
-CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
-LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
-
-
-class FramingError(DatasetError):
-    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        self.offset = offset
-        self.problem = message
-        super().__init__(f"at offset {offset}: {message}")
-
-
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Records found.
-
-    Attributes:
-        data: the bytes that ``starts`` refer to (spanned records are put together first).
-        starts: where each record's data begins.
-        lengths: how long it is, without descriptor words.
-        places: where it begins in the bytes walked.
-        used: bytes walked.
-    """
-
-    data: Bytes
-    starts: Ints
-    lengths: Ints
-    places: Ints
-    used: int
-
-
-Walk = Callable[[Bytes, bool], Frames]
-"""Called with bytes and whether they are the last of the file (part)."""
 
 
 def walk_for(options: QsamOptions) -> Walk:
@@ -77,7 +31,8 @@ def walk_for(options: QsamOptions) -> Walk:
         field).
     """
     walk = _walk_for(options)
-    if not options.minimum_record_length and not options.maximum_record_length:
+    whole_lines = options.recfm.separator and not options.partial_records  # those are left out before they are cut
+    if whole_lines or not (options.minimum_record_length or options.maximum_record_length):
         return walk
 
     def wanted(data: Bytes, final: bool) -> Frames:
@@ -90,27 +45,23 @@ def walk_for(options: QsamOptions) -> Walk:
 
 def _walk_for(options: QsamOptions) -> Walk:
     if options.record_length_field:
-        return _by_length_field(options)
+        return by_length_field(options)
     if options.counted:
-        return _by_counters(options)
+        return by_counters(options)
     recfm = options.recfm
     if recfm.fixed:
         if options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
-        return _fixed(options.length, options.ignore_file_size)
+        return fixed_blocks(options) if options.fixed_blocks else _fixed(options.length, options.ignore_file_size)
     if recfm is RecordFormat.U:
         if options.block_length <= 0:
             raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
         return _undefined(options.block_length)
     if recfm.separator:
-        return _lines(recfm, options.layout.length if options.layout is not None else 0, options.partial_records)
+        return _lines(options, options.layout.length if options.layout is not None else 0)
     if recfm.variable:
-        return _spanned(options) if recfm.spanned else _blocked(options)
-    return _headed(options)
-
-
-def _frames(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
-    return Frames(data, starts, lengths, starts, used)
+        return spanned(options) if recfm.spanned else blocked(options)
+    return headed(options)
 
 
 def _fixed(length: int, ignore_rest: bool) -> Walk:
@@ -119,11 +70,12 @@ def _fixed(length: int, ignore_rest: bool) -> Walk:
         rest = len(data) - count * length
         if final and rest and not ignore_rest:
             raise FramingError(
-                f"the last {rest} bytes are no whole record of {length} bytes; is the record length right?",
+                f"the last {rest} bytes are no whole record of {length} bytes, of which the data is no multiple; is the"
+                " record length right?",
                 count * length,
             )
         starts = np.arange(count, dtype=np.int64) * length
-        return _frames(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
+        return found(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
 
     return walk
 
@@ -132,18 +84,19 @@ def _undefined(length: int) -> Walk:
     def walk(data: Bytes, final: bool) -> Frames:
         used = len(data) if final else len(data) - len(data) % length
         starts = np.arange(0, used, length, dtype=np.int64)
-        return _frames(data, starts, np.minimum(used - starts, length), used)
+        return found(data, starts, np.minimum(used - starts, length), used)
 
     return walk
 
 
-def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
+def _lines(options: QsamOptions, width: int) -> Walk:
     """Lines that are not empty, without their CR; what a line has beyond ``width`` is left out, or a record too.
 
     As in Cobrix a byte more is left where the separator is one byte; and a line is left whole up to twice the width, as
     long as it has a separator.
     """
-    separator = recfm.separator
+    separator, partial = options.recfm.separator, options.partial_records
+    limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 
     def walk(data: Bytes, final: bool) -> Frames:
         ends = np.flatnonzero(data == separator[-1]).astype(np.int64, copy=False)
@@ -162,8 +115,11 @@ def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
                 lengths -= ~bare
         if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == END_OF_FILE:
             starts, lengths, bare = starts[:-1], lengths[:-1], bare[:-1]
+        ended = np.arange(len(lengths)) < whole
+        if limited:
+            keep = options.wanted_lengths(lengths - options.record_start_offset - options.record_end_offset)
+            starts, lengths, bare, ended = starts[keep], lengths[keep], bare[keep], ended[keep]
         if width and len(lengths) and int(lengths.max()) > width:
-            ended = np.arange(len(lengths)) < whole
             if partial:
                 starts, lengths = _cut_up(starts, lengths, width, bare & ended)
             else:
@@ -171,7 +127,7 @@ def _lines(recfm: RecordFormat, width: int, partial: bool) -> Walk:
         if len(lengths) and not lengths.min():
             filled = lengths > 0
             starts, lengths = starts[filled], lengths[filled]
-        return _frames(data, starts, lengths, used)
+        return found(data, starts, lengths, used)
 
     return walk
 
@@ -185,337 +141,3 @@ def _cut_up(starts: Ints, lengths: Ints, width: int, spare: npt.NDArray[np.bool_
     left = np.repeat(lengths, pieces_each) - number * width
     last = number == np.repeat(pieces_each, pieces_each) - 1
     return np.repeat(starts, pieces_each) + number * width, np.where(last, left, width)
-
-
-def _length_at(data: Bytes, offset: int, big: bool) -> int:
-    if big:
-        return int(data[offset]) << 8 | int(data[offset + 1])
-    return int(data[offset + 3]) << 8 | int(data[offset + 2])
-
-
-def block_length_of(head: bytes, options: QsamOptions) -> int:
-    """Bytes of a block with its descriptor word, from that word; 0 when it cannot be one.
-
-    A word whose first bit is on is that of a large block: its other 31 bits are the length.
-    """
-    if options.bdw_big_endian:
-        length = int.from_bytes(head, "big") & 0x7FFFFFFF if head[0] & 0x80 else int.from_bytes(head[:2], "big")
-    else:
-        length = head[3] << 8 | head[2]
-    total = length + options.bdw_adjustment + DESCRIPTOR
-    return total if DESCRIPTOR <= total <= MAX_BLOCK else 0
-
-
-def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
-    """Start and end of each whole block's contents, and the bytes they take."""
-    raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
-    starts, ends, position = [], [], 0
-    while position + DESCRIPTOR <= len(data):
-        size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
-        if not size:
-            said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
-            raise FramingError(
-                f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position
-            )
-        if position + size > len(data):
-            break
-        starts.append(position + DESCRIPTOR)
-        position += size
-        ends.append(position)
-    if final and position < len(data):
-        raise FramingError(
-            f"the last block is cut short: {len(data) - position} bytes are left of it; {CUT_HINT}", position
-        )
-    return np.array(starts, np.int64), np.array(ends, np.int64), position
-
-
-def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
-    """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
-    said = _lengths_anywhere(data, big=options.rdw_big_endian)
-    live = starts < ends
-    blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
-    steps: list[tuple[Ints, Ints]] = []
-    while len(blocks):
-        if (limit - position).min() < DESCRIPTOR:
-            at = int(position[(limit - position < DESCRIPTOR).argmax()])
-            raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
-        after = position + said[position]
-        after += options.rdw_adjustment + DESCRIPTOR
-        wrong = (after > limit) | (after < position + DESCRIPTOR)
-        if wrong.any():
-            _refuse_descriptor(data, int(position[wrong.argmax()]), int(limit[wrong.argmax()]))
-        steps.append((blocks, position))
-        live = after < limit
-        position = after
-        if not live.all():
-            blocks, position, limit = blocks[live], after[live], limit[live]
-    heads = _in_order(steps, len(starts))
-    return heads, said[heads].astype(np.int64) + options.rdw_adjustment
-
-
-def _lengths_anywhere(data: Bytes, *, big: bool) -> npt.NDArray[np.uint16]:
-    """The length in a descriptor word that would begin with each byte; a view, not a copy."""
-    part = data if big else data[2:]
-    kind = ">u2" if big else "<u2"
-    return np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,))
-
-
-def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
-    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
-    raise FramingError(
-        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
-    )
-
-
-def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
-    """Bring what was found step by step into block order without sorting: the n-th record of a block has its place."""
-    counts = np.zeros(blocks, np.int64)
-    for members, _ in steps:
-        counts[members] += 1
-    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    heads = np.empty(int(first[-1]), np.int64)
-    for number, (members, position) in enumerate(steps):
-        heads[first[members] + number] = position
-    return heads
-
-
-def _blocked(options: QsamOptions) -> Walk:
-    def walk(data: Bytes, final: bool) -> Frames:
-        starts, ends, used = _blocks(data, final, options)
-        heads, sizes = _chains(data, starts, ends, options)
-        return _frames(data, heads + DESCRIPTOR, sizes, used)
-
-    return walk
-
-
-def _spanned(options: QsamOptions) -> Walk:
-    """Segment codes: 0 a whole record, 1 its first segment, 3 one in between, 2 the last."""
-
-    def walk(data: Bytes, final: bool) -> Frames:
-        starts, ends, used = _blocks(data, final, options)
-        heads, sizes = _chains(data, starts, ends, options)
-        codes = data[heads + 2] & 3
-        opens, closes = (codes & 2) == 0, (codes & 1) == 0
-        _check_segments(heads, opens, closes, final)
-        # An unfinished record stays for the next walk, with the whole block it begins in.
-        if len(closes) and not closes[-1]:
-            last = int(np.flatnonzero(opens)[-1])
-            block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
-            keep = heads < block
-            if keep.any() and closes[keep][-1]:
-                heads, sizes, opens, closes, used = (
-                    heads[keep],
-                    sizes[keep],
-                    opens[keep],
-                    closes[keep],
-                    block - DESCRIPTOR,
-                )
-            else:
-                heads, sizes, opens, closes, used = heads[:0], sizes[:0], opens[:0], closes[:0], 0
-        joined = _payload(data, heads + DESCRIPTOR, sizes)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        first, last_ = np.flatnonzero(opens), np.flatnonzero(closes)
-        return Frames(joined, before[first], before[last_ + 1] - before[first], heads[first] + DESCRIPTOR, used)
-
-    return walk
-
-
-def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool) -> None:
-    """A segment that opens follows one that closes, and the other way round."""
-    if not len(heads):
-        return
-    wrong = np.flatnonzero(opens[1:] != closes[:-1]) + 1
-    if not opens[0]:
-        wrong = np.concatenate(([0], wrong))
-    if len(wrong):
-        raise FramingError(
-            f"a segment of a spanned record is missing before this one; {CUT_HINT}", int(heads[wrong[0]])
-        )
-    if final and not closes[-1]:
-        raise FramingError(f"the last record has no last segment; {CUT_HINT}", int(heads[-1]))
-
-
-def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
-    """The bytes of all segments, one after another."""
-    if not sizes.any():
-        return data[:0]
-    return np.frombuffer(pieces(data, starts, starts + sizes, pa.binary()).buffers()[2], np.uint8)
-
-
-def _headed(options: QsamOptions) -> Walk:
-    """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
-    form = struct.Struct(">HH" if options.rdw_big_endian else "<HH")
-    which, adjust = (0 if options.rdw_big_endian else 1), options.rdw_adjustment
-
-    def walk(data: Bytes, final: bool) -> Frames:
-        raw = memoryview(data)  # type: ignore[arg-type]
-        unpack, size = form.unpack_from, len(data)
-        starts: list[int] = []
-        position = 0
-        while position + DESCRIPTOR <= size:
-            length = unpack(raw, position)[which] + adjust
-            if length < 0:
-                said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
-                raise FramingError(
-                    f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", position
-                )
-            if position + DESCRIPTOR + length > size:
-                break
-            starts.append(position + DESCRIPTOR)
-            position += DESCRIPTOR + length
-        if final and position < size:
-            raise FramingError(
-                f"the last record is cut short: {size - position} bytes are left of it; {CUT_HINT}", position
-            )
-        begin = np.array(starts, np.int64)
-        after = np.append(begin[1:] - DESCRIPTOR, position) if len(begin) else begin
-        return _frames(data, begin, after - begin, position)
-
-    return walk
-
-
-def refuse_blocks(data: bytes, offset: int) -> None:
-    """Refuse a file of blocks that is to be read as records with descriptor words and no blocks.
-
-    Args:
-        data: the first bytes of the file.
-        offset: where they begin in it.
-
-    Raises:
-        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own.
-    """
-    if _looks_blocked(data):
-        raise FramingError(
-            "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
-            " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
-            offset,
-        )
-
-
-def _looks_blocked(data: bytes) -> bool:
-    position, seen = 0, 0
-    while position + DESCRIPTOR <= len(data) and seen < BLOCKS_LOOKED_AT:
-        size = int.from_bytes(data[position : position + 2], "big")
-        if size < 2 * DESCRIPTOR or data[position + 2 : position + DESCRIPTOR] != b"\0\0":
-            return False
-        if position + size > len(data):
-            break
-        if not _is_chain(data[position + DESCRIPTOR : position + size]):
-            return False
-        position, seen = position + size, seen + 1
-    return seen > 0
-
-
-def _is_chain(block: bytes) -> bool:
-    position = 0
-    while position + DESCRIPTOR <= len(block):
-        size = int.from_bytes(block[position : position + 2], "big")
-        if size < DESCRIPTOR or block[position + 2 : position + DESCRIPTOR] != b"\0\0":
-            return False
-        position += size
-    return position == len(block)
-
-
-def _by_length_field(options: QsamOptions) -> Walk:
-    """Records whose length is in a field of theirs."""
-    layout = options.layout
-    if layout is None:
-        raise DatasetError("record_length_field needs a copybook")
-    size_of, adjustment = _length_expression(layout, options), options.length_adjustment
-    return _one_by_one(
-        layout.length, lambda head, at: size_of(head, at) + adjustment, options.record_length_field, options
-    )
-
-
-def _by_counters(options: QsamOptions) -> Walk:
-    """Records that are as long as their tables."""
-    assert options.layout is not None
-    size_of, before = record_size(options.layout), options.record_start_offset
-    return _one_by_one(
-        options.layout.length + before, lambda head, _: size_of(head[before:]), "the number of occurrences", options
-    )
-
-
-def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
-    """Records without descriptor words: each one's first ``need`` bytes say how long it is."""
-    aside = options.record_start_offset + options.record_end_offset
-
-    def walk(data: Bytes, final: bool) -> Frames:
-        raw, starts, position = data.tobytes(), [], 0
-        while position < len(raw):
-            head = raw[position : position + need]
-            if len(head) < need and not final:
-                break
-            length = size_of(head, position) + aside
-            if length <= 0:
-                raise FramingError(f"{who} says that the record has {length} bytes", position)
-            if position + length > len(raw):
-                if final:
-                    raise FramingError(
-                        f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left",
-                        position,
-                    )
-                break
-            starts.append(position)
-            position += length
-        begin = np.array(starts, np.int64)
-        return _frames(data, begin, np.append(begin[1:], position) - begin if len(begin) else begin, position)
-
-    return walk
-
-
-def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
-    """``FIELD``, or sums, differences and products of fields and numbers: ``A_1 * 10 + 4``."""
-    words = options.record_length_field.replace("+", " + ").replace("*", " * ").replace(" - ", " \x00 ").split()
-
-    def term(word: str) -> int | str:
-        if word.isascii() and word.isdigit():
-            return int(word)
-        for name in (word, word.replace("_", "-")):
-            try:
-                return ".".join(layout.field(name).path)
-            except LookupError:
-                continue
-        raise DatasetError(f"record_length_field: the copybook has no field {word!r}")
-
-    operators, terms = words[1::2], [term(word) for word in words[::2]]
-    if len(terms) != len(operators) + 1 or any(word not in "+*\x00" for word in operators):
-        raise DatasetError(
-            f"record_length_field is {options.record_length_field!r}; must be a field, or fields and numbers with + - *"
-        )
-
-    def value(part: int | str, head: bytes, position: int) -> int:
-        return part if isinstance(part, int) else _length_value(layout, part, head, position, options)
-
-    def evaluate(head: bytes, position: int) -> int:
-        total, product, sign = 0, value(terms[0], head, position), 1
-        for operator, part in zip(operators, terms[1:], strict=True):
-            number = value(part, head, position)
-            if operator == "*":
-                product *= number
-                continue
-            total, product, sign = total + sign * product, number, -1 if operator == "\x00" else 1
-        return total + sign * product
-
-    return evaluate
-
-
-def _length_value(layout: Layout, name: str, head: bytes, position: int, options: QsamOptions) -> int:
-    """What a field says about the length of its record, through the map where there is one."""
-    item = layout.field(name)
-    at = item.offset + options.record_start_offset
-    try:
-        found = decode_value(item, head[at : at + item.length], layout.rules)
-    except BadValue as error:
-        raise FramingError(f"{name}: {error}", position) from None
-    mapping = options.record_length_map
-    if mapping:
-        key = str(found).strip() if found is not None else ""
-        if key not in mapping and "_" not in mapping:
-            raise FramingError(f"record_length_map has no length for {key!r}", position)
-        return mapping.get(key, mapping.get("_", 0))
-    if isinstance(found, str) and found.strip().isascii() and found.strip().isdigit():
-        return int(found)
-    if not isinstance(found, int):
-        raise FramingError(f"{name} is no whole number", position)
-    return found

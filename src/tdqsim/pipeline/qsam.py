@@ -1,10 +1,11 @@
-"""``format("qsam")``: data sets as a Spark data source, for SQL and DataFrames.
+"""``format("qsam")`` and ``format("cobol")``: data sets as Spark data sources, for SQL and DataFrames.
 
     spark.read.format("qsam").option("copybook", "dalytran.cpy").load("DALYTRAN.PS")
     frame.write.format("qsam").option("copybook", "dalytran.cpy").mode("overwrite").save("OUT.PS")
 
-Options are those of the table in :mod:`tdqsim.pipeline.options`. No part of it knows whether the session is local, a
-cluster's or Connect's: files are opened where they are read and written, so a cluster needs them on shared storage.
+Options are those of the table in :mod:`tdqsim.pipeline.options`. ``cobol`` is ``qsam`` with Cobrix's defaults. No part
+of it knows whether the session is local, a cluster's or Connect's: files are opened where they are read and written, so
+a cluster needs them on shared storage.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._metadata import with_metadata
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
@@ -37,12 +40,16 @@ from tdqsim.pipeline.writer import Part, PartWriter, commit_parts, discard_parts
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["QsamDataSource", "register"]
+__all__ = ["CobolDataSource", "QsamDataSource", "register"]
+
+COLUMNS = "columns"
+"""The option that Spark's reader of columns it does not want does without: it asks a data source for all there are."""
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("qsam")`` known to a session; doing it again changes nothing."""
+    """Make ``format("qsam")`` and ``format("cobol")`` known to a session; doing it again changes nothing."""
     spark.dataSource.register(QsamDataSource)
+    spark.dataSource.register(CobolDataSource)
 
 
 class QsamDataSource(DataSource):
@@ -54,11 +61,15 @@ class QsamDataSource(DataSource):
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        return read_options(self.options)
+        return read_options({name: value for name, value in self.options.items() if name.lower() != COLUMNS})
 
     def schema(self) -> StructType:
-        """The columns that copybook and options give."""
-        return from_arrow_schema(SplitReader(self._checked()).full)
+        """The columns that copybook and options give, or those of them that ``columns`` names."""
+        options = self._checked()
+        given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
+        names = None if given is None else [name for name in given.split(",") if name.strip()]
+        reader = SplitReader(options, chosen_columns(options, names))
+        return with_metadata(from_arrow_schema(reader.full if names is None else reader.schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
@@ -68,6 +79,18 @@ class QsamDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of one data set, or of a part for each partition."""
         return QsamWriter(self._checked(), schema, overwrite)
+
+
+class CobolDataSource(QsamDataSource):
+    """The same with Cobrix's defaults."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "cobol"
+
+    def _checked(self) -> QsamOptions:
+        return read_options(self.options, cobrix=True)
 
 
 class _SplitPartition(InputPartition):

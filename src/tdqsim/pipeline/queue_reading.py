@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.core.store import Order, StoredQueue
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.queues import QUEUES, SCHEMAS, queue_rows, read_range
-from tdqsim.pipeline.stored import opened, wanted
+from tdqsim.pipeline.stored import Queue, opened, wanted
 
 __all__ = ["Task", "Test", "plan_read", "read_task", "schema_of"]
 
@@ -63,11 +62,10 @@ def plan_read(options: QueueOptions, tests: Sequence[Test] = ()) -> list[Task]:
             for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
         ]
     with opened(options.store, options.kind) as stored:
-        queues = wanted(stored, options.queues, options.store)
         return [
-            Task(name, after, upto)
-            for name, queue in queues.items()
-            if queue.count and _may_be(name, tests)
+            Task(queue.name, after, upto)
+            for queue in wanted(stored, options.queues, options.store)
+            if queue.records and _may_be(queue.name, tests)
             for after, upto in _parts(queue, low, high, options.rows_per_partition)
         ]
 
@@ -92,12 +90,12 @@ def _may_be(name: str, tests: Sequence[Test]) -> bool:
     return True
 
 
-def _parts(queue: StoredQueue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
-    if queue.order is Order.KEYED:  # by key they lie, so each part would take a walk over all of them
-        yield low, min(high, queue.last_seq)
+def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+    if queue.order == "KEYED":  # by key they lie, so each part would take a walk over all of them
+        yield low, min(high, queue.last)
         return
-    low = max(low, queue.first_seq - 1)
-    yield from _pieces(low, min(high, queue.last_seq), -(-queue.count // rows))
+    low = max(low, queue.first - 1)
+    yield from _pieces(low, min(high, queue.last), -(-queue.records // rows))
 
 
 def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:

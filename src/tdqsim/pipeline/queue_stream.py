@@ -8,13 +8,14 @@ that would be wrong, also after a restart: records of the range are gone, or the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from tdqsim.pipeline.queue_options import QueueOptions
-from tdqsim.pipeline.queues import QueueHoles, cut, heads, reach, read_range
-from tdqsim.pipeline.stored import opened, wanted
+from tdqsim.pipeline.queues import QueueHoles, heads, read_range
+from tdqsim.pipeline.stored import Numbered, opened, wanted
 
 __all__ = ["Offsets", "Range", "first_offsets", "last_offsets", "next_offsets", "ranges", "read_exactly"]
 
@@ -29,6 +30,14 @@ class Range(NamedTuple):
     after: int
     upto: int
     records: int
+
+
+class Reach(NamedTuple):
+    """How far a batch goes in a queue: the number of its last record, how many records and bytes of data it has."""
+
+    seq: int
+    records: int
+    size: int
 
 
 def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
@@ -65,18 +74,19 @@ def next_offsets(
     end: Offsets = {name: dict(place) for name, place in start.items()}
     taken = taken_bytes = 0
     with opened(options.store, options.kind) as stored:
-        for name, queue in wanted(stored, options.queues, options.store).items():
-            incarnation = stored.incarnation(name)
-            after, records = _resume(options, name, incarnation, start.get(name))
-            upto = queue.last_seq if target is None else min(target.get(name, {}).get("seq", 0), queue.last_seq)
-            end[name] = _place(after, records, incarnation)
+        for queue in wanted(stored, options.queues, options.store):
+            name = queue.name
+            after, records = _resume(options, name, queue.incarnation, start.get(name))
+            upto = queue.last if target is None else min(target.get(name, {}).get("seq", 0), queue.last)
+            end[name] = _place(after, records, queue.incarnation)
             if upto <= after or (rows and taken >= rows) or (size and taken_bytes >= size):
                 continue
-            found = reach(queue, after, upto, max(rows - taken, 0), max(size - taken_bytes, 0))
+            left = max(rows - taken, 0), max(size - taken_bytes, 0)
+            found = _reach(stored.entries(name, after, upto), after, upto, *left)
             if size and taken and found.size > size - taken_bytes:
                 continue  # its first record alone is too large for what is left of this batch
             taken, taken_bytes = taken + found.records, taken_bytes + found.size
-            end[name] = _place(found.seq, records + found.records, incarnation)
+            end[name] = _place(found.seq, records + found.records, queue.incarnation)
     return end
 
 
@@ -111,13 +121,12 @@ def ranges(
             moved = place["seq"] != after or place["records"] != before["records"]
             if not moved:
                 continue
-            queue = stored.queues.get(name)
-            if queue is None or stored.incarnation(name) != place["incarnation"]:
+            if name not in stored.names or stored.queue(name).incarnation != place["incarnation"]:
                 _miss(options, name, "the queue is not there any more, or was made anew")
                 continue
             if before.get("incarnation", place["incarnation"]) != place["incarnation"]:
                 after = 0  # it was made anew before this batch was planned
-            pieces = cut(queue, after, int(place["seq"]), options.rows_per_partition)
+            pieces = _cut(stored.entries(name, after, int(place["seq"])), int(place["seq"]), options.rows_per_partition)
             missing = int(place["records"]) - int(before["records"]) - sum(piece.records for piece in pieces)
             if missing:
                 _miss(options, name, f"{missing} of its records from {after + 1} to {place['seq']} are gone")
@@ -147,3 +156,29 @@ def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> 
         yield batch
     if left:
         _miss(options, part.queue, f"{left} of its records from {part.after + 1} to {part.upto} are gone")
+
+
+def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
+    """How far a batch goes that may have so many records and bytes: one record at least, when there is any.
+
+    Args:
+        entries: those above ``after`` to ``upto``.
+        after: the number before the batch.
+        upto: the batch goes no further than this.
+        rows: at most so many records; 0 for any number.
+        size: at most so many bytes of data, unless the first record has more; 0 for any number.
+    """
+    seq, records, taken = after, 0, 0
+    for entry in entries:
+        if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
+            return Reach(seq, records, taken)
+        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
+    return Reach(max(upto, after), records, taken)
+
+
+def _cut(entries: Iterator[Numbered], upto: int, rows: int) -> list[Reach]:
+    """The entries of a range, to ``upto``, in pieces of so many; the pieces end where the next begin."""
+    pieces: list[Reach] = []
+    while found := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:
+        pieces.append(Reach(found[-1][0], len(found), sum(size for _, size in found)))
+    return [*pieces[:-1], pieces[-1]._replace(seq=upto)] if pieces else []

@@ -17,45 +17,26 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry, System
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, opened
 
 __all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]
 
-_PLACE: Final = [("file", pa.string()), ("offset", pa.int64()), ("kind", pa.string())]
-_EVENT: Final = [("queue", pa.string()), ("data", pa.binary()), ("time_us", pa.int64())]
-_END: Final = [("info", pa.string()), ("_corrupt_record", pa.string())]
+_PLACE: Final = "file string, offset int64, kind string"
+_EVENT: Final = "queue string, data binary, time_us int64"
+_END: Final = "info string, _corrupt_record string"
 
 HISTORY: Final[Mapping[Kind, pa.Schema]] = {
-    "tdqueue": pa.schema(
-        [
-            *_PLACE,
-            ("task", pa.int64()),
-            *_EVENT,
-            ("transid", pa.string()),
-            ("uow", pa.string()),
-            ("resp", pa.string()),
-            ("resp2", pa.int32()),
-            ("length", pa.int32()),
-            *_END,
-        ]
+    "tdqueue": schema(
+        f"{_PLACE}, task int64, {_EVENT}, transid string, uow string, resp string, resp2 int32, length int32, {_END}"
     ),
-    "dtaq": pa.schema([*_PLACE, ("job", pa.string()), *_EVENT, ("key", pa.binary()), ("message", pa.string()), *_END]),
+    "dtaq": schema(f"{_PLACE}, job string, {_EVENT}, key binary, message string, {_END}"),
 }
 """An event of a region's history, and of a system's; ``info`` is JSON text. See ``tdqsim.testing``."""
 
-JOURNAL: Final = pa.schema(
-    [
-        ("journal", pa.string()),
-        ("seq", pa.int64()),
-        ("time_us", pa.int64()),
-        ("type", pa.string()),
-        ("event", pa.string()),
-        ("job", pa.string()),
-        ("current_user", pa.string()),
-        ("queue", pa.string()),
-        ("data", pa.binary()),
-        ("specific", pa.binary()),
-    ]
+JOURNAL: Final = schema(
+    "journal string, seq int64, time_us int64, type string, event string, job string, current_user string, "
+    "queue string, data binary, specific binary"
 )
 """A journal entry; ``data`` is what was sent (key and sender in front), ``specific`` the entry-specific data."""
 
@@ -118,10 +99,10 @@ def read_history(
     Raises:
         DatasetError: a line is no event under ``failfast``, or the file cannot be read; names file and offset.
     """
-    schema = pa.schema([HISTORY[kind].field(name) for name in columns])
+    wanted = pa.schema([HISTORY[kind].field(name) for name in columns])
     rows = (row for row in _events(piece, kind, mode) if not queues or row["queue"] in queues)
     while batch := list(islice(rows, _BATCH)):
-        yield pa.RecordBatch.from_pylist(batch, schema=schema)
+        yield pa.RecordBatch.from_pylist(batch, schema=wanted)
 
 
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
@@ -232,7 +213,7 @@ def read_journal(
         upto: the last number; None for no end.
         queues: only entries of these data queues; all by default.
     """
-    schema = pa.schema([JOURNAL.field(each) for each in columns])
+    wanted = pa.schema([JOURNAL.field(each) for each in columns])
     library, _, object_name = name.partition("/")
     with System(path=path, create=False, readonly=True) as system:
         journal: Any = system.libraries[library].objects["*JRN", object_name]
@@ -240,7 +221,7 @@ def read_journal(
         rows = (row for row in rows if not queues or row["queue"] in queues)
         inside = _until(rows, upto)
         while batch := list(islice(inside, _BATCH)):
-            yield pa.RecordBatch.from_pylist(batch, schema=schema)
+            yield pa.RecordBatch.from_pylist(batch, schema=wanted)
 
 
 def _until(rows: Iterator[dict[str, Any]], upto: int | None) -> Iterator[dict[str, Any]]:

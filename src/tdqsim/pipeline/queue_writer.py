@@ -7,8 +7,9 @@ A stream's batch is put on once, whatever happens and however often Spark tries 
 
 - its files are decided upon first, by a list that takes its name by a rename; an attempt that finds such a list uses
   the files in it, so that every attempt puts the same records on in the same order;
-- in each half of the store a mark says which batch and which of its records are on, in the same transaction as they: a
-  killed commit goes on behind the last of them, and a batch that was put on is not put on again;
+- in each half of the store a mark says which batch is being put on and where each queue stood before it, in the same
+  transaction as its records: a killed commit goes on behind the last of them, and a batch that was put on is not put on
+  again;
 - marks go by the identity of the query's checkpoint, as numbers of batches begin anew with a new one.
 """
 
@@ -18,11 +19,9 @@ import json
 import re
 import shutil
 import sys
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -30,18 +29,17 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.store import Environment
-from tdqsim.errors import ConversionError, DatasetError, StoreError
+from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
-from tdqsim.pipeline.stages.manifest import publish_json, published
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
 __all__ = ["Part", "PartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
 
-_STAGED: Final = pa.schema([("queue", pa.string()), ("key", pa.binary()), ("data", pa.binary())])
-_CHUNK: Final = 256
+_STAGED: Final = schema("queue string, key binary, data binary")
 _BETWEEN_COMMITS: Final = 100_000
 _MARK: Final = b"stream/"
 _NAMES: Final = {
@@ -216,28 +214,25 @@ def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: boo
 
 def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
     names = _names(stored, options, parts)
-    before = {name: stored.queues[name].last_seq for name in names.values()}
-    seqs = _plan(stored, _renamed(parts, names))
+    before = {name: stored.queue(name).last for name in names.values()}
+    count = _checked(stored, _renamed(parts, names))
     try:
-        for place, seq in zip(_renamed(parts, names), seqs, strict=True):
-            stored.put(place, seq)
         if overwrite:
             for name, last in before.items():
                 stored.take_through(name, last)
+        for place in _renamed(parts, names):
+            stored.put(place)
         stored.commit()
     except BaseException:
-        with suppress(StoreError):
-            for name, last in before.items():
-                stored.take_after(name, last)
-            stored.commit()
+        stored.forget()
         raise
-    return len(seqs)
+    return count
 
 
 def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict[str, str]:
     """The queues as the rows name them, and as they are called."""
     given = sorted({name for part in parts for name in part.queues})
-    found = {name: next(iter(wanted(stored, (name,), options.store))) for name in given}
+    found = {name: wanted(stored, (name,), options.store)[0].name for name in given}
     stored.check_writable(frozenset(found.values()))
     return found
 
@@ -246,19 +241,13 @@ def _renamed(parts: Sequence[Part], names: Mapping[str, str]) -> Iterator[Place]
     return ((names[queue], key, data) for queue, key, data in _records(parts))
 
 
-def _plan(stored: Stored, places: Iterator[Place]) -> array[int]:
-    """The numbers that records will get.
+def _checked(stored: Stored, places: Iterator[Place]) -> int:
+    """How many records there are.
 
     Raises:
         DatasetError: one does not fit; nothing was changed.
     """
-    seqs = array("Q")
-    planned = stored.plan((name, len(key), len(data)) for name, key, data in places)
-    try:
-        seqs.extend(planned)
-    except DatasetError as error:
-        raise DatasetError(f"record {len(seqs) + 1} of the write: {error}") from None
-    return seqs
+    return stored.check((name, len(key), len(data)) for name, key, data in places)
 
 
 # streams -------------------------------------------------------------------------------------------------------------
@@ -334,70 +323,47 @@ def abandon_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sin
 
 def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batch: int, key: bytes) -> int:
     names = _names(stored, options, parts)
-    halves = {name: stored.half(name) for name in names.values()}
-    done = {half: _done(stored, half, key, batch) for half in set(halves.values())}
-    left = _left(parts, names, halves, dict(done))
-    seqs = _plan(stored, _left(parts, names, halves, dict(done)))
-    numbered = zip(left, seqs, strict=True)
-    written = 0
-    while chunk := list(islice(numbered, _CHUNK)):
-        _mark(chunk, halves, done, key, batch)
-        for place, seq in chunk:
-            stored.put(place, seq)
-            done[halves[place[0]]] += 1
-        written += len(chunk)
-        if written % _BETWEEN_COMMITS < _CHUNK:
+    halves: dict[str, list[str]] = {}
+    for name in names.values():
+        halves.setdefault(stored.half(name), []).append(name)
+    done: dict[str, int] = {}
+    for half, queues in halves.items():
+        done |= _done(stored, half, queues, key, batch)
+    count = _checked(stored, _left(parts, names, done))
+    for written, place in enumerate(_left(parts, names, done), 1):
+        stored.put(place)
+        if not written % _BETWEEN_COMMITS:
             stored.commit()
-    for half in done:
-        half.put_meta(key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
     stored.commit()
-    return written
+    for half in halves:
+        stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
+    stored.commit()
+    return count
 
 
-def _done(stored: Stored, half: Environment, key: bytes, batch: int) -> int:
-    """How many of the batch's records for this half are on."""
-    kept = half.get_meta(key)
-    if kept is None:
-        return 0
-    mark: dict[str, Any] = json.loads(kept)
-    if mark["batch"] < batch:
-        return 0
-    if mark["batch"] > batch or mark.get("complete"):
-        return sys.maxsize
-    landed = 0
-    for name, seq in mark["tail"]:
-        queue = stored.queues.get(name)
-        if queue is None or queue.last_seq < seq:
-            break
-        landed += 1
-    return int(mark["before"]) + landed
+def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: int) -> dict[str, int]:
+    """How many of the batch's records are on each of the queues in a half; where none can be, the mark says so.
+
+    The mark has the last number of each queue before the batch, and is committed with whatever is put on after it.
+    """
+    mark: dict[str, Any] = json.loads(stored.mark(half, key) or b'{"batch": -1}')
+    if mark["batch"] > batch or (mark["batch"] == batch and mark.get("complete")):
+        return dict.fromkeys(queues, sys.maxsize)
+    lasts = {name: stored.queue(name).last for name in queues}
+    if mark["batch"] == batch:
+        return {name: stored.put_since(name, mark["before"][name]) for name in queues}
+    stored.put_mark(half, key, json.dumps({"batch": batch, "before": lasts}).encode("ascii"))
+    return dict.fromkeys(queues, 0)
 
 
-def _left(
-    parts: Sequence[Part], names: Mapping[str, str], halves: Mapping[str, Environment], done: dict[Environment, int]
-) -> Iterator[Place]:
-    """The records that are not on yet; those that are were the first of their half."""
+def _left(parts: Sequence[Part], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
+    """The records that are not on yet; those that are were the first of their queue."""
+    skip = dict(done)
     for place in _renamed(parts, names):
-        half = halves[place[0]]
-        if done[half] > 0:
-            done[half] -= 1
+        if skip[place[0]] > 0:
+            skip[place[0]] -= 1
         else:
             yield place
-
-
-def _mark(
-    chunk: list[tuple[Place, int]],
-    halves: Mapping[str, Environment],
-    done: Mapping[Environment, int],
-    key: bytes,
-    batch: int,
-) -> None:
-    """Say which records come next, before they are put on: whatever is committed together then tells the truth."""
-    tails: dict[Environment, list[tuple[str, int]]] = {}
-    for place, seq in chunk:
-        tails.setdefault(halves[place[0]], []).append((place[0], seq))
-    for half, tail in tails.items():
-        half.put_meta(key, json.dumps({"batch": batch, "before": done[half], "tail": tail}).encode("ascii"))
 
 
 # seeds ---------------------------------------------------------------------------------------------------------------

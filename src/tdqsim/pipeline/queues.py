@@ -9,29 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 
 from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry, Order, StoredQueue
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stored import Kind, Stored, ascending, opened, wanted
+from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.stored import Kind, Numbered, Queue, Stored, opened, wanted
 
 __all__ = [
     "QUEUES",
     "SCHEMAS",
-    "Head",
     "Kind",
     "QueueHoles",
-    "Reach",
-    "cut",
     "finished_offsets",
     "heads",
     "queue_rows",
-    "reach",
     "read_range",
     "trim",
     "trim_finished",
@@ -39,32 +35,16 @@ __all__ = [
 ]
 
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
-    "tdqueue": pa.schema([("queue", pa.string()), ("seq", pa.int64()), ("data", pa.binary())]),
-    "dtaq": pa.schema(
-        [
-            ("queue", pa.string()),
-            ("seq", pa.int64()),
-            ("time_us", pa.int64()),
-            ("key", pa.binary()),
-            ("sender", pa.string()),
-            ("sender_user", pa.string()),
-            ("data", pa.binary()),
-        ]
+    "tdqueue": schema("queue string, seq int64, data binary"),
+    "dtaq": schema(
+        "queue string, seq int64, time_us int64, key binary, sender string, sender_user string, data binary"
     ),
 }
 """A record of a queue: its sequence number is never given to another one while the queue lives."""
 
-QUEUES: Final = pa.schema(
-    [
-        ("queue", pa.string()),
-        ("order", pa.string()),
-        ("key_length", pa.int32()),
-        ("recoverable", pa.bool_()),
-        ("records", pa.int64()),
-        ("bytes", pa.int64()),
-        ("first_seq", pa.int64()),
-        ("last_seq", pa.int64()),
-    ]
+QUEUES: Final = schema(
+    "queue string, order string, key_length int32, recoverable bool, records int64, bytes int64, first_seq int64, "
+    "last_seq int64"
 )
 """A queue: how much is on it; the number of its first record, null when it is empty, and the last one ever given."""
 
@@ -77,65 +57,34 @@ class QueueHoles(DatasetError):
     """Records of a range are gone: somebody else has read them, or the queue was deleted."""
 
 
-class Head(NamedTuple):
-    """Where a queue stands.
-
-    Attributes:
-        first: the lowest number on it; of an empty queue the one after the last.
-        last: the last number ever given.
-        records: how many are on it.
-        incarnation: another number when the queue was deleted or made anew, or is in another store.
-    """
-
-    first: int
-    last: int
-    records: int
-    incarnation: int
-
-
-class Reach(NamedTuple):
-    """How far a batch goes in a queue: the number of its last record, how many records and bytes of data it has."""
-
-    seq: int
-    records: int
-    size: int
-
-
-def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Head]:
-    """Where each queue stands; of a keyed queue ``first`` is 1, as its lowest number would take a walk to find.
+def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Queue]:
+    """Where each queue stands.
 
     Raises:
         DatasetError: there is no store, or no such queue.
     """
     with opened(path, kind) as stored:
-        return {name: _head(stored, name, queue) for name, queue in wanted(stored, names, path).items()}
-
-
-def _head(stored: Stored, name: str, queue: StoredQueue) -> Head:
-    last, count = queue.last_seq, queue.count
-    if not count:
-        return Head(last + 1, last, 0, stored.incarnation(name))
-    return Head(1 if queue.order is Order.KEYED else queue.first_seq, last, count, stored.incarnation(name))
+        return {queue.name: queue for queue in wanted(stored, names, path)}
 
 
 def queue_rows(path: Path, kind: Kind, names: Sequence[str] = ()) -> pa.Table:
     """A row for each queue; see :data:`QUEUES`."""
     with opened(path, kind) as stored:
-        rows = [_queue_row(stored, name, queue) for name, queue in wanted(stored, names, path).items()]
+        rows = [_queue_row(stored, queue) for queue in wanted(stored, names, path)]
     return pa.Table.from_pylist(rows, schema=QUEUES)
 
 
-def _queue_row(stored: Stored, name: str, queue: StoredQueue) -> dict[str, Any]:
-    first = min((entry.seq for entry in queue.entries()), default=None) if queue.order is Order.KEYED else None
+def _queue_row(stored: Stored, queue: Queue) -> dict[str, Any]:
+    first = next(stored.entries(queue.name), None)
     return {
-        "queue": name,
-        "order": queue.order.name,
+        "queue": queue.name,
+        "order": queue.order,
         "key_length": queue.key_length,
-        "recoverable": stored.recoverable(name),
-        "records": queue.count,
-        "bytes": queue.data_bytes,
-        "first_seq": first if first is not None or not queue.count else queue.first_seq,
-        "last_seq": queue.last_seq,
+        "recoverable": queue.recoverable,
+        "records": queue.records,
+        "bytes": queue.size,
+        "first_seq": None if first is None else first.seq,
+        "last_seq": queue.last,
     }
 
 
@@ -156,17 +105,17 @@ def read_range(
         columns: those of :data:`SCHEMAS` that are wanted, in their order.
     """
     whole = SCHEMAS[kind]
-    schema = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
+    fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
-        queue = wanted(stored, (name,), path).popitem()[1]
-        for batch in _batches(ascending(queue, after, upto)):
-            arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in schema]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        queue = wanted(stored, (name,), path)[0]
+        for batch in _batches(stored.entries(queue.name, after, upto)):
+            arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in fields]
+            yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
-def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+def _batches(entries: Iterator[Numbered]) -> Iterator[list[Numbered]]:
     """Entries some thousands at a time, fewer when they are large."""
-    batch: list[Entry] = []
+    batch: list[Numbered] = []
     size = 0
     for entry in entries:
         batch.append(entry)
@@ -178,7 +127,7 @@ def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _senders(batch: list[Entry]) -> list[SenderId | None]:
+def _senders(batch: list[Numbered]) -> list[SenderId | None]:
     return [sender_of(entry.sender, _PAGE) for entry in batch]
 
 
@@ -191,41 +140,6 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "sender_user": lambda _, batch: [None if each is None else each.current_user for each in _senders(batch)],
     "data": lambda _, batch: [entry.data for entry in batch],
 }
-
-
-# ranges --------------------------------------------------------------------------------------------------------------
-
-
-def reach(queue: StoredQueue, after: int, upto: int, rows: int = 0, size: int = 0) -> Reach:
-    """How far a batch goes that may have so many records and bytes: one record at least, when there is any.
-
-    Args:
-        queue: the queue.
-        after: the number before the batch.
-        upto: the batch goes no further than this.
-        rows: at most so many records; 0 for any number.
-        size: at most so many bytes of data, unless the first record has more; 0 for any number.
-    """
-    seq, records, taken = after, 0, 0
-    for entry in ascending(queue, after, upto):
-        if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
-            return Reach(seq, records, taken)
-        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
-    return Reach(upto if records or upto > after else after, records, taken)
-
-
-def cut(queue: StoredQueue, after: int, upto: int, rows: int) -> list[Reach]:
-    """The range above ``after`` to ``upto`` in pieces of so many records; the pieces end where the next begin."""
-    pieces: list[Reach] = []
-    seq, records, taken = after, 0, 0
-    for entry in ascending(queue, after, upto):
-        if records >= rows:
-            pieces.append(Reach(seq, records, taken))
-            records = taken = 0
-        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
-    if records:
-        pieces.append(Reach(upto, records, taken))
-    return pieces
 
 
 # the end of a stream -------------------------------------------------------------------------------------------------
@@ -302,6 +216,9 @@ def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None =
 def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
     """As :func:`trim`, for queues that may be gone, and without touching a store where nothing is to be taken off."""
     with opened(path, kind) as stored:
-        queues = {name: queue for name, queue in stored.queues.items() if name in upto}
-        due = {name: upto[name] for name, queue in queues.items() if next(ascending(queue, 0, upto[name]), None)}
+        due = {name: last for name, last in upto.items() if name in stored.names and _has(stored, name, last)}
     return trim(path, kind, due, wait=BOUNDS["store_wait_seconds"]) if due else {}
+
+
+def _has(stored: Stored, name: str, upto: int) -> bool:
+    return next(stored.entries(name, 0, upto), None) is not None

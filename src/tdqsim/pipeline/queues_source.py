@@ -183,7 +183,7 @@ class _Writer(DataSourceArrowWriter):
 
     def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
         if options.target == "store":
-            check_free(options.store)
+            check_free(options.store, options.kind)
         self.options = options
         self.overwrite = overwrite
         self.parts = PartWriter(options, to_arrow_schema(schema))

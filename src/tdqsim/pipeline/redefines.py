@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +13,14 @@ from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Column, Shape, column_name
 
-__all__ = ["SegmentedDecoder", "fields_called", "pruned"]
+__all__ = ["MARKS", "RedefineRules", "SegmentedDecoder", "fields_called", "pruned"]
 
 Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
+MARKS = "\0"  # between the segment of a record and the marks of its rules
 
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
@@ -29,12 +31,12 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
     """
     found = [item for item in layout.walk() if column_name(item).lower() == name.lower()]
     if not found:
-        raise DatasetError(f"redefine_segment_id_map: there is no column and no field {name}")
+        raise DatasetError(f"there is no column and no field {name} to be a redefinition")
     for item in found:
         inside = {inner.path for inner in item.walk()}
         for table in layout.walk():
             if table.depending_on in inside and table.path not in inside:
-                raise DatasetError(f"redefine_segment_id_map: the number of {table.name} is in {item.name}")
+                raise DatasetError(f"the number of {table.name} is in {item.name}, which not every record has")
     return [item.path for item in found]
 
 
@@ -46,7 +48,7 @@ class SegmentedDecoder:
         shape: names and types of the columns.
         columns: the columns wanted; None for all.
         corrupt: as for :class:`RecordDecoder`.
-        segments: path of each such redefinition to the segments that have it.
+        segments: path of each such redefinition to what says whether a record has it, by its segment.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class SegmentedDecoder:
         shape: Shape,
         columns: Sequence[str] | None,
         corrupt: str,
-        segments: Mapping[Path, Sequence[str]],
+        segments: Mapping[Path, Callable[[str], bool]],
     ) -> None:
         self.layout, self.shape, self.columns, self.corrupt = layout, shape, columns, corrupt
         self.segments = segments
@@ -67,7 +69,7 @@ class SegmentedDecoder:
     def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]) -> pa.RecordBatch:
         """Decode records by place, each with its segment."""
         names, kinds = np.unique([value or "" for value in segments.tolist()], return_inverse=True)
-        absent = [frozenset(path for path, ids in self.segments.items() if name not in ids) for name in names.tolist()]
+        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names.tolist()]
         parts, order = [], []
         for without in dict.fromkeys(absent):
             rows = np.flatnonzero(np.isin(kinds, [index for index, found in enumerate(absent) if found == without]))
@@ -95,6 +97,66 @@ class SegmentedDecoder:
             for field in self.schema
         ]
         return pa.RecordBatch.from_arrays(made, schema=self.schema)
+
+
+class RedefineRules:
+    """Says by the fields of a record which redefinitions it has.
+
+    Args:
+        layout: the layout.
+        shape: how its columns are read.
+        rules: each redefinition, and the expression that is true for a record that has it.
+
+    Attributes:
+        has: path of each redefinition, and what says by the text that :meth:`told` gives whether a record has it.
+
+    Raises:
+        DatasetError: an expression is none, or a name is that of no field.
+    """
+
+    def __init__(self, layout: Layout, shape: Shape, rules: Mapping[str, str]) -> None:
+        self._rules = {name: Expression(text, f"redefine_rule of {name}") for name, text in rules.items()}
+        names = list(dict.fromkeys(name for rule in self._rules.values() for name in rule.names))
+        try:
+            fields = [layout.field(name) for name in names]
+        except LookupError as error:
+            raise DatasetError(f"redefine_rule: {error.args[0]}") from None
+        if any(item.is_group or item.occurs for item in fields):
+            raise DatasetError(f"redefine_rule: {', '.join(names)} must be elementary fields, outside OCCURS")
+        plain = replace(shape, debug="", flat=False, drop_value_fillers=False, strict_integral_precision=False)
+        single = [Layout(layout.name, (item,), layout.rules) for item in fields]
+        self._values = {name: RecordDecoder(one, plain) for name, one in zip(names, single, strict=True)}
+        self.has = {
+            path: _mark_at(index) for index, name in enumerate(self._rules) for path in fields_called(layout, name)
+        }
+
+    def told(self, data: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.object_]:
+        """For each record a mark for each rule: 1 where it is true, else 0.
+
+        Raises:
+            DatasetError: a rule has no value for a record.
+        """
+        columns = [decoder.decode(data, starts, lengths).column(0).to_pylist() for decoder in self._values.values()]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * len(starts)
+        known = {row: self._marks(row) for row in dict.fromkeys(rows)}
+        return np.array([known[row] for row in rows], object)
+
+    def _marks(self, row: tuple[object, ...]) -> str:
+        values = dict(zip(self._values, row, strict=True))
+        marks = []
+        for name, rule in self._rules.items():
+            try:
+                value = rule.value(values)
+            except ExpressionError as error:
+                raise DatasetError(f"redefine_rule of {name}: {error}") from None
+            if not isinstance(value, bool):
+                raise DatasetError(f"redefine_rule of {name}: {rule.text[:60]!r} is neither true nor false")
+            marks.append(str(int(value)))
+        return "".join(marks)
+
+
+def _mark_at(index: int) -> Callable[[str], bool]:
+    return lambda told: told.rpartition(MARKS)[2][index : index + 1] == "1"
 
 
 def pruned(layout: Layout, without: frozenset[Path]) -> Layout:

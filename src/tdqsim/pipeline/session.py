@@ -11,16 +11,15 @@ import hashlib
 import os
 import subprocess
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.pipeline._jvm import Jvm
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, cache_folder, find_java
 
@@ -30,16 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "SparkMissing",
     "archive_path",
+    "cluster_settings",
+    "end_jvm",
     "local_settings",
-    "memory_bytes",
-    "progress",
     "run_tasks",
     "session",
     "warm",
 ]
 
 MOST_CORES = 8
-_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 JARS_HINT = "pip install 'tdqsim[spark]'"
 
 
@@ -106,36 +104,54 @@ def _new(
     java = find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    if chosen and not chosen.startswith("local"):
-        settings = _settings("cluster") | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())} | config
-        with _environment(java, local=False):
-            return _configured(builder.master(chosen), settings).getOrCreate()  # type: ignore[no-any-return]
-    settings = local_settings(java, quick_start=quick_start) | config
-    with _environment(java, local=True):
+    local = not chosen or chosen.startswith("local")
+    settings = local_settings(java, quick_start=quick_start) if local else cluster_settings()
+    settings |= config
+    with _connected(java, settings, local=local):
         if remote:  # a Connect server of our own
             return _own_server(builder.remote(remote), settings)
         spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
-    spark.sparkContext.setLogLevel(settings["spark.log.level"])
+    if local:
+        spark.sparkContext.setLogLevel(settings["spark.log.level"])
     return spark  # type: ignore[no-any-return]
 
 
+_jvms: list[Jvm] = []
+"""The one of this process; it outlives its sessions, as PySpark's own does."""
+
+
 @contextmanager
-def _environment(java: Java, *, local: bool) -> Iterator[None]:
-    """What the scripts that start Spark look at, only while they do: the process's own environment stays the user's."""
-    launcher = " ".join(row["value"] for row in table("spark") if row["name"] == "launcher_option")
-    wanted = {"JAVA_HOME": str(java.spark_home()), "SPARK_LAUNCHER_OPTS": launcher}
-    if local:
-        wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+def _connected(java: Java, settings: Mapping[str, str], *, local: bool) -> Iterator[None]:
+    """Let PySpark find a JVM while it makes a session; the process's environment stays the user's otherwise."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started one
+        yield
+        return
+    environ = {"SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")} if local else {}
+    if not _jvms or not _jvms[0].alive:
+        _jvms[:] = [Jvm(java, settings, environ)]
+    found = _jvms[0].environ()
+    os.environ.update(found)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in found:
+            del os.environ[name]
+
+
+def end_jvm() -> None:
+    """End the JVM of this process, if it has one, and wait for that; sessions are stopped before."""
+    while _jvms:
+        _jvms.pop().end()
+
+
+def cluster_settings() -> dict[str, str]:
+    """The settings of a session on a cluster."""
+    return _settings("cluster") | _progress() | {"spark.driver.extraJavaOptions": _quoted(_quiet_log())}
+
+
+def _progress() -> dict[str, str]:
+    """Spark's own bar of the tasks that are done: for a terminal only."""
+    return {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
 
 
 def _settings(kind: str) -> dict[str, str]:
@@ -179,35 +195,19 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
         base = _base_archive(archive)
         files = f"{base}{os.pathsep}{archive}" if base.is_file() else str(archive)
         options += [f"-XX:SharedArchiveFile={files}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
-    return _settings("local") | {
-        "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
-        "spark.driver.memory": f"{_heap_megabytes()}m",
-        # of each kind, and there is one for each data source that was planned, with 60 MB each
-        "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
-    }
+    return (
+        _settings("local")
+        | _progress()
+        | {
+            "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
+            # of each kind, and there is one for each data source that was planned, with 60 MB each
+            "spark.python.factory.idleWorkerMaxPoolSize": str(_cores()),
+        }
+    )
 
 
 def _cores() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST_CORES)
-
-
-def _heap_megabytes() -> int:
-    """A part of the memory there is, within bounds: bulk bytes stay out of the JVM."""
-    bounds = {row["key"]: int(row["value"]) for row in table("spark") if row["name"] == "heap"}
-    part = memory_bytes() // bounds["machine_part"] >> 20
-    return max(bounds["smallest_mb"], min(part, bounds["largest_mb"]))
-
-
-def memory_bytes(limits: Sequence[Path] = _MEMORY_LIMITS) -> int:
-    """The memory this process may have: the machine's, or less where a container's limit says so; 0 when unknown."""
-    try:
-        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    except (ValueError, OSError, AttributeError):
-        found = []
-    for path in limits:
-        with suppress(OSError, ValueError):
-            found.append(int(path.read_text("ascii")))
-    return min(found, default=0)
 
 
 # class data archive ---------------------------------------------------------------------------------------------------
@@ -271,9 +271,8 @@ def _dump_base(java: Java, base: Path) -> None:
 
 WARM_UP = """
 import os, sys, tempfile, pathlib
-from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import find_java
-from tdqsim.pipeline.session import local_settings, session
+from tdqsim.pipeline.session import end_jvm, local_settings, session
 settings = local_settings(find_java())
 extra = ["-XX:ArchiveClassesAtExit=" + sys.argv[1]]
 if os.path.exists(sys.argv[2]):
@@ -292,23 +291,12 @@ with tempfile.TemporaryDirectory() as folder:
     records = spark.read.format("qsam").options(copybook_contents="01 R PIC X(80).", record_format="F").load(str(data))
     records.count()
     records.write.format("noop").mode("append").save()
-gateway = spark.sparkContext._gateway
 spark.stop()
-gateway.shutdown()
-gateway.proc.stdin.close()
-gateway.proc.wait(300)
+end_jvm()
 """
 
 
 # tasks ----------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _settle_once() -> None:
-    """Settle this worker process with all that its tasks load; even to ask whether it has settled costs 8 ms."""
-    import pandas  # noqa: F401, ICN001, PLC0415 - Arrow imports it for the first rows a task makes
-
-    settle()
 
 
 def run_tasks(
@@ -333,7 +321,7 @@ def run_tasks(
         return []
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _settle_once()
+        settle()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 rows = [{**row, "_item": number} for row in task(work[number])]
@@ -343,70 +331,3 @@ def run_tasks(
     frame = spark.range(0, len(work), 1, len(work)).mapInArrow(run, from_arrow_schema(full))
     rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
     return [{key: value for key, value in row.items() if key != "_item"} for row in rows]
-
-
-@contextmanager
-def progress(
-    spark: SparkSession, description: str = "", *, show: bool | None = None, interval: float = 0.5
-) -> Iterator[None]:
-    """A progress bar of tasks done while a job runs, on stderr; nothing where that is no terminal.
-
-    Args:
-        spark: where the job runs.
-        description: what is said before the bar.
-        show: True or False whatever stderr is.
-        interval: seconds between two looks.
-    """
-    if not (sys.stderr.isatty() if show is None else show):
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415 - only for a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    watching = _watched if getattr(spark, "_sc", None) is not None else _told
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description or "tasks", total=None)
-
-        def update(total: int, completed: int) -> None:
-            if total:
-                bar.update(task, total=total, completed=completed)
-
-        with watching(spark, update, interval):
-            yield
-
-
-@contextmanager
-def _watched(spark: SparkSession, update: Callable[[int, int], None], interval: float) -> Iterator[None]:
-    """Ask the driver now and then how many tasks of the stages at work are done."""
-    stop = threading.Event()
-    tracker = spark.sparkContext.statusTracker()
-
-    def watch() -> None:
-        while not stop.wait(interval):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            known = [stage for stage in stages if stage is not None]
-            update(sum(stage.numTasks for stage in known), sum(stage.numCompletedTasks for stage in known))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        watcher.join()
-
-
-@contextmanager
-def _told(spark: SparkSession, update: Callable[[int, int], None], _interval: float) -> Iterator[None]:
-    """Be told by a Connect server, which does so of itself."""
-
-    def handler(stages: Iterable[Any] | None, *_more: Any, **_rest: Any) -> None:
-        known = list(stages or ())
-        update(sum(stage.num_tasks for stage in known), sum(stage.num_completed_tasks for stage in known))
-
-    session: Any = spark
-    session.registerProgressHandler(handler)
-    try:
-        yield
-    finally:
-        session.removeProgressHandler(handler)

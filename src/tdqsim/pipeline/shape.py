@@ -13,9 +13,19 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts import Field, FieldType, Layout, Usage
+from tdqsim.layouts import Field, FieldType, Layout, Rules, Usage
 
-__all__ = ["TRIM_POLICIES", "Column", "Shape", "arrow_type", "column_name", "columns_of", "dissolved_groups", "list_of"]
+__all__ = [
+    "TRIM_POLICIES",
+    "Column",
+    "Shape",
+    "arrow_type",
+    "charset_of",
+    "column_name",
+    "columns_of",
+    "dissolved_groups",
+    "list_of",
+]
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
@@ -40,7 +50,8 @@ class Shape:
         strict_integral_precision: whole numbers are decimals of the digits in their PICTURE.
         display_pic_always_string: whole DISPLAY numbers are text: their digits, and their sign before them.
         binary_as_hex: binary columns become hexadecimal text.
-        debug: ``hex`` or ``raw``: behind each elementary column its bytes, as text or as they are, as NAME_debug.
+        debug: ``hex``, ``raw`` or ``string``: behind each elementary column its bytes, in hexadecimal, as they are, or
+            as text in ASCII, as NAME_debug.
         flat: groups and tables are dissolved: ``GROUP_FIELD``, ``TABLE_1_FIELD``.
     """
 
@@ -61,7 +72,7 @@ class Shape:
             ("schema_retention_policy", ("collapse_root", "keep_original")),
             ("filler_naming_policy", ("sequence_numbers", "previous_field_name")),
             ("string_trimming_policy", TRIM_POLICIES),
-            ("debug", ("", "hex", "raw")),
+            ("debug", ("", "hex", "raw", "string")),
         ):
             value = getattr(self, name)
             if value not in allowed:
@@ -77,12 +88,16 @@ def list_of(kind: pa.DataType) -> pa.ListType:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: a leaf with its field, or a group with the columns inside. ``type`` is that of one occurrence."""
+    """One column: a leaf with its field, or a group with the columns inside.
+
+    ``type`` is that of one occurrence; ``is_debug`` says that it is the bytes of the column before it.
+    """
 
     name: str
     field: Field
     type: pa.DataType
     children: tuple[Column, ...] = ()
+    is_debug: bool = False
 
     @property
     def arrow(self) -> pa.Field:
@@ -123,6 +138,13 @@ def _inside(column: Column, dissolved: tuple[Field, ...]) -> tuple[Column, ...]:
     return column.children if column.field in dissolved else (column,)
 
 
+def charset_of(field: Field, rules: Rules, shape: Shape) -> str:
+    """How a text in ASCII is read: by its own code page, else by that of all text; empty for others."""
+    if field.type not in (FieldType.TEXT, FieldType.EDITED) or rules.page(field).kind != "ASCII":
+        return ""
+    return field.code_page if field.code_page and shape.ascii_charset else shape.ascii_charset
+
+
 def column_name(field: Field) -> str:
     """What the column of a field is called, but for FILLERs under ``previous_field_name``."""
     return _name(field.key)
@@ -146,8 +168,8 @@ def _columns(fields: tuple[Field, ...], shape: Shape, inside: str) -> Iterator[C
             taken.add(column.name)
             yield column
             if shape.debug and not field.is_group:
-                kind = pa.string() if shape.debug == "hex" else pa.binary()
-                yield Column(f"{column.name}_debug", replace(field, type=FieldType.BYTES), kind)
+                kind = pa.binary() if shape.debug == "raw" else pa.string()
+                yield Column(f"{column.name}_debug", replace(field, type=FieldType.BYTES), kind, is_debug=True)
 
 
 def _column_name(field: Field, shape: Shape, previous: str) -> str:
@@ -210,7 +232,7 @@ def _decimal(field: Field, precision: int, scale: int) -> pa.DataType:
 
 def _precision(field: Field) -> int:
     if field.type is FieldType.BINARY and field.usage is Usage.COMP_5 and field.scale > 0:
-        return NATIVE_DIGITS[field.length]
+        return NATIVE_DIGITS.get(field.length, field.digits)
     return field.digits - min(field.scale, 0)
 
 

@@ -17,10 +17,10 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline.children import Family, whole_families
-from tdqsim.pipeline.decoder import CORRUPT_TEXT_TYPE, CORRUPT_TYPE, RecordDecoder
+from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder, corrupt_type
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import SegmentedDecoder, fields_called
+from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
 from tdqsim.pipeline.segments import SegmentIds, SegmentState, segment_decoder
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import BATCH_ROWS, Split, open_file, records_before, told, walk_part
@@ -112,12 +112,12 @@ class SplitReader:
         fields = []
         if options.generate_record_id:
             fields += [
-                pa.field("File_Id", pa.int32()),
-                pa.field("Record_Id", pa.int64()),
-                pa.field("Record_Byte_Length", pa.int32()),
+                pa.field("File_Id", pa.int32(), nullable=False),
+                pa.field("Record_Id", pa.int64(), nullable=False),
+                pa.field("Record_Byte_Length", pa.int32(), nullable=False),
             ]
         if options.generate_record_bytes or options.layout is None:
-            fields.append(pa.field("Record_Bytes", pa.binary()))
+            fields.append(pa.field("Record_Bytes", pa.binary(), nullable=False))
         if options.file_name_col:
             fields.append(pa.field(options.file_name_col, pa.string()))
         if options.offset_col:
@@ -130,7 +130,8 @@ class SplitReader:
         elif options.layout is not None:
             fields += list(RecordDecoder(options.layout, options.shape).schema)
         if options.generate_corrupt_fields:
-            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TEXT_TYPE if options.shape.binary_as_hex else CORRUPT_TYPE))
+            kind = corrupt_type(as_hex=options.shape.binary_as_hex, offset=not options.cobrix)
+            fields.append(pa.field(CORRUPT_COLUMN, kind))
         names = [field.name.lower() for field in fields]
         doubles = sorted({name for name in names if names.count(name) > 1})
         if doubles:
@@ -150,10 +151,11 @@ class SplitReader:
         """Decoders: of the columns wanted, of segments' own, of what is filtered by."""
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
+        self._rules: RedefineRules | None = None
         self._parts: list[tuple[RecordDecoder | SegmentedDecoder, tuple[str, ...] | None]] = []
         self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
         if layout is None:
-            if options.segment_filter or options.segment_map or options.segment_levels:
+            if options.segment_field or options.redefine_rules:
                 raise DatasetError("segment options need a copybook")
             return
         if options.segment_field:
@@ -163,12 +165,15 @@ class SplitReader:
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
         known = set() if options.shape.flat else {field.lower() for field in self.full.names}
         mapped = {name: ids for name, ids in options.segment_map.items() if name in known}
-        inside = {
-            path: ids
+        inside: dict[tuple[str, ...], Callable[[str], bool]] = {
+            path: _one_of(ids)
             for name, ids in options.segment_map.items()
             if name not in known
             for path in fields_called(layout, name)
         }
+        if options.redefine_rules:
+            self._rules = RedefineRules(layout, options.shape, options.redefine_rules)
+            inside |= self._rules.has
         common = [name for name in wanted if name.lower() not in mapped]
         if common or options.shape.flat:
             self._parts.append((self._decoder(None if options.shape.flat else common, inside), None))
@@ -186,7 +191,7 @@ class SplitReader:
                 self._predicates.append((RecordDecoder(layout, options.shape, columns=[name]), test))
 
     def _decoder(
-        self, columns: list[str] | None, inside: Mapping[tuple[str, ...], Sequence[str]]
+        self, columns: list[str] | None, inside: Mapping[tuple[str, ...], Callable[[str], bool]]
     ) -> RecordDecoder | SegmentedDecoder:
         options = self.options
         assert options.layout is not None
@@ -333,8 +338,11 @@ class SplitReader:
             starts, lengths, segments = starts[mine], lengths[mine], segments[mine]
             back = pa.array(np.cumsum(mine) - 1, mask=~mine)
         if isinstance(decoder, SegmentedDecoder):
-            assert segments is not None
-            decoded = decoder.decode(batch.data, starts, lengths, segments)
+            told = np.full(len(starts), "", object) if segments is None else segments
+            if self._rules is not None:
+                marks = self._rules.told(batch.data, starts, lengths)
+                told = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(told, marks, strict=True)], object)
+            decoded = decoder.decode(batch.data, starts, lengths, told)
         else:
             decoded = decoder.decode(batch.data, starts, lengths)
         if back is not None:
@@ -407,13 +415,20 @@ def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.
         kind: the type wanted.
     """
     found: list[dict[str, Any]] = entries.values.to_pylist()
+    as_hex, placed = pa.types.is_string(kind.value_type.field("raw_value").type), kind.value_type.num_fields > 2
     for bad in found:
         path, _, indexes = bad["field_name"].partition("(")
         name, is_table = names[path]
         bad["field_name"] = f"{name}[{int(indexes[:-1].split(',')[-1]) - 1}]" if is_table else name
-        if pa.types.is_string(kind.value_type.field("raw_value").type):
+        if as_hex:
             bad["raw_value"] = bad["raw_value"].hex().upper()
+        if not placed:
+            del bad["offset"]
     return pa.ListArray.from_arrays(entries.offsets, pa.array(found, kind.value_type), type=kind)
+
+
+def _one_of(ids: Sequence[str]) -> Callable[[str], bool]:
+    return lambda told: told.partition(MARKS)[0] in ids
 
 
 def _merged(corrupt: list[pa.Array], rows: int) -> pa.Array:

@@ -21,9 +21,13 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 
+from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.frames import Frames, FramingError, block_length_of, refuse_blocks, walk_for
+from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of, refuse_blocks
+from tdqsim.pipeline.extractors import extracted, extractor_of
+from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.publishing import file_system
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
@@ -126,7 +130,7 @@ class _Unpacked:
 def _stream(path: str) -> pa.NativeFile:
     if "://" not in path:
         return pa.OSFile(path)
-    system, name = fs.FileSystem.from_uri(path)
+    system, name = file_system(path)
     return system.open_input_file(name)
 
 
@@ -200,7 +204,7 @@ def _local_files(path: Path) -> Iterator[tuple[str, int]]:
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
     try:
-        system, name = fs.FileSystem.from_uri(path)
+        system, name = file_system(path)
         info = system.get_file_info(name)
         entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:
@@ -222,7 +226,9 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
         DatasetError: a file is missing or cannot be read, or its descriptor words lie.
     """
     files = list_files(options.paths)
-    walk_for(options)  # what the format needs and was not given shows here, not in a task
+    (extractor_of if options.extracted else walk_for)(
+        options
+    )  # what the format needs and was not given shows here, not in a task
     wanted = options.generate_record_id if count is None else count
     with ThreadPoolExecutor(min(len(files), os.cpu_count() or 1)) as pool:
         parts = pool.map(lambda item: _file_splits(item[0], item[1], options, wanted), enumerate(files))
@@ -239,7 +245,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
         if options.refuse_blocks:
-            refuse_blocks(opened.read_at(min(HEAD, end - start), start), start)
+            refuse_blocks(opened.read_at(min(HEAD, end - start), start), start, options)
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
@@ -263,8 +269,16 @@ def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> 
 def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
     """Where parts begin, and the number of the first record of each (-1: not counted)."""
     recfm = options.recfm
+    if options.extracted:
+        return [start], [0]
     unit = (
-        options.block_length if recfm.value == "U" else options.length if recfm.fixed and not options.self_sized else 0
+        0
+        if options.self_sized or options.blocked
+        else options.block_length
+        if recfm.value == "U"
+        else options.length
+        if recfm.fixed
+        else 0
     )
     if unit:
         records = options.split_records or max(options.split_bytes // unit, 1)
@@ -275,7 +289,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
         return _record_cuts(opened, start, end, options)
     if not options.splittable or end - start <= options.split_bytes:
         return [start], [0]
-    if recfm.variable and not options.self_sized:
+    if options.blocked:
         cuts = _block_cuts(opened, start, end, options)
     elif recfm.separator and not options.self_sized:
         cuts = _line_cuts(opened, start, end, options, recfm.separator)
@@ -291,7 +305,9 @@ def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> l
     usual = options.bdw_big_endian and options.bdw_adjustment == -4
     while position < end:
         word = read(head, position)
-        if usual and len(word) >= 4 and 0 < word[0] < 0x80:  # nearly every block of nearly every file
+        if (
+            usual and len(word) >= 4 and 0 < word[0] < 0x80 and not word[2] | word[3]
+        ):  # nearly every block of nearly every file
             size = word[0] << 8 | word[1]
         else:
             size = block_length_of(word, options) if len(word) >= 4 else 0
@@ -311,29 +327,24 @@ def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> l
 def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
     """Cuts after so many records; of blocked ones, at the next block that begins with a record. One pass."""
     every = replace(options, split_bytes=1)
-    blocked = options.recfm.variable and not options.self_sized
+    blocked = options.blocked
+    headed = blocked or (not options.self_sized and options.recfm is RecordFormat.RDW)
     starts: Any = np.array(_block_cuts(opened, start, end, every) if blocked else [], np.int64)
     cuts, counts, seen = [start], [0], 0
     for base, frames in walk_part(opened, start, end, options):
         places = frames.places + base
         while counts[-1] + options.split_records < seen + len(places):
             wanted = max(counts[-1] + options.split_records - seen, 0)
-            at = _start_of(int(places[wanted]), options)
+            at = int(places[wanted]) - (DESCRIPTOR if headed else 0)
             if blocked:  # a record that heads its block begins four bytes after it
                 at = int(starts[min(np.searchsorted(starts, at - 4), len(starts) - 1)])
-            index = int(np.searchsorted(places, at))
+            index = int(np.searchsorted(places, at, "right" if headed else "left"))  # one of no bytes may end there
             if at <= cuts[-1] or index >= len(places):
                 break
             cuts.append(at)
             counts.append(seen + index)
         seen += len(places)
     return cuts, counts
-
-
-def _start_of(place: int, options: QsamOptions) -> int:
-    """Where a record begins, its descriptor word included."""
-    headed = not options.self_sized and not options.recfm.fixed and not options.recfm.separator
-    return place - 4 if headed and options.recfm.value != "U" else place
 
 
 def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separator: bytes) -> list[int]:
@@ -376,34 +387,53 @@ def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) ->
 
 
 def told(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
-    """The error for people: file, record (counted from 1), offset, what is wrong."""
-    number = records_before(opened, error.offset, options) + 1
+    """The error for people: file, record (counted from 1), offset, what is wrong first."""
+    try:
+        number = records_before(opened, error.offset, options) + 1
+    except FramingError as earlier:  # blocks are looked at side by side, so that it was not the first to be met
+        return told(opened, path, earlier, options)
     return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}")
 
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
     """How many records there are before a place in a file where one begins, or one that cannot be read."""
+    if options.extracted:
+        return _extracted_before(opened, end, options)
     walk, count, position, size = walk_for(options), 0, options.file_start_offset, BLOCK_CHUNK
     while position < end:
         data = opened.read_at(min(size, end - position), position)
         whole = options.self_sized and position + len(data) >= end  # the last record need not fill what is looked at
-        frames = walk(np.frombuffer(data, np.uint8), whole)
+        try:
+            frames = walk(np.frombuffer(data, np.uint8), whole)
+        except FramingError as error:
+            raise FramingError(error.problem, position + error.offset) from None
         count += len(frames.starts)
         if position + len(data) >= end or (not frames.used and size >= LARGEST_CHUNK):
             rest = data[frames.used :]
-            return count + (_in_block(rest, options) if options.recfm.variable else 0)
+            return count + (_in_block(rest, options) if options.blocked else 0)
         size = BLOCK_CHUNK if frames.used else 2 * size
         position += frames.used
     return count
 
 
+def _extracted_before(opened: Opened, end: int, options: QsamOptions) -> int:
+    count = 0
+    try:
+        for base, frames in extracted(opened.read_at, options.file_start_offset, end, options):
+            count += int(np.count_nonzero(frames.places + base < end))
+    except FramingError:
+        pass  # what is wrong is what this is counted for
+    return count
+
+
 def _in_block(data: bytes, options: QsamOptions) -> int:
     """Whole records at the beginning of a block that goes on where ``data`` ends."""
-    position, count, big = 4, 0, options.rdw_big_endian
+    if options.fixed_blocks:
+        return max(len(data) - 4, 0) // options.length
+    position, count = 4, 0
     while position + 4 <= len(data):
         word = data[position : position + 4]
-        size = int.from_bytes(word[:2], "big") if big else word[3] << 8 | word[2]
-        size += options.rdw_adjustment + 4
+        size = record_length_of(word, options) + 4
         if size < 4 or position + size > len(data):
             break
         count += not word[2] & 1 or not options.recfm.spanned
@@ -417,9 +447,12 @@ def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Ite
     Raises:
         FramingError: a descriptor word lies; its offset is that in the file.
     """
+    if options.extracted:
+        yield from extracted(opened.read_at, start, end, options)
+        return
     walk: Callable[..., Frames] = walk_for(options)
-    usual = BLOCK_CHUNK if options.recfm.variable else CHUNK
-    if options.recfm.fixed and not options.self_sized:
+    usual = BLOCK_CHUNK if options.blocked else CHUNK
+    if options.recfm.fixed and not options.self_sized and not options.blocked:
         usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: what is read is decoded while the cache has it
     size, position = usual, start
     while position < end:

@@ -1,32 +1,30 @@
 """The queues of a store by their names, whichever kind of store it is: looked at, written to, cut off behind a number.
 
 A store of a region is opened without the region (:mod:`tdqsim.cics.queues.stored`); that of an IBM i system with the
-system,
-whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the store for
-itself, and says which process has it.
+system, whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the
+store for itself, and says which process has it. No other module of the queue sources knows how a store keeps queues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from itertools import islice
 from pathlib import Path
 from threading import Event
 from types import TracebackType
-from typing import Final, Literal, Protocol, Self
+from typing import Final, Literal, NamedTuple, Protocol, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.cics.queues.stored import StoredRegion
-from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
-from tdqsim.core.store._lockfile import LockFile
-from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
+from tdqsim.core.store import Entry, Store
+from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 
-__all__ = ["Kind", "Place", "Stored", "ascending", "check_free", "opened", "wanted"]
+__all__ = ["Kind", "Numbered", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
 
-_BATCH: Final = 1000
 _PAUSE: Final = 0.05
 
 Kind = Literal["tdqueue", "dtaq"]
@@ -35,39 +33,97 @@ Place = tuple[str, bytes, bytes]
 """A record to be put: queue, key, data."""
 
 
+class Queue(NamedTuple):
+    """Where a queue stands.
+
+    Attributes:
+        name: of a region's queue as it is called, of a system's LIBRARY/NAME.
+        first: the lowest number on it; of an empty queue the one after the last. Of a keyed queue 1: it lies by keys,
+            so that its lowest number would take a walk to find.
+        last: the last number ever given; a number is never given to another record while the queue lives.
+        records: how many are on it.
+        size: their bytes.
+        order: FIFO, LIFO or KEYED.
+        key_length: bytes of a key.
+        recoverable: whether its records outlive a crash whatever happens.
+        incarnation: another number when the queue was deleted or made anew, or is in another store; 0 before it is
+            stored.
+    """
+
+    name: str
+    first: int
+    last: int
+    records: int
+    size: int
+    order: str
+    key_length: int
+    recoverable: bool
+    incarnation: int
+
+
+class Numbered(NamedTuple):
+    """An entry of a queue with its number.
+
+    Attributes:
+        seq: its number.
+        time_ns: when it was put, of an IBM i queue.
+        key, sender, data: what it is.
+    """
+
+    seq: int
+    time_ns: int
+    key: bytes
+    sender: bytes
+    data: bytes
+
+
 class Stored(Protocol):
     """What the pipeline does with the queues of a store."""
 
     @property
-    def queues(self) -> Mapping[str, StoredQueue]:
-        """The queues by name: of a region as they are called, of a system as LIBRARY/NAME."""
+    def names(self) -> Collection[str]:
+        """The queues that there are."""
 
-    def half(self, name: str) -> Environment:
-        """Where a queue's records are."""
+    def queue(self, name: str) -> Queue:
+        """Where a queue stands now."""
 
-    def recoverable(self, name: str) -> bool:
-        """Whether they outlive a crash whatever happens."""
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
 
-    def incarnation(self, name: str) -> int:
-        """Another number when the queue was deleted or made anew, or is in another store; 0 before it is stored."""
+    def half(self, name: str) -> str:
+        """The half of the store that a queue's records are in: each has marks of its own, committed with records."""
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        """What was put down under a key in a half of the store."""
+
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        """Put something down with the next commit."""
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Refuse queues that nothing can be put on now."""
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
-        """The numbers that records, by queue and lengths of key and data, will get; refuses those that do not fit."""
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        """Refuse records, by queue and lengths of key and data, that do not all fit; how many they are."""
 
-    def put(self, record: Place, seq: int) -> None:
-        """Put one record on, under the number that was planned for it."""
-
-    def take_after(self, name: str, seq: int) -> None:
-        """Take off what has a number above ``seq``, of a write that could not be finished."""
+    def put(self, record: Place) -> None:
+        """Put one record on, with the next commit at the latest."""
 
     def take_through(self, name: str, seq: int) -> int:
-        """Take off what has a number not above ``seq``; how many went."""
+        """Take off what has a number not above ``seq``, with the next commit at the latest; how many went."""
+
+    def put_since(self, name: str, before: int) -> int:
+        """How many records were put on after the one with a number, by writes that were cut off."""
 
     def commit(self) -> None:
-        """Make all changes permanent."""
+        """Make all changes permanent; marks before records, where they cannot be one commit."""
+
+    def forget(self) -> None:
+        """Give up what was not committed."""
+
+
+def _identity(store: Store, number: int) -> int:
+    """A number that tells a queue from any other; 0 as long as nothing of it is stored."""
+    return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
 
 
 class _Region:
@@ -76,13 +132,9 @@ class _Region:
     def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
         self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
         self._path = path
-        self.queues: Mapping[str, StoredQueue] = self._region.queues
-        self.half = self._region.half
-        self.recoverable = self._region.recoverable
-        self.take_after = self._region.take_after
-
-    def incarnation(self, name: str) -> int:
-        return _identity(self._region.store, self.queues[name])
+        self.put_mark = self._region.note
+        self.commit = self._region.commit
+        self.forget = self._region.forget
 
     def __enter__(self) -> Self:
         return self
@@ -90,8 +142,33 @@ class _Region:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._region.forget_plan()
         self._region.close()
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._region.queues.keys()
+
+    def queue(self, name: str) -> Queue:
+        found = self._region.queues[name]
+        now = found.now
+        return Queue(
+            name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, found.order.name,
+            found.key_length, self._region.recoverable(name), _identity(self._region.store, now.number),
+        )  # fmt: skip
+
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        found = self._region.queues[name]
+        first = max(found.now.first, after + 1)
+        limit = None if upto is None else max(0, upto - first + 1)
+        for seq, entry in enumerate(found.entries(skip=first - found.now.first, limit=limit), first):
+            yield Numbered(seq, entry.time_ns, entry.key, entry.sender, entry.data)
+
+    def half(self, name: str) -> str:
+        return "durable" if self._region.recoverable(name) else "volatile"
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        store = self._region.store
+        return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
 
     def check_writable(self, names: frozenset[str]) -> None:
         self._check_settled(names)
@@ -109,35 +186,45 @@ class _Region:
                 f"{self._path}: a unit of work in doubt has queue {', '.join(doubtful)}; resolve it in the region first"
             )
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        sizes: dict[str, array[int]] = {}
+        number = 0
         try:
-            yield from self._region.plan((name, size) for name, _, size in records)
+            for number, (name, _key, size) in enumerate(records, 1):  # noqa: B007  (which record is wrong)
+                self._region.check(size)
+                sizes.setdefault(name, array("H")).append(size)
         except Condition as condition:
-            raise DatasetError(f"{self._path}: {condition.name}: {condition.detail}; nothing was written") from None
-        finally:
-            self._region.forget_plan()
+            raise self._refused(condition, f"record {number} of the write: ") from None
+        try:
+            self._region.check_room(sizes)
+        except Condition as condition:
+            raise self._refused(condition, "") from None
+        return number
 
-    def put(self, record: Place, seq: int) -> None:
-        self._region.put(record[0], record[2], seq)
+    def _refused(self, condition: Condition, which: str) -> DatasetError:
+        return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
+
+    def put(self, record: Place) -> None:
+        self._region.put(record[0], record[2])
+
+    def put_since(self, name: str, before: int) -> int:
+        return max(0, self._region.queues[name].now.last - before)
 
     def take_through(self, name: str, seq: int) -> int:
         self._check_settled(frozenset((name,)))
         return self._region.take_through(name, seq)
 
-    def commit(self) -> None:
-        self._region.store.durable.commit()
-        self._region.store.volatile.commit()
-
 
 class _System:
-    """A system's store; what is put is sent by a job, what is taken off is received by one."""
+    """A system's store; what is put is sent by a job. The number of an entry is the moment of its enqueue."""
 
     def __init__(self, path: Path, *, readonly: bool) -> None:
         self._system = System(path=path, create=False, readonly=readonly)
         self._path = path
         self._found = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
-        self.queues: Mapping[str, StoredQueue] = {name: queue.stored for name, queue in self._found.items()}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
+        self._places: list[Place] = []
+        self._marks: dict[bytes, bytes | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -149,85 +236,105 @@ class _System:
             self._job.end()
         self._system.close()
 
-    def half(self, name: str) -> Environment:
-        found = self._found[name].environment
-        assert found is not None, name
-        return found
+    @property
+    def names(self) -> Collection[str]:
+        return self._found.keys()
 
-    def recoverable(self, name: str) -> bool:
-        return self._found[name].attributes.force
+    def queue(self, name: str) -> Queue:
+        found = self._found[name]
+        held = found.stored
+        keyed = found.keyed
+        first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), found.stamp + 1)
+        return Queue(
+            name, first, found.stamp, held.count, held.text_bytes, found.attributes.seq.removeprefix("*"),
+            found.key_length, found.attributes.force, _identity(self._system.store, found.number),
+        )  # fmt: skip
 
-    def incarnation(self, name: str) -> int:
-        if self.half(name) not in (self._system.store.durable, self._system.store.volatile):
-            return 0  # the process that made it has not committed its first entry
-        return _identity(self._system.store, self.queues[name])
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        found = self._found[name]
+        if found.keyed:
+            walk = iter(sorted(found.stored.entries(), key=lambda entry: entry.time_ns))
+        else:
+            walk = found.stored.entries(reverse=found.attributes.seq == "*LIFO")
+        for entry in walk:
+            if entry.time_ns <= after:
+                continue
+            if upto is not None and entry.time_ns > upto:
+                return
+            yield Numbered(entry.time_ns, entry.time_ns, entry.key, entry.sender, entry.data)
+
+    def half(self, name: str) -> str:
+        return "durable" if self._found[name].attributes.force else "volatile"
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        return self._system.store.durable.get_meta(half.encode() + b"/" + key)
+
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        self._marks[half.encode() + b"/" + key] = value
 
     def check_writable(self, names: frozenset[str]) -> None:
-        """Every queue takes entries; what does not fit is refused by the plan."""
+        """Every queue takes entries; what does not fit is refused by the check."""
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
-        last: dict[str, int] = {}
-        for name, key_size, size in records:
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        more: Counter[str] = Counter()
+        number = 0
+        for number, (name, key_size, size) in enumerate(records, 1):
             queue = self._found[name]
-            self._check(queue, key_size, size)
-            last[name] = seq = last.get(name, queue.stored.last_seq) + 1
-            if seq - queue.stored.last_seq > queue.maximum - queue.stored.count:
+            self._check(queue, key_size, size, number)
+            more[name] += 1
+            if more[name] > queue.maximum - queue.stored.count:
                 raise DatasetError(
-                    f"{self._path}: {name} holds {queue.maximum} entries at most, {queue.stored.count} are on it; "
-                    "nothing was written (CPF950A)"
+                    f"record {number} of the write: {self._path}: {name} holds {queue.maximum} entries at most, "
+                    f"{queue.stored.count} are on it; nothing was written (CPF950A)"
                 )
-            yield seq
+        return number
 
-    def _check(self, queue: DataQueue, key_size: int, size: int) -> None:
+    def _check(self, queue: DataQueue, key_size: int, size: int, number: int) -> None:
+        where = f"record {number} of the write: {self._path}: {queue.qualified}"
         if key_size != queue.key_length:
             raise DatasetError(
-                f"{self._path}: {queue.qualified}: a key has {key_size} bytes; it must have {queue.key_length} "
-                "(CPF9506); nothing was written"
+                f"{where}: a key has {key_size} bytes; it must have {queue.key_length} (CPF9506); nothing was written"
             )
         if not 0 < size <= queue.maxlen:
             raise DatasetError(
-                f"{self._path}: {queue.qualified}: an entry has {size} bytes; allowed are 1 to {queue.maxlen} "
-                "(CPF2498); nothing was written"
+                f"{where}: an entry has {size} bytes; allowed are 1 to {queue.maxlen} (CPF2498); nothing was written"
             )
 
-    def put(self, record: Place, seq: int) -> None:
-        name, key, data = record
-        queue = self._found[name]
-        assert self._job is not None
-        try:
-            self._job.qsnddtaq(queue.name, queue.library, data, key or None)
-        except EscapeMessage as message:
-            raise DatasetError(f"{self._path}: {name}: {message}") from message
-        if queue.stored.last_seq != seq:
-            raise StoreError(f"{self._path}: {name}: entry {seq} became {queue.stored.last_seq}")
-
-    def take_after(self, name: str, seq: int) -> None:
-        self._take(name, ascending(self.queues[name], seq))
+    def put(self, record: Place) -> None:
+        self._places.append(record)
 
     def take_through(self, name: str, seq: int) -> int:
-        return self._take(name, ascending(self.queues[name], 0, seq))
-
-    def _take(self, name: str, doomed: Iterator[Entry]) -> int:
-        queue, system = self._found[name], self._system
+        queue = self._found[name]
         assert self._job is not None
         gone = 0
-        while batch := list(islice(doomed, _BATCH)):
-            for entry in batch:
-                queue.stored.remove(entry.seq, entry.key)
-                system.journals.received(self._job, queue, entry.key)
-            gone += len(batch)
+        for entry in list(self.entries(name, 0, seq)):
+            queue.stored.take_promised(
+                Entry(entry.data, entry.key, entry.sender, entry.seq),
+                lambda taken: self._system.journals.received(self._job, queue, taken.key),  # type: ignore[arg-type]
+                {},
+            )
+            gone += 1
         if gone:
-            queue.reclaim_if_empty(system.clock.time_ns())
-        self.half(name).commit()
+            queue.reclaim_if_empty(self._system.clock.time_ns())
         return gone
 
+    def put_since(self, name: str, before: int) -> int:
+        return sum(1 for _ in self.entries(name, before))
+
     def commit(self) -> None:
-        self._system.store.durable.commit()
-        self._system.store.volatile.commit()
+        assert self._job is not None
+        if self._marks:
+            self._system.store.durable.commit((), self._marks)
+        for name, key, data in self._places:
+            queue = self._found[name]
+            try:
+                self._job.qsnddtaq(queue.name, queue.library, data, key or None)
+            except EscapeMessage as message:
+                raise DatasetError(f"{self._path}: {name}: {message}") from message
+        self.forget()
 
-
-def _identity(store: Store, queue: StoredQueue) -> int:
-    return crc32(queue.incarnation.to_bytes(8, "big"), crc32(store.durable.state.store_id))
+    def forget(self) -> None:
+        self._places, self._marks = [], {}
 
 
 def opened(
@@ -269,45 +376,27 @@ def _open(
         raise DatasetError(f"{path}: there is no store in it; give the directory that --store named") from error
 
 
-def wanted(stored: Stored, names: Iterable[str], path: Path) -> dict[str, StoredQueue]:
+def wanted(stored: Stored, names: Iterable[str], path: Path) -> list[Queue]:
     """The queues of these names, or all when there is none.
 
     Raises:
         DatasetError: there is no such queue.
     """
-    chosen = [name if name in stored.queues else name.upper() for name in names] or sorted(stored.queues)
+    chosen = [name if name in stored.names else name.upper() for name in names] or sorted(stored.names)
     for name in chosen:
-        if name not in stored.queues:
+        if name not in stored.names:
             raise DatasetError(
-                f"{path}: there is no queue {name}; there are {', '.join(sorted(stored.queues)) or 'none'}"
+                f"{path}: there is no queue {name}; there are {', '.join(sorted(stored.names)) or 'none'}"
             )
-    return {name: stored.queues[name] for name in chosen}
+    return [stored.queue(name) for name in dict.fromkeys(chosen)]
 
 
-def ascending(queue: StoredQueue, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
-    """The entries of a queue by sequence number, whatever order it hands them out in: above ``after``, to ``upto``."""
-    if queue.order is Order.KEYED:
-        places = sorted((entry.seq, entry.key) for entry in queue.entries() if entry.seq > after)
-        for seq, key in places:
-            if upto is not None and seq > upto:
-                return
-            entry = queue.get(seq, key)
-            if entry is not None:
-                yield entry
-        return
-    for entry in queue.entries(reverse=queue.order is Order.LIFO, after=after):
-        if upto is not None and entry.seq > upto:
-            return
-        yield entry
-
-
-def check_free(path: Path) -> None:
+def check_free(path: Path, kind: Kind) -> None:
     """Refuse a store that a process is using.
 
     Raises:
         StoreInUse: one is; names it.
         DatasetError: there is no store.
     """
-    if not (path / "durable").is_dir():
-        raise DatasetError(f"{path}: there is no store; give the directory that --store named")
-    LockFile(path / "lock", mine=False).release()
+    with opened(path, kind, readonly=False):
+        pass

@@ -59,6 +59,9 @@ class PartWriter:
             _check_columns(columns_of(options.layout, options.shape), schema, options.layout.counters)
         if options.recfm.fixed and options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
+        if options.onto_record_bytes and "Record_Bytes" not in schema.names:
+            raise DatasetError("write_onto_record_bytes needs the column Record_Bytes")
+        _refuse_format(options)
 
     def write(self, batches: Iterable[pa.RecordBatch], number: int, attempt: int = 0) -> Part:
         """Write the rows of one partition.
@@ -130,6 +133,17 @@ def _target(options: QsamOptions) -> Path:
             f"{path}: what is written is not compressed; a name that ends so would be read as if it were"
         )
     return Path(path) / "part" if options.output == "directory" else Path(path)
+
+
+def _refuse_format(options: QsamOptions) -> None:
+    """What is not written, so that nothing is written in another way than it would be read."""
+    recfm = options.recfm
+    if options.cobrix and recfm not in (RecordFormat.F, RecordFormat.RDW):
+        raise DatasetError("format cobol writes record_format F and V; format qsam writes the others")
+    usual = options.bdw_big_endian and options.rdw_big_endian
+    usual = usual and options.bdw_adjustment == options.rdw_adjustment == -4
+    if options.fixed_blocks or (recfm.variable and not usual):
+        raise DatasetError("blocks are written with the descriptor words of data sets; leave rdw and bdw options out")
 
 
 def _dcb(options: QsamOptions) -> Dcb:

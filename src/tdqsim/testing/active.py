@@ -13,8 +13,7 @@ from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
 from tdqsim.facts import Resp
-from tdqsim.ibmi import FaultPlan as MessagePlan
-from tdqsim.ibmi import System
+from tdqsim.ibmi import MessagePlan, System
 from tdqsim.testing.faults import (
     AnyFault,
     Crashed,

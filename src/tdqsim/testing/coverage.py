@@ -1,40 +1,40 @@
-"""What of the vendors' surface is there: a page made of the declarations, the tables of facts, and what holds them.
+"""What of the vendors' surface is there: a page made of declarations, tables of facts, and what tests have done.
 
-*done* means that it has its effect here and something holds it: a rule with its tests, or a test that names it (see
-:mod:`~tdqsim.testing.evidence`). *without effect* means that it is accepted and checked and changes nothing; that too
-is held by something. *unproven* is declared, and nothing holds it. *absent* is refused.
+*done* means that it has its effect here and a test that passed has exercised it (see :mod:`~tdqsim.testing.evidence`).
+*without effect* means that it is accepted and checked and changes nothing; a test has given it. *untouched* is
+declared, and no test has exercised it. *absent* is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region  # noqa: F401  (declares every command)
 from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
-from tdqsim.testing.evidence import Evidence, marked_tests
+from tdqsim.testing.evidence import Evidence
 
-__all__ = ["coverage_page", "marked_tests"]
+__all__ = ["coverage_page", "differences"]
 
 _NOT_CHECKED: Final = ("NOHANDLE",)
+_UNTOUCHED: Final = "untouched"
 _INTRODUCTION: Final = (
-    "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, the rules and the "
-    "tests that carry them. *done*: it has its effect here, and the rules or tests under *held by* hold it. *without "
-    "effect*: accepted and checked, and nothing changes. *unproven*: declared, and nothing holds it. *absent*: refused."
+    "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, and what was "
+    "recorded while the tests ran (`pytest --tdq-evidence FILE`). *done*: it has its effect here, and a test that "
+    "passed has exercised it; *seen in* names one. *without effect*: accepted and checked, and nothing changes. "
+    "*untouched*: declared, and no test has exercised it. *absent*: refused."
 )
 
 
-def coverage_page(tests: Path | None = None) -> str:
+def coverage_page(evidence: Evidence | None = None) -> str:
     """The page, as Markdown.
 
     Args:
-        tests: the directory of the tests, to name those of each rule and to find what holds each row; without it only
-            rules count.
+        evidence: what tests have exercised; without it everything that is declared is untouched.
     """
-    evidence = Evidence(tests)
+    evidence = Evidence() if evidence is None else evidence
     parts = [
         "# What is covered",
         _INTRODUCTION,
@@ -49,6 +49,19 @@ def coverage_page(tests: Path | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def differences(page: str, other: str) -> list[str]:
+    """What one page says and the other does not, line by line.
+
+    Tests that are named do not count: which of several it is may differ from run to run.
+    """
+    ours, theirs = (dict.fromkeys(map(_without_tests, each.splitlines())) for each in (page, other))
+    return [f"- {line}" for line in ours if line not in theirs] + [f"+ {line}" for line in theirs if line not in ours]
+
+
+def _without_tests(line: str) -> str:
+    return line.rpartition("|")[0].rpartition("|")[0] if line.startswith("| ") and line.endswith("|") else line
+
+
 def _grid(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     names = list(heads)
     lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
@@ -61,7 +74,7 @@ def _of_command(name: str) -> list[Rule]:
 
 
 def _state(held: str, *, idle: bool = False) -> str:
-    return ("without effect" if idle else "done") if held else "unproven"
+    return ("without effect" if idle else "done") if held else _UNTOUCHED
 
 
 def _commands(evidence: Evidence) -> Iterator[str]:
@@ -70,24 +83,28 @@ def _commands(evidence: Evidence) -> Iterator[str]:
     for name in names:
         command = COMMANDS.get(name)
         if command is None:
-            rows.append((name, "absent", "", "", "", ""))
+            rows.append((name, "absent", "", "", "", "", ""))
             continue
         options = dict.fromkeys(option.word for option in command.options if option.word)
         conditions = sorted(resp.name for resp in command.conditions)
-        count = len(_of_command(name))
-        held = str(count) if count else evidence.of(name.split(" ", maxsplit=1)[0])
-        unproven = " ".join(_unproven(command, evidence))
-        rows.append((name, _state(held), " ".join(options), " ".join(conditions), unproven, count or ""))
+        held = evidence.of(f"command {name}")
+        untouched = " ".join(_untouched(command, evidence))
+        count = len(_of_command(name)) or ""
+        rows.append((name, _state(held), " ".join(options), " ".join(conditions), untouched, count, held))
     yield "## EXEC CICS commands"
-    yield "Under *unproven* are the options and conditions that neither a rule nor a test names."
-    yield _grid(("command", "state", "options", "conditions", "unproven", "rules"), rows)
+    yield "Under *untouched* are the options that no test has given, and the conditions that no test has met."
+    yield _grid(("command", "state", "options", "conditions", "untouched", "rules", "seen in"), rows)
 
 
-def _unproven(command: Command, evidence: Evidence) -> Iterator[str]:
-    words = [option.word for option in command.options] + sorted(resp.name for resp in command.conditions)
-    for word in dict.fromkeys(words):
-        if word and word not in _NOT_CHECKED and not evidence.holds(word, table="inquire_tdqueue"):
+def _untouched(command: Command, evidence: Evidence) -> Iterator[str]:
+    given = [option.word for option in command.options if not option.receiver]
+    for word in dict.fromkeys(given):
+        things = (f"option {command.name} {word}", f"asked {word}")
+        if word and word not in _NOT_CHECKED and not evidence.of(*things):
             yield word
+    for name in sorted(resp.name for resp in command.conditions):
+        if not evidence.of(f"condition {command.name} {name}"):
+            yield name
 
 
 def _attributes(evidence: Evidence) -> Iterator[str]:
@@ -97,23 +114,22 @@ def _attributes(evidence: Evidence) -> Iterator[str]:
     named += [(resource, name, "") for resource, name in sorted(idle - known)]
     rows = []
     for resource, name, types in named:
-        without = (resource, name) in idle
-        held = evidence.of(name, table="attributes_without_effect" if without else "tdqueue_attributes")
-        rows.append((resource, name, types, _state(held, idle=without), held))
+        held = evidence.of(f"attribute {resource} {'NAME' if name == 'TDQUEUE' else name}")
+        rows.append((resource, name, types, _state(held, idle=(resource, name) in idle), held))
     yield "## Attributes of definitions"
-    yield _grid(("resource", "attribute", "types", "state", "held by"), rows)
+    yield _grid(("resource", "attribute", "types", "state", "seen in"), rows)
 
 
 def _inquire(evidence: Evidence) -> Iterator[str]:
     settable = {row["name"] for row in table("set_tdqueue")}
     rows = []
-    for row in table("inquire_tdqueue"):
+    for row in (each for each in table("inquire") if each["resource"] == "TDQUEUE"):
         name = row["option"]
-        held = evidence.of(name, "INQUIRE TDQUEUE", "CREATE TDQUEUE", "SET TDQUEUE", table="inquire_tdqueue")
-        changed = evidence.of(name, "SET TDQUEUE", table="set_tdqueue") if name in settable else ""
+        held = evidence.of(f"asked {name}")
+        changed = evidence.of(f"option SET TDQUEUE {name}") if name in settable else ""
         rows.append((name, _state(held), _state(changed) if name in settable else "-", row["values"], held))
     yield "## INQUIRE and SET TDQUEUE"
-    yield _grid(("option", "INQUIRE", "SET", "values", "held by"), rows)
+    yield _grid(("option", "INQUIRE", "SET", "values", "seen in"), rows)
 
 
 def _cvdas(evidence: Evidence) -> Iterator[str]:
@@ -122,47 +138,42 @@ def _cvdas(evidence: Evidence) -> Iterator[str]:
     raised = {resp.name for command in COMMANDS.values() for resp in command.conditions}
     rows = []
     for row in table("resp"):
-        held = evidence.of(row["name"], table="resp") if row["name"] in raised else ""
-        state = ("raised" if held else "unproven") if row["name"] in raised else "known by number"
-        rows.append((row["name"], row["value"], state, held))
-    yield _grid(("condition", "RESP", "state", "held by"), rows)
+        name = row["name"]
+        held = evidence.of(*(f"condition {command} {name}" for command in COMMANDS)) if name in raised else ""
+        state = ("raised" if held else _UNTOUCHED) if name in raised else "known by number"
+        rows.append((name, row["value"], state, held))
+    yield _grid(("condition", "RESP", "state", "seen in"), rows)
 
 
 def _ibmi(evidence: Evidence) -> Iterator[str]:
     rows = []
     for name, each in DECLARATIONS.items():
-        ids = [rule.id for rule in _of_command(name)]
-        held = evidence.of(name) if not ids else f"{len(ids)} rules"
-        messages = [use.message_id for use in each.messages]
-        unproven = [one for one in dict.fromkeys(messages) if not evidence.holds(one, table="ibmi_api_messages")]
-        rows.append((name, _state(held), len(each.parameters) or "", " ".join(messages), " ".join(unproven), held))
+        held = evidence.of(f"api {name}")
+        messages = list(dict.fromkeys(use.message_id for use in each.messages))
+        untouched = [one for one in messages if not evidence.of(f"api-message {name} {one}")]
+        rows.append((name, _state(held), len(each.parameters) or "", " ".join(messages), " ".join(untouched), held))
     yield "## IBM i APIs and commands"
-    yield _grid(("name", "state", "parameters", "messages", "unproven", "held by"), rows)
-    formats = dict.fromkeys(row["format"] for row in table("ibmi_formats"))
-    yield _grid(
-        ("format", "state", "held by"),
-        [(name, _state(held := evidence.of(name.partition(".")[0], table="ibmi_formats")), held) for name in formats],
-    )
+    yield _grid(("name", "state", "parameters", "messages", "untouched", "seen in"), rows)
+    formats = dict.fromkeys(row["format"].partition(".")[0] for row in table("ibmi_formats"))
+    held_by = {name: evidence.of(f"format {name}") for name in formats}
+    yield _grid(("format", "state", "seen in"), [(name, _state(held), held) for name, held in held_by.items()])
 
 
 def _messages(evidence: Evidence) -> Iterator[str]:
     rows = []
     for kind, name in (("cpf_messages", "kind"), ("kernel_messages", "destination")):
         for row in table(kind):
-            held = evidence.of(row["id"], table=kind)
+            held = evidence.of(f"message {row['id']}")
             rows.append((row["id"], row[name], _state(held), row["text"], held))
     yield "## Messages"
-    yield _grid(("message", "kind or destination", "state", "text", "held by"), rows)
+    yield _grid(("message", "kind or destination", "state", "text", "seen in"), rows)
 
 
 def _rules(evidence: Evidence) -> Iterator[str]:
-    yield "## Rules"
-    heads = ["rule", "command", "outcome", "confidence"] + (["tests"] if evidence.has_tests else [])
     rows = []
     for rule in sorted(rules().values()):
         outcome = " ".join(word for word in (rule.resp, rule.resp2, rule.message) if word)
-        row: list[object] = [rule.id, rule.command, outcome, rule.confidence]
-        if evidence.has_tests:
-            row.append(", ".join(dict.fromkeys(evidence.marked.get(rule.id, ["-"]))))
-        rows.append(row)
-    yield _grid(heads, rows)
+        held = evidence.of(f"rule {rule.id}")
+        rows.append((rule.id, rule.command, outcome, rule.confidence, "held" if held else _UNTOUCHED, held))
+    yield "## Rules"
+    yield _grid(("rule", "command", "outcome", "confidence", "state", "seen in"), rows)

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -26,6 +27,7 @@ from typing import Any, Final, Protocol
 from tdqsim.cics import Region
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.definitions import Definitions
 from tdqsim.errors import StoreDamaged, TdqError
 from tdqsim.ibmi import System
 from tdqsim.testing._crash_points import Points, tear
@@ -174,14 +176,42 @@ def enumerate_system_crashes(
 
 
 class Crashes:
-    """The three in one: what the fixture ``tdq_crashes`` gives. Called, it crashes a region."""
+    """The three in one: what the fixture ``tdq_crashes`` gives. Called, it crashes a region.
+
+    Args:
+        definitions: those of the test's marker, for calls that give none.
+        handlers: whether the handlers that transactions name are loaded, at each start.
+    """
 
     sysplex = staticmethod(enumerate_sysplex_crashes)
-    system = staticmethod(enumerate_system_crashes)
 
-    def __call__(self, *arguments: Any, **options: Any) -> CrashReport:
+    def __init__(self, definitions: Definitions | None = None, *, handlers: bool = False) -> None:
+        self._definitions = definitions if definitions is not None else Definitions()
+        self._handlers = handlers
+
+    def __call__(
+        self, scenario: Callable[..., object], check: Callable[..., object], definitions: Any = None, **options: Any
+    ) -> CrashReport:
         """See :func:`enumerate_crashes`."""
-        return enumerate_crashes(*arguments, **options)
+        if definitions is None:
+            definitions = self._definitions
+            if self._handlers:
+                options["prepare"] = partial(_load_handlers, options.get("prepare"))
+        return enumerate_crashes(scenario, check, definitions, **options)
+
+    def system(
+        self, scenario: Callable[..., object], check: Callable[..., object], definitions: Any = None, **options: Any
+    ) -> CrashReport:
+        """See :func:`enumerate_system_crashes`."""
+        if definitions is None and self._definitions.dtaqs:
+            definitions = self._definitions
+        return enumerate_system_crashes(scenario, check, definitions, **options)
+
+
+def _load_handlers(prepare: Callable[[Region], object] | None, region: Region) -> None:
+    if prepare is not None:
+        prepare(region)
+    region.load_handlers()
 
 
 # -- what crashes -----------------------------------------------------------------------------------------------------

@@ -1,132 +1,228 @@
-"""What holds a row of the coverage page: the rules that name it, and the tests that carry those rules or name it.
+"""What tests have exercised, recorded while they run: ``pytest --tdq-evidence FILE``.
 
-Nothing is taken on trust from a table: an attribute, option, condition or message counts as done when a rule of
-``facts/rules.tsv`` names it (each rule has a test that carries its id), or when a test does: by a keyword argument, in
-a text, by calling the method of an API, or by going over the very table that the row is in. Tests are read, not run.
+A row of the coverage page counts as done only when a test that *passed* has made it happen: issued the command, given
+the option, met the condition, defined the attribute, asked for the value, called the API, brought the message about, or
+carried the rule. Nothing is read from the sources of tests, and what a fault plan put in the place of a command's work
+does not count. Several runs may add to one file, and so do the processes of pytest-xdist.
+
+A thing that can be exercised is named by its kind and its words, such as ``condition WRITEQ TD LENGERR``.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from tdqsim.facts import Rule, rules
-from tdqsim.ibmi import DECLARATIONS
+from tdqsim.errors import TdqError
 
-__all__ = ["Evidence", "marked_tests"]
+__all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]+")
-_SHOWN: Final = 3
-_METHODS: Final = {each.method: name for name, each in DECLARATIONS.items()}
+_KEPT: Final = 3
+_PLANNED: Final = "a planned fault"
+_MANY: Final = 5_000
 
 
 class Evidence:
-    """The rules, and the tests of a directory.
+    """What has been exercised, and by which tests: for each thing the first three by name, and how many there are.
 
     Args:
-        tests: the directory; None knows of no tests.
+        found: numbers and tests by thing.
     """
 
-    def __init__(self, tests: Path | None) -> None:
-        self.has_tests = tests is not None
-        self.marked: dict[str, list[str]] = {}
-        self._words: dict[str, dict[str, None]] = {}
-        self._tables: dict[str, dict[str, None]] = {}
-        for module, tree in _modules(tests) if tests is not None else ():
-            _mark(self.marked, module, tree)
-            self._read(module, tree)
+    def __init__(self, found: Mapping[str, tuple[int, Iterable[str]]] | None = None) -> None:
+        self._found = {name: (count, sorted(tests)[:_KEPT]) for name, (count, tests) in (found or {}).items()}
 
-    def _read(self, module: str, tree: ast.Module) -> None:
-        for node in tree.body:
-            tests = [each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and _is_test(each)]
-            place = f"{module}::{tests[0]}" if len(tests) == 1 else module
-            for each in ast.walk(node):
-                self._note(place, each)
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was recorded at all."""
+        return not self._found
 
-    def _note(self, place: str, node: ast.AST) -> None:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "table":
-            for name in node.args:
-                if isinstance(name, ast.Constant):
-                    self._tables.setdefault(str(name.value), {})[place] = None
-        words: Iterable[str] = ()
-        if isinstance(node, ast.keyword) and node.arg:
-            words = (node.arg,)
-        elif isinstance(node, ast.Attribute) and node.attr in _METHODS:
-            words = (_METHODS[node.attr],)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            words = _WORD.findall(node.value)
-        for word in words:
-            self._words.setdefault(word.upper(), {})[place] = None
+    def of(self, *names: str) -> str:
+        """The first test that exercised one of these things, for a cell; empty for none."""
+        tests = [test for name in names for test in self._found.get(name, (0, []))[1]]
+        return min(tests, default="")
 
-    @cached_property
-    def _named(self) -> dict[str, list[Rule]]:
-        """The rules that name each word in capitals."""
-        found: dict[str, list[Rule]] = {}
-        for rule in rules().values():
-            said = f"{rule.command} {rule.circumstances} {rule.resp} {rule.message}"
-            for word in dict.fromkeys(_WORD.findall(said)):
-                if word.isupper():
-                    found.setdefault(word, []).append(rule)
-        return found
+    def add(self, thing: str, test: str) -> None:
+        """Note that a test has exercised a thing."""
+        count, tests = self._found.get(thing, (0, []))
+        if test not in tests:
+            self._found[thing] = count + 1, sorted([*tests, test])[:_KEPT]
 
-    def rules_of(self, word: str, *commands: str) -> list[Rule]:
-        """The rules that name a word; with ``commands`` only theirs, and those of any command."""
-        named = self._named.get(word, [])
-        return [rule for rule in named if not commands or rule.command in commands or rule.command == "any"]
+    def merge(self, values: Mapping[str, Any]) -> None:
+        """Add what another process has recorded, as :meth:`as_dict` gave it."""
+        for thing, (more, tests) in values.items():
+            count, own = self._found.get(thing, (0, []))
+            self._found[thing] = count + int(more), sorted({*own, *map(str, tests)})[:_KEPT]
 
-    def of(self, word: str, *commands: str, table: str = "") -> str:
-        """What holds a row, for its cell: ids of rules, else tests; empty for nothing.
-
-        Args:
-            word: the attribute, option, condition or message.
-            commands: the commands whose rules count; any when there are none.
-            table: the table that the row is in: a test that goes over it holds all its rows.
-        """
-        ids = [rule.id for rule in self.rules_of(word, *commands)]
-        return _shown(ids or list(self._words.get(word, ())) or list(self._tables.get(table, ())))
-
-    def holds(self, word: str, *commands: str, table: str = "") -> bool:
-        """Whether anything holds a row."""
-        return bool(self.of(word, *commands, table=table))
+    def as_dict(self) -> dict[str, Any]:
+        """As it is written to a file."""
+        return {thing: [count, tests] for thing, (count, tests) in sorted(self._found.items())}
 
 
-def _shown(found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"{', '.join(found[:_SHOWN])}{more}"
+def load_evidence(path: Path) -> Evidence:
+    """The evidence in a file.
+
+    Raises:
+        TdqError: it is none.
+    """
+    evidence = Evidence()
+    try:
+        evidence.merge(json.loads(path.read_text("utf-8")))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise TdqError(
+            f"{path}: this is no evidence of tests; pytest --tdq-evidence {path} writes it: {error}"
+        ) from error
+    return evidence
 
 
-def _is_test(node: ast.FunctionDef) -> bool:
-    return node.name.startswith("test_")
+class EvidenceRecorder:
+    """Notes what happens while a test runs, and keeps it when the test passes.
 
+    Attributes:
+        evidence: of the tests that passed.
+    """
 
-def marked_tests(tests: Path) -> dict[str, list[str]]:
-    """The tests that carry each rule's id in a marker, by reading their sources: ``tests/cics/test_x.py::test_y``."""
-    found: dict[str, list[str]] = {}
-    for module, tree in _modules(tests):
-        _mark(found, module, tree)
-    return found
+    def __init__(self) -> None:
+        self.evidence = Evidence()
+        self._now: set[str] = set()
 
+    def begin(self) -> None:
+        """A test begins."""
+        self._now.clear()
 
-def _modules(tests: Path) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(tests.rglob("*.py")):
-        yield path.relative_to(tests.parent).as_posix(), ast.parse(path.read_text("utf-8"), str(path))
+    def passed(self, test: str, rules: Iterable[str]) -> None:
+        """The test has passed, which carries these rules."""
+        for thing in (*self._now, *(f"rule {rule}" for rule in rules)):
+            self.evidence.add(thing, test)
 
+    def note(self, *words: str) -> None:
+        """Something has happened."""
+        self._now.add(" ".join(words))
 
-def _mark(found: dict[str, list[str]], module: str, tree: ast.Module) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            for rule in _marked(node.decorator_list):
-                found.setdefault(rule, []).append(f"{module}::{node.name}")
+    # -- where it looks -------------------------------------------------------------------------------------------
 
+    def install(self) -> None:
+        """Look on from now to the end of the process."""
+        self._install_commands()
+        self._install_definitions()
+        self._install_ibmi()
 
-def _marked(decorators: Iterable[ast.expr]) -> Iterator[str]:
-    for decorator in decorators:
-        for call in ast.walk(decorator):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "rule":
-                yield from (
-                    each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
-                )
+    def _install_commands(self) -> None:
+        from tdqsim.cics import Region, Task  # noqa: PLC0415  (only who records pays for it)
+        from tdqsim.cics.kernel.command import COMMANDS  # noqa: PLC0415
+        from tdqsim.cics.spi.info import Info  # noqa: PLC0415
+
+        for name, command in COMMANDS.items():
+            for owner in (Task, Region):
+                function = getattr(owner, command.method, None)
+                if callable(function) and not (owner is Region and command.method == "start"):
+                    setattr(owner, command.method, self._command(name, function))
+        self._install_values(Info)
+        begin = Region.__init__
+
+        @wraps(begin)
+        def watched(region: Any, *args: Any, **kwargs: Any) -> None:
+            begin(region, *args, **kwargs)
+            region.messages.listeners.append(lambda message, _inserts: self.note("message", message))
+
+        Region.__init__ = watched  # type: ignore[method-assign, assignment]
+
+    def _command(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        from tdqsim.cics import Condition  # noqa: PLC0415
+
+        parameters = list(inspect.signature(function).parameters)[1:]
+
+        @wraps(function)
+        def issue(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            self.note("command", name)
+            for parameter in (*parameters[: len(args)], *kwargs):
+                self.note("option", name, parameter.rstrip("_").upper())
+            for value in args:
+                if name.startswith("INQUIRE") and isinstance(value, str):
+                    self.note("asked", value.upper())
+            try:
+                result = function(owner, *args, **kwargs)
+            except Condition as condition:
+                if _PLANNED not in condition.detail:
+                    self.note("condition", name, condition.resp.name)
+                raise
+            self._answered(name, owner)
+            return result
+
+        return issue
+
+    def _answered(self, name: str, owner: Any) -> None:
+        """A command that returned may have met a condition all the same, under NOHANDLE or HANDLE CONDITION."""
+        eib, met = getattr(owner, "eib", None), getattr(owner, "condition", None)
+        if eib is not None and eib.eibresp and met is not None and _PLANNED not in met.detail:
+            self.note("condition", name, met.resp.name)
+
+    def _install_values(self, info: Any) -> None:
+        """What is asked for is what somebody looks at in the answer, by name or as a whole."""
+        by_name, by_item, whole = info.__getattr__, info.__getitem__, info.as_dict
+
+        def attribute(answer: Any, name: str) -> Any:
+            value = by_name(answer, name)
+            self.note("asked", name.upper())
+            return value
+
+        def item(answer: Any, option: str) -> Any:
+            self.note("asked", option.upper())
+            return by_item(answer, option)
+
+        def everything(answer: Any, *, plain: bool = False) -> Any:
+            for option in answer:
+                self.note("asked", option)
+            return whole(answer, plain=plain)
+
+        info.__getattr__, info.__getitem__, info.as_dict = attribute, item, everything
+
+    def _install_definitions(self) -> None:
+        from tdqsim.definitions import Definitions  # noqa: PLC0415
+
+        begin = Definitions.__init__
+
+        @wraps(begin)
+        def watched(definitions: Any, *args: Any, **kwargs: Any) -> None:
+            begin(definitions, *args, **kwargs)
+            for entry in definitions.entries if len(definitions.entries) <= _MANY else ():
+                resource = entry.resource
+                for attribute in (*resource.attributes(), *resource.without_effect):
+                    self.note("attribute", resource.kind, attribute.upper())
+
+        Definitions.__init__ = watched  # type: ignore[method-assign, assignment]
+
+    def _install_ibmi(self) -> None:
+        from tdqsim.facts import table  # noqa: PLC0415
+        from tdqsim.ibmi import DECLARATIONS, Job  # noqa: PLC0415
+
+        formats = frozenset(row["format"].partition(".")[0] for row in table("ibmi_formats"))
+        for name, declaration in DECLARATIONS.items():
+            function = getattr(Job, declaration.method, None)
+            if callable(function):
+                setattr(Job, declaration.method, self._api(name, function, formats))
+
+    def _api(self, name: str, function: Callable[..., Any], formats: frozenset[str]) -> Callable[..., Any]:
+        from tdqsim.ibmi import EscapeMessage  # noqa: PLC0415
+
+        @wraps(function)
+        def call(job: Any, *args: Any, **kwargs: Any) -> Any:
+            self.note("api", name)
+            planned = job.system.faults is not None
+            try:
+                result = function(job, *args, **kwargs)
+            except EscapeMessage as error:
+                for message in () if planned else (error.message, *error.diagnostics):
+                    self.note("message", message.message_id)
+                    self.note("api-message", name, message.message_id)
+                raise
+            for value in (*args, *kwargs.values()):
+                if isinstance(value, str) and value.upper() in formats:
+                    self.note("format", value.upper())
+            return result
+
+        return call

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.ship.messages import STEPS
 from tdqsim.facts import Resp
-from tdqsim.ibmi import DECLARATIONS
-from tdqsim.ibmi import FaultPlan as MessagePlan
+from tdqsim.ibmi import DECLARATIONS, MessagePlan
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,18 +16,22 @@ from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.definitions import Definitions, Resource, load_definitions
-from tdqsim.definitions.regionfile import REGION_FILE_NAME
+from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, load_region_file
 from tdqsim.errors import TdqError
+from tdqsim.facts import SUPPLIED_QUEUES, table
 from tdqsim.ibmi import Job, System
+from tdqsim.job import importable
 from tdqsim.testing.clock import waiting
+from tdqsim.testing.crash import Crashes
 from tdqsim.testing.history import History
+from tdqsim.testing.outcome import Outcome, Outcomes
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:
     from tdqsim.testing.stores import RecycledStores
 
-__all__ = ["Kit", "definitions_of"]
+__all__ = ["Kit", "definitions_of", "folders_of"]
 
 _EVENTS_KEPT: Final = 5_000
 _DISPATCHES_KEPT: Final = 200
@@ -57,6 +63,12 @@ def definitions_of(given: Iterable[Given | Iterable[Resource]], base: Path) -> D
     return found
 
 
+def folders_of(given: Iterable[object], base: Path) -> list[Path]:
+    """Where the handlers of files and region directories are looked for: beside the files, in the directories."""
+    paths = [base / each for each in given if isinstance(each, Path | str)]
+    return [path if path.is_dir() else path.parent for path in paths if path.exists()]
+
+
 def _load(path: Path) -> Definitions:
     """A file's definitions, loaded once as long as it does not change: they are values, and may be installed often."""
     if not path.is_file():
@@ -69,6 +81,14 @@ def _load(path: Path) -> Definitions:
     return known
 
 
+@cache
+def _message_queues() -> Definitions:
+    """The supplied queues to which CICS writes its messages, and what those stand for."""
+    wanted = {row["destination"] for row in table("kernel_messages")}
+    wanted |= {SUPPLIED_QUEUES[name].indirectname for name in wanted}
+    return Definitions.of(queue for queue in supplied_definitions().tdqueues if queue.name in wanted)
+
+
 class Kit:
     """The regions and systems of one test, on one dispatcher.
 
@@ -78,6 +98,10 @@ class Kit:
         start: start type of regions that are given a store.
         stores: where temporary stores come from.
         directory: a region directory that ``region()`` makes its region of, instead of definitions.
+        clock: the clock of the dispatcher; one of its own when None.
+        expected: abend codes and message ids that do not fail the test.
+        modules: directories where modules with handlers are looked for.
+        handlers: whether regions load the handlers that transactions name.
 
     Attributes:
         dispatcher: what everything of the test runs on.
@@ -93,6 +117,9 @@ class Kit:
         stores: RecycledStores,
         directory: Path | None = None,
         clock: Clock | None = None,
+        expected: Iterable[str] = (),
+        modules: Iterable[Path] = (),
+        handlers: bool = True,
     ) -> None:
         self.seed = seed
         self.dispatcher = Dispatcher(clock, seed)
@@ -103,23 +130,38 @@ class Kit:
         self._definitions, self._start, self._stores, self._directory = definitions, start, stores, directory
         self._dispatches: deque[str] = deque(maxlen=_DISPATCHES_KEPT)
         self._count = 0
+        self._outcomes = Outcomes()
+        self._expected = frozenset(expected)
+        self._handlers = handlers
+        self._importable = ExitStack()
+        for folder in dict.fromkeys(modules):
+            self._importable.enter_context(importable(folder))
 
     def _dispatched(self, strand: Strand) -> None:
         self._count += 1
         self._dispatches.append(strand.name)
+        self._outcomes.dispatched(strand)
 
     # -- making ---------------------------------------------------------------------------------------------------
 
     def region(self, *definitions: Any, **options: Any) -> Region:
         """A region with the definitions of the test's marker, or those given; arguments as ``Region``'s.
 
-        Supplied queues are installed only when asked for, and a history is attached.
+        Of the supplied queues those are installed that CICS writes its messages to, unless ``supplied_queues`` says
+        all or none. Handlers that transactions name are loaded. A history is attached.
+
+        Raises:
+            DefinitionError: a handler cannot be imported; the marker's ``handlers=False`` leaves them out.
         """
         options = self._options(options)
         if self._directory is not None and not definitions:
-            return self._kept(Region.from_directory(self._directory, **options))
-        options.setdefault("supplied_queues", False)
-        return self._kept(Region(definitions_of(definitions, Path()) if definitions else self._definitions, **options))
+            return self._kept(Region.from_directory(self._directory, **options), load="handlers" not in options)
+        given = definitions_of(definitions, Path()) if definitions else self._definitions
+        if "supplied_queues" not in options:
+            options["supplied_queues"] = False
+            own = {queue.name for queue in given.tdqueues}
+            given = Definitions.of(each for each in _message_queues().tdqueues if each.name not in own) + given
+        return self._kept(Region(given, **options), load="handlers" not in options)
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
         """What is given, and the test's own dispatcher, start type and temporary store where nothing is."""
@@ -130,8 +172,11 @@ class Kit:
             options["store"] = self._stores.take()
         return options
 
-    def _kept(self, region: Region) -> Region:
+    def _kept(self, region: Region, *, load: bool = True) -> Region:
         self.regions.append(region)
+        self._outcomes.watch(region)
+        if load and self._handlers:
+            region.load_handlers()
         self.histories[region] = History(_EVENTS_KEPT).attach(region)
         return region
 
@@ -180,6 +225,13 @@ class Kit:
             system.install(self._definitions, create_libraries=True)
         return system
 
+    def crashes(self) -> Crashes:
+        """Crash enumeration with the test's definitions, those of a region directory included."""
+        definitions = self._definitions
+        if self._directory is not None:
+            definitions = load_region_file(self._directory).load_definitions()
+        return Crashes(definitions, handlers=self._handlers)
+
     def job(self, **options: Any) -> Job:
         """A job on the test's first system, which is made when there is none."""
         system = self.systems[0] if self.systems else self.system()
@@ -192,6 +244,15 @@ class Kit:
         for region in reversed(self.regions):
             region.close()
         self.dispatcher.release_workers()
+        self._importable.close()
+
+    def unexpected(self) -> list[Outcome]:
+        """What went wrong in tasks that nobody waited for, and was not expected."""
+        return self._outcomes.unexpected(self._expected)
+
+    def expect(self, *codes: str) -> None:
+        """Abend codes and message ids that do not fail the test."""
+        self._expected |= frozenset(codes)
 
     # -- showing --------------------------------------------------------------------------------------------------
 

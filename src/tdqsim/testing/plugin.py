@@ -11,9 +11,12 @@ Fixtures
     ``tdq_target``       what a test marked ``verified`` runs against; ``tdq_job_target`` the same for data queues
 
 Markers
-    ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources
+    ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources; with
+                                ``handlers=False`` the handlers that transactions name are not imported
     ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
                                 directories; ``common="GROUP"`` names a group for all of them
+    ``tdq_expect(*codes)``      abend codes and message ids that do not fail the test: a started task that abends, or
+                                a trigger that finds no program, otherwise does, unless ``result()`` has told it
     ``tdq_start(type)``         the start type of regions that are given a store
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
@@ -44,8 +47,9 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _MARKERS = (
-    "tdq_definitions(*what): definition files (relative to the test), a region directory, or resources",
+    "tdq_definitions(*what, handlers=True): definition files (relative to the test), a region directory, or resources",
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
+    "tdq_expect(*codes): abend codes and message ids that do not fail the test",
     "tdq_start(type): start type of regions that are given a store",
     "tdq_seed(number): the seed of the order of ready tasks",
     "verified: a body that can also run against a real region or IBM i",
@@ -60,6 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
+    group.addoption("--tdq-evidence", default="", metavar="FILE", help="add what tests that pass exercise to this file")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
@@ -67,6 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the markers known."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
+    if config.getoption("--tdq-evidence"):
+        from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415
+
+        config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -79,6 +88,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
         report.sections.append(("tdqsim", kit.report()))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test by an abend, or a start that found no program, which nobody was told of and nobody expected."""
+    result = yield
+    kit: Kit | None = getattr(item, "_tdq_kit", None)
+    unexpected = kit.unexpected() if kit is not None else []
+    if unexpected:
+        lines = [f"  {each.text}" for each in unexpected]
+        codes = ", ".join(f'"{code}"' for code in dict.fromkeys(each.code for each in unexpected))
+        lines.append(f"(a test that means it to happen is marked @pytest.mark.tdq_expect({codes}))")
+        pytest.fail("\n".join(["tasks that nobody waited for went wrong:", *lines]), pytrace=False)
+    return result
+
+
 @pytest.fixture(scope="session")
 def _tdq_stores() -> Iterator[RecycledStores]:
     from tdqsim.testing.stores import RecycledStores  # noqa: PLC0415  (loaded when used)
@@ -89,10 +112,12 @@ def _tdq_stores() -> Iterator[RecycledStores]:
 
 @pytest.fixture
 def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Iterator[Kit]:
-    from tdqsim.testing.kit import Kit, definitions_of  # noqa: PLC0415
+    from tdqsim.testing.kit import Kit, definitions_of, folders_of  # noqa: PLC0415
 
     item = request.node
-    given = [each for marker in item.iter_markers("tdq_definitions") for each in marker.args]
+    markers = list(item.iter_markers("tdq_definitions"))
+    given = [each for marker in markers for each in marker.args]
+    connected = [each for marker in item.iter_markers("tdq_regions") for each in marker.args]
     base = Path(item.path).parent
     directory = base / given[0] if len(given) == 1 and isinstance(given[0], Path | str) else None
     if directory is not None and not (directory / "region.yaml").is_file():
@@ -107,6 +132,9 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
         stores=_tdq_stores,
         directory=directory,
         clock=clock,
+        expected=[code for marker in item.iter_markers("tdq_expect") for code in marker.args],
+        modules=folders_of([*given, *connected], base),
+        handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
     try:
@@ -184,14 +212,13 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
 
 
 @pytest.fixture
-def tdq_crashes() -> Crashes:
+def tdq_crashes(_tdq_kit: Kit) -> Crashes:
     """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s.
 
+    Definitions are those of the marker ``tdq_definitions`` where a call gives none, with the handlers that they name.
     ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do so with connected regions and with an IBM i system.
     """
-    from tdqsim.testing.crash import Crashes  # noqa: PLC0415
-
-    return Crashes()
+    return _tdq_kit.crashes()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Records for a queue from Python, YAML, JSON lines or a data set.
 
-In YAML (a list) and JSON lines (one value a line) a record is a text, in the code page, or a mapping with one of::
+In YAML (a list, in which every value is the text as written) and JSON lines (one value a line) a record is a text, in
+the code page, or a mapping with one of::
 
     text: "..."       text in the code page
     hex: "C1C2C3"     bytes in hexadecimal
@@ -16,10 +17,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
 from tdqsim.errors import ConversionError, TdqError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
@@ -27,6 +27,8 @@ __all__ = ["load_records", "seed"]
 
 _KINDS: Final = ("text", "hex", "base64")
 _LARGEST: Final = 64 * 2**20
+_LONGEST_VALUE: Final = 2 * 32768  # hexadecimal digits of the longest record
+_SHOWN: Final = 80
 _YAML: Final = (".yaml", ".yml")
 _JSON: Final = (".jsonl", ".ndjson", ".json")
 
@@ -83,13 +85,18 @@ def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
 
 
 def _from_yaml(path: Path, text: str) -> list[tuple[str, Any]]:
-    try:
-        found = yaml.load(text, yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader)  # noqa: S506
-    except (yaml.YAMLError, RecursionError) as error:
-        raise TdqError(f"{path}: this is no YAML: {error}") from error
-    if not isinstance(found, list):
+    found = read_yaml(text, str(path), longest=_LONGEST_VALUE)
+    if not isinstance(found, ListNode):
         raise TdqError(f"{path}: a list of records is needed")
-    return [(f"{path}: record {number}", value) for number, value in enumerate(found, 1)]
+    return [(f"{path}:{node.line}", _plain(node)) for node in found.items]
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node, ScalarNode):
+        return node.value
+    if isinstance(node, MapNode):
+        return {name: _plain(value) for name, value in node.items.items()}
+    return [_plain(item) for item in node.items]
 
 
 def _from_json(path: Path, text: str) -> list[tuple[str, Any]]:
@@ -107,16 +114,21 @@ def _record(place: str, value: Any, page: CodePage) -> bytes:
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
-        raise TdqError(f"{place}: {value!r}: a record is a text, or a mapping with one of {', '.join(_KINDS)}")
+        raise TdqError(f"{place}: {_shown(value)}: a record is a text, or a mapping with one of {', '.join(_KINDS)}")
     kind, text = next(iter(value.items()))
     if not isinstance(text, str):
-        raise TdqError(f"{place}: {kind} is {text!r}; it must be a text (in quotes when it looks like a number)")
+        raise TdqError(f"{place}: {kind} is {_shown(text)}; it must be a text (in quotes when it looks like a number)")
     try:
         if kind == "text":
             return page.encode(text)
         return bytes.fromhex(text) if kind == "hex" else base64.b64decode(text, validate=True)
     except (ConversionError, ValueError, binascii.Error) as error:
-        raise TdqError(f"{place}: {kind} {text!r}: {error}") from error
+        raise TdqError(f"{place}: {kind} {_shown(text)}: {error}") from error
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
 def _data_set(path: Path, dcb: str) -> list[bytes]:

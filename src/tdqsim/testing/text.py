@@ -4,40 +4,50 @@ from __future__ import annotations
 
 from typing import Final
 
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError
+from tdqsim.facts import REGION_DEFAULTS
 
 __all__ = ["hex_lines", "show_record", "text_of"]
 
+_DEFAULT: Final = codepage(REGION_DEFAULTS["code_page"])
 _LONGEST: Final = 60
 _ROW: Final = 16
 _NO_CHARACTER: Final = "."
 
 
 def text_of(record: bytes, page: CodePage | None = None) -> str:
-    """The record as text, a point for every byte that is no printable character. ASCII, or else the code page.
+    """The record as text, a point for every byte that is no printable character.
 
-    A record is taken for ASCII when all of it is; programs under test often write such.
+    A record is taken for ASCII when all of it is; programs under test often write such. Any other is in the code page;
+    in that of a default region when nobody says which.
     """
-    if page is None or (record.isascii() and record.decode("ascii").isprintable()):
-        return "".join(chr(byte) if 32 <= byte < 127 else _NO_CHARACTER for byte in record)
-    return "".join(_character(page, bytes((byte,))) for byte in record)
+    return "".join(character or _NO_CHARACTER for character in _characters(record, page))
+
+
+def _characters(record: bytes, page: CodePage | None) -> list[str]:
+    """The character of each byte; empty for a byte that is none."""
+    if record.isascii() and record.decode("ascii").isprintable():
+        return list(record.decode("ascii"))
+    page = _DEFAULT if page is None else page
+    return [_character(page, bytes((byte,))) for byte in record]
 
 
 def _character(page: CodePage, byte: bytes) -> str:
     try:
         text = page.decode(byte)
     except ConversionError:
-        return _NO_CHARACTER
-    return text if len(text) == 1 and text.isprintable() else _NO_CHARACTER
+        return ""
+    return text if len(text) == 1 and text.isprintable() else ""
 
 
 def show_record(record: bytes, page: CodePage | None = None) -> str:
     """A record on one line: as text when it is text, else text and hexadecimal; long ones are cut off."""
     shown = record[:_LONGEST]
-    text = text_of(shown, page)
+    characters = _characters(shown, page)
+    text = "".join(character or _NO_CHARACTER for character in characters)
     more = f"... ({len(record)} bytes)" if len(record) > _LONGEST else ""
-    if _NO_CHARACTER not in text or (record.isascii() and record.decode("ascii").isprintable()):
+    if all(characters):
         return f"'{text}{more}'"
     return f"'{text}' X'{shown[:_ROW].hex().upper()}{'...' if len(shown) > _ROW else ''}'{more}"
 

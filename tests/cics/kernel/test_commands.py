@@ -186,7 +186,7 @@ def test_a_disabled_queue(region: Region, queue: str) -> None:
 
 @pytest.mark.rule("TD-NOTAUTH")
 def test_security_is_asked_for_the_final_target(make_region: Callable[..., Region]) -> None:
-    region = make_region(security=AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}}))
+    region = make_region(security=AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}}), ressec="ALWAYS")
     region.writeq_td("LOGQ", b"x")
     expect_rule("TD-NOTAUTH", region.writeq_td, "NOQ", b"x")
     expect_rule("TD-NOTAUTH", region.readq_td, "ALIA")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 import pytest
@@ -23,14 +22,18 @@ def queue(name: str, recovstatus: str, **attributes: Any) -> Any:
 
 def nearly_full(make_region: Make) -> Region:
     """A region whose recoverable records take all the room but little, and that has some others."""
-    region = make_region(queue("AQ", "NO"), queue("NOQ", "NO"), queue("LOGQ", "LOGICAL"), limit_bytes=1_000_000)
+    region = make_region(queue("AQ", "NO"), queue("NOQ", "NO"), queue("LOGQ", "LOGICAL"), limit_bytes=8_000_000)
     region.writeq_td("AQ", b"one")
-    with region.task() as task:
-        for name in ("NOQ", "LOGQ"):
-            for number in count():
-                task.writeq_td(name, b"%03d" % number + b"." * 500, nohandle=True)
-                if task.eib.eibresp is Resp.NOSPACE:
+    region.seed("NOQ", [b"%03d" % number + b"." * 500 for number in range(999)])
+    resp = Resp.NORMAL
+    while resp is Resp.NORMAL:
+        with region.task() as task:
+            for number in range(100):
+                task.writeq_td("LOGQ", b"%03d" % number + b"." * 500, nohandle=True)
+                resp = task.eib.eibresp
+                if resp is not Resp.NORMAL:
                     break
+    assert resp is Resp.NOSPACE
     for name in ("AQ", "NOQ"):
         region.set_tdqueue(name, enablestatus="DISABLED")
     return region

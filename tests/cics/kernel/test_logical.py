@@ -9,7 +9,7 @@ import pytest
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.definitions import define_tdqueue, define_transaction
-from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.errors import StoreFull, TdqError, WouldWaitForever
 from tdqsim.facts import Cvda, Resp
 from tests.rules import expect_rule, rule
 
@@ -189,7 +189,7 @@ def test_nosuspend_never_waits(region: Region) -> None:
     with region.task() as writer, region.task() as reader:
         writer.writeq_td("LOGQ", b"x")
         writer.readq_td("LOG2", nohandle=True)
-        assert reader.readq_td("LOGQ", nosuspend=True) == b""  # QBUSY has no abend: it is ignored
+        reader.execute("READQ TD QUEUE('LOGQ') INTO(REC) NOSUSPEND", {"REC": b""})  # QBUSY has no abend: it is ignored
         assert reader.eib.eibresp.name == rule("LOCK-QBUSY-DEFAULT").resp
         assert not reader.uow.locks  # what was refused keeps nothing
         raising(reader, "QBUSY")
@@ -369,7 +369,8 @@ def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
 
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
-def test_tasks_that_end_together_share_a_commit(region: Region) -> None:
+def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
+    region = make_region(durability="power")
     queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
     region.install(queues)
     commits = region.hardening.commits
@@ -381,23 +382,23 @@ def test_tasks_that_end_together_share_a_commit(region: Region) -> None:
     assert rule("UOW-GROUP-COMMIT").confidence == "choice"
 
 
-def test_a_commit_that_fails_is_backed_out_for_all_that_share_it(region: Region) -> None:
-    from tdqsim.errors import StoreFull
-
+@pytest.mark.parametrize("durability", ["process", "power"])
+def test_a_commit_that_fails_is_backed_out_for_all_that_share_it(make_region: Make, durability: str) -> None:
+    region = make_region(durability=durability)
+    shared = durability == "power"
     fill(region, "LOGQ", b"a")
 
     def fault(point: str) -> None:
         if point == "before_commit":
             region.store.durable.fault = None
-            region.store.durable.abort()
             raise StoreFull("the disk is full")
 
     handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), name) for name in ("LOGQ", "LOG2")]
     region.store.durable.fault = fault
     region.run()
-    for handle in handles:
+    for handle in handles if shared else handles[:1]:
         assert isinstance(handle.exception.cause, Condition)  # type: ignore[union-attr]
         assert handle.exception.cause.resp is Resp.ROLLEDBACK  # type: ignore[union-attr]
-    assert (region.peek("LOGQ"), region.peek("LOG2")) == ([b"a"], [])
-    fill(region, "LOG2", b"goes on")
-    assert region.readq_td("LOG2") == b"goes on"
+    assert (region.peek("LOGQ"), region.peek("LOG2")) == ([b"a"], [] if shared else [b"x"])
+    fill(region, "LOGQ", b"goes on")
+    assert [region.readq_td("LOGQ"), region.readq_td("LOGQ")] == [b"a", b"goes on"]

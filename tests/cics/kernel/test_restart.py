@@ -165,7 +165,7 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
 
 def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None:
     first = make_region(store=tmp_path / "store")
-    first.store.durable.put_meta(b"cat/TDQUEUE/BADQ", b"{nonsense")
+    first.store.durable.commit((), {b"cat/TDQUEUE/BADQ": b"{nonsense"})
     first.close()
     with pytest.raises(StoreDamaged, match="BADQ"):
         make_region(store=tmp_path / "store")

@@ -211,7 +211,7 @@ def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
     with region.task() as writer, region.task() as reader:
         writer.writeq_td("LOGQ", b"x")
         reader.handle_condition(ERROR=lambda condition: pytest.fail(f"{condition.name} has no abend"))
-        assert reader.readq_td("LOGQ", nosuspend=True) == b""
+        reader.execute("READQ TD QUEUE('LOGQ') INTO(REC) NOSUSPEND", {"REC": b""})
         assert reader.eib.eibresp.name == rule("TASK-HANDLE-ERROR-ABENDS").resp
         reader.handle_condition(ERROR=None)
         reader.ignore_condition("ERROR")
@@ -253,7 +253,6 @@ def test_a_failure_of_the_last_syncpoint_is_not_for_the_exit(region: Region, ret
     def fault(point: str) -> None:
         if point == "before_commit":
             region.store.durable.fault = None
-            region.store.durable.abort()
             raise StoreFull("the disk is full")
 
     def program(task: Task) -> None:

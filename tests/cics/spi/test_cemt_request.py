@@ -68,7 +68,7 @@ def test_what_the_rules_refuse(rule_id, text):
         ("I T", 3, "T is ambiguous: it may be any of TASK TCLASS TDQUEUE TERMINAL TRANSACTION TRDUMPCODE"),
         ("X TD", 1, "not a verb"),
         ("I FILE", 3, "not a resource type"),
-        ("I TASK", 3, "not simulated"),
+        ("I TERM", 3, "not simulated"),
         ("P TD", 3, "not simulated"),
         ("S TD DI", 3, "needs a name"),
         ("DI TD", 4, "needs a name"),

@@ -121,9 +121,12 @@ def test_when_a_queue_is_not_replaced(reg):
 
 @pytest.mark.rule("CREATE-SURROGATE", "CREATE-BAD-USERID")
 def test_the_userid_of_a_created_queue():
-    policy = AccessList(users=["CICSUSER", "PAYUSER", "BOB", "ALICE"], surrogates={"CICSUSER": ["BOB", "PAYUSER"]})
+    policy = AccessList(
+        users=["CICSUSER", "CICSRGN", "PAYUSER", "BOB", "ALICE"],
+        surrogates={"CICSUSER": ["BOB", "PAYUSER"], "CICSRGN": ["PAYUSER"]},
+    )
     text = "TYPE(INTRA) ATIFACILITY(FILE) USERID({})"
-    with region(security=policy, supplied_queues=True) as reg:
+    with region(security=policy, supplied_queues=True, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
         expect_rule("CREATE-SURROGATE", reg.create_tdqueue, "NEWQ", text.format("ALICE"))
         expect_rule("CREATE-BAD-USERID", reg.create_tdqueue, "NEWQ", text.format("NOBODY"))
         reg.create_tdqueue("NEWQ", text.format("BOB"))
@@ -200,7 +203,7 @@ def test_created_queues_are_there_after_a_warm_start_and_discarded_ones_are_not(
 
 def test_resource_security_needs_alter():
     policy = AccessList(queues={"CICSUSER": {"NEWQ": Access.ALTER, "*": Access.UPDATE}})
-    with region(security=policy) as reg:
+    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
         reg.create_tdqueue("NEWQ", "TYPE(INTRA)")
         reg.set_tdqueue("NEWQ", enablestatus="DISABLED")
         reg.discard_tdqueue("NEWQ")

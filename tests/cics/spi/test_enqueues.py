@@ -32,7 +32,7 @@ def enqueues(issuer, **chosen):
 
 
 def busy(task, name):
-    task.enq(name, nosuspend=True)  # ENQBUSY is ignored unless it is handled
+    task.enq(name, nosuspend=True, nohandle=True)
     return task.eib.eibresp is Resp.ENQBUSY
 
 
@@ -293,7 +293,7 @@ def test_an_indoubt_failure_frees_the_names_got_for_the_unit_of_work(reg):
     task.writeq_td("LOGQ", b"x")
     task.enq("FOR UOW")
     task.enq("FOR TASK", task=True)
-    branch = reg.coordinate(task, "XA1")
+    branch = reg.branch("XA1", task)
     assert branch.prepare()
     branch.lose_coordinator()
     assert [each["RESOURCE"] for each in enqueues(reg)] == ["LOGQ", "FOR TASK"]

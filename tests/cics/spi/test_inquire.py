@@ -7,7 +7,7 @@ from freezegun import freeze_time
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.security import SecurityPolicy
-from tdqsim.cics.spi.inquire import TdqueueInfo
+from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, Resp
 from tests.cics.spi.helpers import condition, definitions, region
@@ -153,7 +153,7 @@ def test_the_signature_by_way_of_installing_and_time_zone(tmp_path):
         reg.install(definitions("group: LATER\ntdqueue: [{name: NEWQ, type: INTRA}]"), user="BOB")
         first, second = reg.inquire_tdqueue("PAYQ"), reg.inquire_tdqueue("NEWQ")
     assert (first.installagent, second.installagent) == (Cvda.GRPLIST, Cvda.CSDAPI)
-    assert (first.installusrid, second.installusrid) == ("CICSUSER", "BOB     ")
+    assert (first.installusrid, second.installusrid) == ("CICSRGN ", "BOB     ")
     assert (first.definesource, second.definesource) == ("PAYGRP  ", "LATER   ")
     assert str(local_time(first.installtime)) == "2024-07-01 14:00:00"
     assert str(local_time(second.installtime)) == "2024-07-01 15:00:00.123000"

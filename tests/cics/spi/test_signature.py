@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from tdqsim.cics.kernel.abstime import abstime_of
-from tdqsim.cics.spi.signature import Installer, sign
+from tdqsim.cics.kernel.signature import Installer, sign
 from tdqsim.definitions.tdqueue import IntraQueue
 from tdqsim.facts import Cvda
 

@@ -249,7 +249,6 @@ def test_the_region_executes_text_as_a_task_of_its_own(reg):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("READQ QUEUE('PAYQ') INTO(REC)", "temporary storage"),
         ("FROBNICATE TD", "FROBNICATE is no command"),
         ("READQ TD QUEUE('PAYQ')", "either INTO or SET"),
         ("READQ TD QUEUE('PAYQ') INTO(A) SET(B)", "either INTO or SET"),

@@ -7,7 +7,7 @@ import pytest
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.kernel.abstime import FormattedTime
 from tdqsim.cics.kernel.command import COMMANDS
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS
+from tdqsim.facts import INQUIRE_OPTIONS
 from tests.cics.spi.helpers import region
 
 INTRA_ONLY = {"triggerlevel": 7, "enablestatus": "DISABLED"}
@@ -34,7 +34,7 @@ CASES = [
     ("DELETEQ TD", {"queue": "FULL", "sysid": "TDQ1"}, ()),
     ("DELETEQ TD", {"queue": "EXTO"}, ()),
     *(
-        ("INQUIRE TDQUEUE", {"tdqueue": name}, tuple(INQUIRE_TDQUEUE_OPTIONS))
+        ("INQUIRE TDQUEUE", {"tdqueue": name}, tuple(INQUIRE_OPTIONS["TDQUEUE"]))
         for name in ("PAYQ", "EXTO", "ALIA", "REMQ")
     ),
     ("INQUIRE TDQUEUE", {"tdqueue": "NOQ"}, ("TYPE",)),
@@ -50,6 +50,18 @@ CASES = [
     ("CREATE TDQUEUE", {"tdqueue": "NEWQ", "attributes": "NONSENSE"}, ()),
     ("DISCARD TDQUEUE", {"tdqueue": "PHYQ"}, ()),
     ("DISCARD TDQUEUE", {"tdqueue": "PAYQ"}, ()),
+    *(
+        case
+        for resource, known, unknown in (("TRANSACTION", "PAYP", "NOTR"), ("CONNECTION", "CICB", "NONE"))
+        for word in [resource.lower()]
+        for case in (
+            (f"INQUIRE {resource}", {word: known}, tuple(INQUIRE_OPTIONS[resource])),
+            (f"INQUIRE {resource}", {word: unknown}, tuple(INQUIRE_OPTIONS[resource])[:1]),
+            (f"INQUIRE {resource} START", {}, ()),
+            (f"INQUIRE {resource} NEXT", {}, (resource, *INQUIRE_OPTIONS[resource])),
+            (f"INQUIRE {resource} END", {}, ()),
+        )
+    ),
     ("INQUIRE UOW", {"uow": b"\xff" * 16}, ("UOWSTATE",)),
     ("INQUIRE UOW START", {}, ()),
     ("INQUIRE UOW NEXT", {}, ("UOW", "UOWSTATE")),
@@ -71,7 +83,6 @@ CASES = [
     ("INQUIRE UOWLINK NEXT", {}, ("UOWLINK", "ROLE")),
     ("INQUIRE UOWLINK END", {}, ()),
     ("INQUIRE TASK", {"task": 99_000}, ("RUNSTATUS",)),
-    ("INQUIRE TRANSACTION", {"transaction": "PAYP"}, ("STATUS", "PROGRAM", "REMOTESYSTEM", "DTIMEOUT")),
     ("SET TRANSACTION", {"transaction": "PAYP", "status": "DISABLED"}, ()),
     ("SET UOW", {"uow": b"\xff" * 16, "uowstate": "COMMIT"}, ()),
     ("EXTRACT STATISTICS", {"resid": "PAYQ", "tdqueue": True}, ("SET",)),
@@ -202,7 +213,7 @@ def test_every_declared_option_is_among_the_cases():
     for name, given, receivers in CASES:
         words = {option.word for option in COMMANDS[name].options if option.parameter in given}
         tried.setdefault(name, set()).update(words, receivers)
-    tried["INQUIRE TDQUEUE NEXT"] |= set(INQUIRE_TDQUEUE_OPTIONS)  # read by the same plan as INQUIRE TDQUEUE
+    tried["INQUIRE TDQUEUE NEXT"] |= set(INQUIRE_OPTIONS["TDQUEUE"])  # read by the same plan as INQUIRE TDQUEUE
     for name, command in COMMANDS.items():
         if name in OTHERWISE:
             continue

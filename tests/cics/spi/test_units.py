@@ -43,7 +43,7 @@ def shunt(reg, name="TERQ"):
     uow = task.uow
     uow.prepare()
     uow.shunt(link="CICB")
-    task._uow = None
+    task.detach_uow()
     task.end(normal=False)
     return uow.id
 
@@ -200,7 +200,7 @@ def test_a_disabled_transaction_is_not_started(reg):
 
 def test_command_security():
     policy = AccessList(commands={"CICSUSER": {"UOW": Access.READ}})
-    with region(security=policy) as reg:
+    with region(security=policy, cmdsec="ALWAYS", ressec="ALWAYS") as reg:
         assert uows(reg) == []
         assert condition(reg.set_uow, UNKNOWN, uowstate="COMMIT") == (Resp.NOTAUTH, 100)
         assert condition(reg.inquire_task, 1) == (Resp.NOTAUTH, 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.manifest import Receipt
 from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
 from tdqsim.pipeline.stages.report import write_report
 from tdqsim.pipeline.stages.run import RunRequest, run_job
@@ -91,22 +92,23 @@ def done(tmp_path: Path, region_directory: Path) -> Path:
     return run
 
 
+_calls: list[Any] = []
+
+
+def killed(task: Any) -> Any:
+    """Stands in for the function of a bucket: somebody presses Ctrl-C at the third."""
+    _calls.append(task)
+    if len(_calls) > 2:
+        raise KeyboardInterrupt
+    return replay_bucket(task)
+
+
 @pytest.mark.parametrize("command", ["report", "load", "reconcile"])
 def test_half_a_replay_is_no_result(
     tmp_path: Path, done: Path, region_directory: Path, command: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    from tdqsim.pipeline.stages import run as stages
-
-    real, calls = stages.replay_bucket, []
-
-    def killed(task: Any) -> Any:
-        calls.append(task)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return real(task)
-
-    monkeypatch.setattr(stages, "replay_bucket", killed)
+    monkeypatch.setattr("tdqsim.pipeline.stages.run.replay_bucket", killed)
     other = ReplaySpec(directory=region_directory, seed=7)
     with pytest.raises(KeyboardInterrupt):
         run_replay(done, other, "local")
@@ -139,7 +141,7 @@ def test_other_events_need_another_replay(done: Path, tmp_path: Path, region_dir
 def leave_half(path: Path) -> None:
     """A process is killed while it writes a file."""
     text = (
-        "import os, sys; from pathlib import Path; from tdqsim.pipeline.stages.manifest import published\n"
+        "import os, sys; from pathlib import Path; from tdqsim.pipeline.publishing import published\n"
         "with published(Path(sys.argv[1])) as fresh: fresh.write_text('half'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", text, str(path)], check=False).returncode == 9
@@ -458,20 +460,21 @@ KILLED = (
 
 
 def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fcntl")
-    other = tmp_path / "another"
-    other.mkdir()
+    others = [tmp_path / "another", tmp_path / f"tdqsim-replay.{socket.gethostname()}.{os.getppid()}.of-one-that-lives"]
+    others.append(tmp_path / f"tdqsim-replay.another-machine.{2**22 + 1}.x")
+    for other in others:
+        other.mkdir()
     for _ in range(2):
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         assert subprocess.run([sys.executable, "-c", KILLED], check=False, env=environment).returncode == 9
-        assert len([path for path in tmp_path.glob("tdqsim-*") if path.is_dir()]) == 2  # not four
-    (tmp_path / "tdqsim-bad.claim").write_text("../another\nanother\n/\n\n")
-    (tmp_path / "tdqsim-mine").mkdir()
+        assert len(list(tmp_path.iterdir())) == len(others) + 1  # not two more
+    (tmp_path / f"tdqsim-replay.{socket.gethostname()}.{2**22 + 1}.link").symlink_to(tmp_path / "another")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Workshop() as one, Workshop() as two:
         assert one.store.path.is_dir()
         assert two.store.path.is_dir()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "tdqsim-mine"]
+    left = sorted(path for path in tmp_path.iterdir() if not path.is_symlink())
+    assert left == sorted(others)
 
 
 # a poisoned record in a job ---------------------------------------------------------------------------------------------

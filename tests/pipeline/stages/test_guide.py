@@ -8,7 +8,7 @@ from tdqsim.facts import table
 
 def test_every_option_is_on_the_page_with_its_status() -> None:
     lines = chapter("qsam-options").splitlines()
-    shown = {tuple(cell.strip() for cell in line.split("|")[1:5:3]) for line in lines if line.startswith("| `")}
+    shown = {tuple(cell.strip() for cell in line.split("|")[1:6:4]) for line in lines if line.startswith("| `")}
     assert shown == {(f"`{row['option']}`", row["status"]) for row in table("qsam_options")}
 
 

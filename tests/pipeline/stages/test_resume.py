@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.engine import Engine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_replay

@@ -1,11 +1,14 @@
-"""The declaration of commands: each is written once, as a typed Python method.
+"""The declaration of commands: each is written once, as a typed Python function whose first parameter is the task.
 
-``@command("READQ TD", conditions="QZERO QIDERR ...")`` over a method of a :class:`CommandGroup` registers it in
-:data:`COMMANDS` and gives the same function back, so that a call costs nothing extra. What the text form, the argument
-checks and the coverage table need is read from the signature when it is first asked for: a parameter ``queue`` is the
-option QUEUE, a trailing underscore (``from_``) is dropped, :class:`Opt` in an ``Annotated`` hint gives kind and length.
-Options that a program receives are no parameters in Python (they are the return value); they are declared by
-``receives``.
+``@command("ASSIGN", conditions="INVREQ")`` over a function that does the work alone registers it in :data:`COMMANDS`
+and gives the command back: the same function with what surrounds every command around it (see
+:mod:`~tdqsim.cics.kernel.issue`). ``@declared(...)`` registers a function that is the whole command already, as the
+three transient data requests and SYNCPOINT are. :mod:`tdqsim.cics.commands` hangs them all on the task and the region.
+
+What the text form, the argument checks and the coverage table need is read from the signature when it is first asked
+for: a parameter ``queue`` is the option QUEUE, a trailing underscore (``from_``) is dropped, :class:`Opt` in an
+``Annotated`` hint gives kind and length. Options that a program receives are no parameters in Python (they are the
+return value); they are declared by ``receives``.
 """
 
 from __future__ import annotations
@@ -14,21 +17,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
+from tdqsim.cics.kernel.issue import Issuer, issued
 from tdqsim.facts import EIBFN, Resp
-
-if TYPE_CHECKING:
-    from tdqsim.cics.kernel.conditions import Condition
-    from tdqsim.cics.kernel.eib import Eib
-    from tdqsim.cics.region import Region
-    from tdqsim.cics.uow.unit import UnitOfWork
 
 __all__ = [
     "COMMANDS",
     "SPI_VERBS",
     "Command",
-    "CommandGroup",
     "CommandOption",
     "Cvda4",
     "Flag",
@@ -40,9 +37,12 @@ __all__ = [
     "Opt",
     "OptionKind",
     "command",
+    "declared",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+S = TypeVar("S", bound=Issuer)
 T = TypeVar("T")
 
 OptionKind = Literal["name", "data", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value"]
@@ -101,8 +101,8 @@ class Command:
 
     Attributes:
         name: such as ``READQ TD``.
-        method: the Python method's name, such as ``readq_td``.
-        function: the method.
+        method: the function's name, and so that of the task's method, such as ``readq_td``.
+        function: the function, as it is written: of a command made by :func:`command` the work alone.
         conditions: the conditions it can raise.
         receives: the receivers by word.
         spi: whether it is a system programming command; its EIBRCODE is then the RESP number.
@@ -128,8 +128,8 @@ class Command:
 
     @cached_property
     def group(self) -> str:
-        """The name of the class that declares it."""
-        return self.function.__qualname__.rpartition(".")[0]
+        """The name of the module that declares it, such as ``td``."""
+        return self.function.__module__.rpartition(".")[2]
 
     @cached_property
     def summary(self) -> str:
@@ -137,15 +137,17 @@ class Command:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     @cached_property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """The parameters of the function after the task."""
+        return tuple(inspect.signature(self.function).parameters.values())[1:]
+
+    @cached_property
     def options(self) -> tuple[CommandOption, ...]:
         """Its options: parameters in order, then receivers. ``nohandle`` is the common NOHANDLE of every command."""
         hints = get_type_hints(self.function, _names(self.function), include_extras=True)
         found = []
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.name != "self" and parameter.kind in (
-                parameter.POSITIONAL_OR_KEYWORD,
-                parameter.KEYWORD_ONLY,
-            ):
+        for parameter in self.parameters:
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 opt = _opt_of(hints.get(parameter.name))
                 word = opt.word or parameter.name.rstrip("_").upper()
                 required = parameter.default is parameter.empty
@@ -162,7 +164,7 @@ class Command:
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
     """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
     names = dict(function.__globals__)
-    for missing in ("Callable", "Condition", "Abend", "Mapping", "Iterator", "Sequence", "Task", "Region"):
+    for missing in ("Callable", "Condition", "Abend", "Mapping", "Iterator", "Sequence", "TaskBase"):
         names.setdefault(missing, Any)
     return names
 
@@ -181,8 +183,15 @@ COMMANDS: dict[str, Command] = {}
 """Every declared command by name."""
 
 
-def command(name: str, conditions: str = "", receives: Mapping[str, Opt] | None = None) -> Callable[[F], F]:
-    """Declare a method as a command.
+def _register(name: str, function: Callable[..., Any], conditions: str, receives: Mapping[str, Opt] | None) -> None:
+    if name in COMMANDS:
+        raise ValueError(f"command {name} is declared twice: {COMMANDS[name].function} and {function}")
+    raised = frozenset(Resp[condition] for condition in conditions.split())
+    COMMANDS[name] = Command(name, function, raised, receives or {})
+
+
+def declared(name: str, conditions: str = "", receives: Mapping[str, Opt] | None = None) -> Callable[[F], F]:
+    """Declare a function that is a whole command: it sets the EIB itself, and ends a condition by ``task.respond``.
 
     Args:
         name: the command as the manuals call it.
@@ -191,48 +200,33 @@ def command(name: str, conditions: str = "", receives: Mapping[str, Opt] | None 
     """
 
     def declare(function: F) -> F:
-        if name in COMMANDS:
-            raise ValueError(f"command {name} is declared twice: {COMMANDS[name].function} and {function}")
-        raised = frozenset(Resp[condition] for condition in conditions.split())
-        COMMANDS[name] = Command(name, function, raised, receives or {})
+        _register(name, function, conditions, receives)
         return function
 
     return declare
 
 
-class CommandGroup:
-    """Commands that belong together. A task has all groups; so has a region, for commands outside a task.
+def command(
+    name: str,
+    conditions: str = "",
+    receives: Mapping[str, Opt] | None = None,
+    *,
+    resource: str = "",
+    otherwise: Any = None,
+) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
+    """Declare a function that does the work of a command, and make the command of it.
 
-    A command's method does its work through :meth:`issue`, or, where every nanosecond counts, sets the EIB itself and
-    calls :meth:`respond` with a condition.
+    Args:
+        name: the command as the manuals call it.
+        conditions: names of the conditions it can raise, separated by blanks.
+        receives: the options through which a program receives something, by word.
+        resource: the parameter, the first after the task, that EIBRSRCE shows; none for most commands.
+        otherwise: what the command returns after a condition that is not raised; a function is asked for it, with the
+            command's positional arguments.
     """
 
-    __slots__ = ()
+    def declare(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+        _register(name, work, conditions, receives)
+        return issued(name, work, resource=resource, otherwise=otherwise)
 
-    if TYPE_CHECKING:
-        eib: Eib
-        transid: str
-        userid: str
-
-        @property
-        def region(self) -> Region:
-            """The region the task runs in."""
-
-        @property
-        def uow(self) -> UnitOfWork:
-            """The task's unit of work; it is made when first asked for."""
-
-        def issue(
-            self,
-            name: str,
-            action: Callable[[], T],
-            *,
-            resource: str = "",
-            nohandle: bool = False,
-            otherwise: T,
-            arguments: Mapping[str, Any] | None = None,
-        ) -> T:
-            """Do a command's work: see :meth:`tdqsim.cics.kernel.task.Task.issue`."""
-
-        def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
-            """End a command with a condition: see :meth:`tdqsim.cics.kernel.task.Task.respond`."""
+    return declare

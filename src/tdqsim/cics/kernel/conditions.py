@@ -6,6 +6,7 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tdqsim.errors import TdqError
@@ -24,6 +25,7 @@ class Condition(TdqError):
         resource: the resource it was issued for, such as a queue's name.
         data: with LENGERR of READQ TD: the truncated record.
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
+        brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
         detail: the same in words, for people.
     """
 
@@ -37,6 +39,7 @@ class Condition(TdqError):
         resource: str = "",
         data: bytes = b"",
         length: int = 0,
+        brings: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(resp, resp2, detail)
         self.resp = resp
@@ -46,6 +49,7 @@ class Condition(TdqError):
         self.resource = resource
         self.data = data
         self.length = length
+        self.brings = brings
 
     @property
     def name(self) -> str:

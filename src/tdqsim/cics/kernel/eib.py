@@ -8,6 +8,7 @@ out in the region's code page; numbers are big-endian, dates and times packed de
 from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -20,6 +21,7 @@ EIB_LENGTH = 85
 _TD_GROUP = 0x08
 _NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
+_COMPLETIONS_KEPT = 10_000
 
 
 class Completion(NamedTuple):
@@ -44,6 +46,7 @@ NO_COMMAND = Completion(bytes(2), "", Resp.NORMAL, 0, _NO_RCODE)
 """The state before the first command."""
 
 
+@lru_cache(_COMPLETIONS_KEPT)
 def completion(name: str, resource: str = "") -> Completion:
     """The normal end of a command, such as ``completion("READQ TD", "PAYQ")``."""
     return Completion(EIBFN[name], resource, Resp.NORMAL, 0, _NO_RCODE)
@@ -74,6 +77,7 @@ class Eib:
         eibtaskn: task number.
         eibtrmid: terminal or session; empty for none.
         eibcalen: length of the COMMAREA; 0 for triggered tasks.
+        eibcposn: where the cursor was at the last terminal input, from 0.
         eibaid: the attention identifier, one byte; zero when there was no terminal input.
         eibds: the last file or data set named to file control; transient data leaves it alone.
         eibreqid: the request id of the last START or other interval control command.
@@ -84,6 +88,7 @@ class Eib:
     __slots__ = (
         "eibaid",
         "eibcalen",
+        "eibcposn",
         "eibds",
         "eibreqid",
         "eibtaskn",
@@ -103,6 +108,7 @@ class Eib:
         self.eibtrmid = trmid
         self.eibcalen = calen
         self.eibaid = _NO_AID
+        self.eibcposn = 0
         self.eibds = ""
         self.eibreqid = ""
         self.moment_ns = moment_ns
@@ -163,7 +169,8 @@ class Eib:
                 text(self.eibtrnid, 4),
                 _packed(self.eibtaskn % 10**7),
                 text(self.eibtrmid, 4),
-                bytes(4),
+                bytes(2),
+                self.eibcposn.to_bytes(2, "big"),
                 self.eibcalen.to_bytes(2, "big"),
                 self.eibaid,
                 self.eibfn,

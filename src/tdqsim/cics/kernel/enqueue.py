@@ -17,8 +17,8 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.kernel.parts import TaskRegion
+    from tdqsim.cics.kernel.task import TaskBase
 
 __all__ = ["Enqueue", "acquire", "give_up", "release_all"]
 
@@ -41,13 +41,13 @@ class Enqueue:
 
     def __init__(self, resource: bytes) -> None:
         self.resource = resource
-        self.owner: Task | None = None
+        self.owner: TaskBase | None = None
         self.holds: dict[object, int] = {}
         self.since_ns = 0
         self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")
 
 
-def _name(task: Task, resource: object, length: int | None) -> bytes:
+def _name(task: TaskBase, resource: object, length: int | None) -> bytes:
     name = task.region.encode(resource) if isinstance(resource, str) else resource
     if not isinstance(name, bytes | bytearray):
         raise TypeError(f"resource {resource!r}: allowed are bytes and str")
@@ -59,7 +59,7 @@ def _name(task: Task, resource: object, length: int | None) -> bytes:
     return bytes(name[:size])
 
 
-def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
+def acquire(task: TaskBase, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
     """Get a name for the task or its unit of work.
 
     Args:
@@ -102,7 +102,7 @@ def acquire(task: Task, resource: object, *, for_task: bool, nosuspend: bool, le
         raise
 
 
-def give_up(task: Task, resource: object, *, for_task: bool, length: int | None = None) -> None:
+def give_up(task: TaskBase, resource: object, *, for_task: bool, length: int | None = None) -> None:
     """Give a name up once; one that was not got for this lifetime is left as it is.
 
     Raises:
@@ -117,13 +117,13 @@ def give_up(task: Task, resource: object, *, for_task: bool, length: int | None 
         _let_go(task.region, enqueue, holder)
 
 
-def _let_go(region: Region, enqueue: Enqueue, holder: object) -> None:
+def _let_go(region: TaskRegion, enqueue: Enqueue, holder: object) -> None:
     del enqueue.holds[holder]
     if not enqueue.holds:
         _free(region, enqueue)
 
 
-def _free(region: Region, enqueue: Enqueue) -> None:
+def _free(region: TaskRegion, enqueue: Enqueue) -> None:
     enqueue.owner = None
     if enqueue.waiting:
         enqueue.waiting.wake_one()
@@ -131,7 +131,7 @@ def _free(region: Region, enqueue: Enqueue) -> None:
         del region.enqueues[enqueue.resource]
 
 
-def release_all(region: Region, holder: object) -> None:
+def release_all(region: TaskRegion, holder: object) -> None:
     """A unit of work or a task has ended, or was shunted: what it holds is free."""
     for enqueue in tuple(region.enqueues.values()):
         if holder in enqueue.holds:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from tdqsim.cics.kernel.abstime import FormattedTime, format_abstime
-from tdqsim.cics.kernel.command import CommandGroup, Opt, command
+from tdqsim.cics.kernel.command import Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp
 
-__all__ = ["FormatTimeCommands"]
+__all__ = ["formattime"]
 
 _NUMBERS: Final = ("daycount", "dayofweek", "dayofmonth", "monthofyear", "year")
 _RECEIVERS: Final = {
@@ -20,39 +21,30 @@ _RECEIVERS: Final = {
 _INVALID_ABSTIME: Final = 1
 
 
-class FormatTimeCommands(CommandGroup):
-    """The command FORMATTIME."""
+@command("FORMATTIME", "INVREQ", _RECEIVERS)
+def formattime(
+    task: TaskBase,  # noqa: ARG001  (every command has it first)
+    abstime: Annotated[int, Opt("abstime", 8)],
+    *,
+    datesep: Annotated[str | None, Opt("name", 1)] = None,
+    timesep: Annotated[str | None, Opt("name", 1)] = None,
+    nohandle: bool = False,
+) -> FormattedTime | None:
+    """Turn an ABSTIME into dates and times, rounded to the second.
 
-    __slots__ = ()
+    Args:
+        abstime: as ASKTIME or INQUIRE returned it.
+        datesep: put between the parts of dates; nothing when not given.
+        timesep: put between hours, minutes and seconds; nothing when not given.
+        nohandle: return with the response in the EIB instead of raising.
 
-    @command("FORMATTIME", "INVREQ", _RECEIVERS)
-    def formattime(
-        self,
-        abstime: Annotated[int, Opt("abstime", 8)],
-        *,
-        datesep: Annotated[str | None, Opt("name", 1)] = None,
-        timesep: Annotated[str | None, Opt("name", 1)] = None,
-        nohandle: bool = False,
-    ) -> FormattedTime | None:
-        """Turn an ABSTIME into dates and times, rounded to the second.
+    Returns:
+        All the forms; None after a condition that was not raised.
 
-        Args:
-            abstime: as ASKTIME or INQUIRE returned it.
-            datesep: put between the parts of dates; nothing when not given.
-            timesep: put between hours, minutes and seconds; nothing when not given.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Returns:
-            All the forms; None after a condition that was not raised.
-
-        Raises:
-            Condition: INVREQ 1: it is no ABSTIME.
-        """
-
-        def work() -> FormattedTime:
-            try:
-                return format_abstime(abstime, datesep=datesep or "", timesep=timesep or "")
-            except ValueError as error:
-                raise Condition(Resp.INVREQ, _INVALID_ABSTIME, str(error)) from error
-
-        return self.issue("FORMATTIME", work, nohandle=nohandle, otherwise=None)
+    Raises:
+        Condition: INVREQ 1: it is no ABSTIME.
+    """
+    try:
+        return format_abstime(abstime, datesep=datesep or "", timesep=timesep or "")
+    except ValueError as error:
+        raise Condition(Resp.INVREQ, _INVALID_ABSTIME, str(error)) from error

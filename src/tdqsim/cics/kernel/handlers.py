@@ -7,16 +7,26 @@ TRANSACTION definition (``handler: payments:payp``), which is imported only when
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from tdqsim.definitions import Transaction, define_transaction
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, TdqError
 
-__all__ = ["Handler", "TransactionEntry", "import_handler", "undefined"]
+__all__ = [
+    "Handler",
+    "TransactionEntry",
+    "import_handler",
+    "load_handlers",
+    "own_name",
+    "register",
+    "startable",
+    "undefined",
+]
 
 Handler = Callable[..., Any]
+_LONGEST_TRANSID: Final = 4
 
 
 class TransactionEntry:
@@ -77,3 +87,59 @@ def import_handler(path: str, transid: str) -> Handler:
     if not callable(found):
         raise refused(f"module {module_name} has no function {attributes}")
     return found  # type: ignore[no-any-return]
+
+
+def startable(transactions: Mapping[str, TransactionEntry], program: str | Handler, transid: str) -> TransactionEntry:
+    """The transaction that ``region.start`` is to start: a defined one, or a function under a transaction id.
+
+    Args:
+        transactions: the region's.
+        program: a transaction id, or a function.
+        transid: under which transaction id the function runs; made of its Python name when empty.
+
+    Raises:
+        TdqError: there is none of that name, or it cannot be attached.
+    """
+    if not isinstance(program, str):
+        return TransactionEntry(undefined(transid or own_name(program)), program, defined=False)
+    entry = transactions.get(program)
+    if entry is None:
+        known = ", ".join(transactions) or "none"
+        raise TdqError(f"transaction {program} is not defined; defined are {known}")
+    if entry.definition.status != "ENABLED":
+        raise TdqError(f"transaction {program} is disabled")
+    if entry.program is None:
+        raise TdqError(f"transaction {program} has no program: register a handler for it")
+    return entry
+
+
+def own_name(program: Handler) -> str:
+    """The transaction id that a function gets by its Python name; PROG where that makes none."""
+    name = getattr(program, "__name__", "").upper()[:_LONGEST_TRANSID]
+    return name if name.isalnum() else "PROG"
+
+
+def register(transactions: dict[str, TransactionEntry], transid: str, handler: Handler) -> None:
+    """See :meth:`tdqsim.cics.region.Region.register`."""
+    if not callable(handler):
+        raise TdqError(f"TRANSACTION({transid}): {handler!r} cannot be called; a handler is a callable")
+    entry = transactions.get(transid)
+    if entry is None:
+        transactions[transid] = TransactionEntry(undefined(transid), handler, defined=False)
+    else:
+        entry.program = handler
+
+
+def load_handlers(region: Any, modules: Iterable[str]) -> None:
+    """See :meth:`tdqsim.cics.region.Region.load_handlers`; the region is handed to the modules' ``register``."""
+    for name in modules:
+        try:
+            found = getattr(import_module(name), "register", None)
+        except Exception as error:
+            message = f"module {name} cannot be imported: {type(error).__name__}: {error}"
+            raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, message)]) from error
+        if found is not None:
+            found(region)
+    for entry in region.transactions.values():
+        if entry.program is None and entry.definition.handler:
+            entry.program = import_handler(entry.definition.handler, entry.definition.name)

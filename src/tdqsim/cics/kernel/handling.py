@@ -10,14 +10,27 @@ what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CO
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.command import CommandGroup, Flag, command
+from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
-__all__ = ["NO_HANDLES", "AbendExit", "Handles", "HandlingCommands", "Label"]
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.task import TaskBase
+
+__all__ = [
+    "NO_HANDLES",
+    "AbendExit",
+    "Handles",
+    "Label",
+    "handle_abend",
+    "handle_condition",
+    "ignore_condition",
+    "pop_handle",
+    "push_handle",
+]
 
 Label = Callable[[Condition], Any]
 AbendExit = Callable[[Abend], Any]
@@ -62,106 +75,94 @@ def _at_most(names: Any, what: str) -> None:
         raise TdqError(f"{what} names {len(names)} conditions; allowed are {_MOST} in one command")
 
 
-class HandlingCommands(CommandGroup):
-    """What a program does about conditions and abends."""
+@command("HANDLE CONDITION")
+def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
+    """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``.
 
-    __slots__ = ()
+    Args:
+        labels: for each condition a callable, or None for the default action, whatever ERROR says. At most 16.
 
-    if TYPE_CHECKING:
+    Raises:
+        TdqError: an unknown condition, more than 16, or something that cannot be called.
+    """
+    _at_most(labels, "HANDLE CONDITION")
+    active = dict(task.handles.labels)
+    ignored = set(task.handles.ignored)
+    for name, label in labels.items():
+        resp = _condition(name)
+        ignored.discard(resp)
+        active.pop(resp, None)
+        if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
+            active[resp] = _take_default
+        elif label is not None:
+            if not callable(label):
+                raise TdqError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
+            active[resp] = label
+    task.handles = task.handles._replace(labels=active, ignored=frozenset(ignored))
 
-        @property
-        def handles(self) -> Handles:
-            """What the program has asked for."""
 
-        @handles.setter
-        def handles(self, handles: Handles) -> None: ...
+@command("IGNORE CONDITION")
+def ignore_condition(task: TaskBase, *conditions: str) -> None:
+    """Go on after these conditions as if nothing were.
 
-        handle_stack: list[Handles]
+    Raises:
+        TdqError: an unknown condition, or more than 16.
+    """
+    _at_most(conditions, "IGNORE CONDITION")
+    found = {_condition(name) for name in conditions}
+    labels = {resp: label for resp, label in task.handles.labels.items() if resp not in found}
+    task.handles = task.handles._replace(labels=labels, ignored=task.handles.ignored | found)
 
-    @command("HANDLE CONDITION")
-    def handle_condition(self, **labels: Label | None) -> None:
-        """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``.
 
-        Args:
-            labels: for each condition a callable, or None for the default action, whatever ERROR says. At most 16.
+@command("HANDLE ABEND")
+def handle_abend(
+    task: TaskBase,
+    program: Annotated[AbendExit | None, Opt("label")] = None,
+    *,
+    cancel: Flag = False,
+    reset: Flag = False,
+) -> None:
+    """Name what is called when the task abends.
 
-        Raises:
-            TdqError: an unknown condition, more than 16, or something that cannot be called.
-        """
-        _at_most(labels, "HANDLE CONDITION")
-        active = dict(self.handles.labels)
-        ignored = set(self.handles.ignored)
-        for name, label in labels.items():
-            resp = _condition(name)
-            ignored.discard(resp)
-            active.pop(resp, None)
-            if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
-                active[resp] = _take_default
-            elif label is not None:
-                if not callable(label):
-                    raise TdqError(
-                        f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None"
-                    )
-                active[resp] = label
-        self.handles = self.handles._replace(labels=active, ignored=frozenset(ignored))
+    The exit is called with the abend after the program is left; it is out of action while it runs. What it returns
+    becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself
+    abends or issues SYNCPOINT ROLLBACK. An exit that abends may have named another, or reset itself, for that.
 
-    @command("IGNORE CONDITION")
-    def ignore_condition(self, *conditions: str) -> None:
-        """Go on after these conditions as if nothing were.
+    Args:
+        program: the exit.
+        cancel: put the exit out of action; so does a HANDLE ABEND without options.
+        reset: put the exit that was cancelled, or has run, into action again.
 
-        Raises:
-            TdqError: an unknown condition, or more than 16.
-        """
-        _at_most(conditions, "IGNORE CONDITION")
-        found = {_condition(name) for name in conditions}
-        labels = {resp: label for resp, label in self.handles.labels.items() if resp not in found}
-        self.handles = self.handles._replace(labels=labels, ignored=self.handles.ignored | found)
+    Raises:
+        TdqError: more than one of the three is given, or an exit that cannot be called.
+    """
+    if (program is not None) + cancel + reset > 1:
+        raise TdqError("HANDLE ABEND takes one of program, cancel and reset")
+    if program is not None and not callable(program):
+        raise TdqError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
+    handles = task.handles
+    if program is not None:
+        task.handles = handles._replace(abend=program, cancelled=None)
+    elif reset:
+        task.handles = handles._replace(abend=handles.abend or handles.cancelled, cancelled=None)
+    else:
+        task.handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
 
-    @command("HANDLE ABEND")
-    def handle_abend(self, program: AbendExit | None = None, *, cancel: Flag = False, reset: Flag = False) -> None:
-        """Name what is called when the task abends.
 
-        The exit is called with the abend after the program is left; it is out of action while it runs. What it returns
-        becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself
-        abends or issues SYNCPOINT ROLLBACK. An exit that abends may have named another, or reset itself, for that.
+@command("PUSH HANDLE")
+def push_handle(task: TaskBase) -> None:
+    """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
+    task.handle_stack.append(task.handles)
+    task.handles = NO_HANDLES
 
-        Args:
-            program: the exit.
-            cancel: put the exit out of action; so does a HANDLE ABEND without options.
-            reset: put the exit that was cancelled, or has run, into action again.
 
-        Raises:
-            TdqError: more than one of the three is given, or an exit that cannot be called.
-        """
-        if (program is not None) + cancel + reset > 1:
-            raise TdqError("HANDLE ABEND takes one of program, cancel and reset")
-        if program is not None and not callable(program):
-            raise TdqError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
-        handles = self.handles
-        if program is not None:
-            self.handles = handles._replace(abend=program, cancelled=None)
-        elif reset:
-            self.handles = handles._replace(abend=handles.abend or handles.cancelled, cancelled=None)
-        else:
-            self.handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
+@command("POP HANDLE", "INVREQ")
+def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
+    """Restore what the last PUSH HANDLE suspended.
 
-    @command("PUSH HANDLE")
-    def push_handle(self) -> None:
-        """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-        self.handle_stack.append(self.handles)
-        self.handles = NO_HANDLES
-
-    @command("POP HANDLE", "INVREQ")
-    def pop_handle(self, *, nohandle: Flag = False) -> None:
-        """Restore what the last PUSH HANDLE suspended.
-
-        Raises:
-            Condition: INVREQ: there was no PUSH HANDLE.
-        """
-
-        def pop() -> None:
-            if not self.handle_stack:
-                raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-            self.handles = self.handle_stack.pop()
-
-        self.issue("POP HANDLE", pop, nohandle=nohandle, otherwise=None)
+    Raises:
+        Condition: INVREQ: there was no PUSH HANDLE.
+    """
+    if not task.handle_stack:
+        raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
+    task.handles = task.handle_stack.pop()

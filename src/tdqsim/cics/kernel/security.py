@@ -1,11 +1,16 @@
-"""Security: three questions that a policy answers; a region asks none unless it was given a policy.
+"""Security: questions that a policy answers; a region asks none unless it was given a policy.
+
+Command and resource security are asked about only for transactions whose definition says CMDSEC(YES) and RESSEC(YES);
+both are NO by default, as in CICS, so that a test can find out that a definition lacks them. ``Region(cmdsec="ALWAYS",
+ressec="ALWAYS")`` (the system initialisation parameters CMDSEC and RESSEC) asks for every transaction. Surrogate users
+and unknown user ids are always asked about.
 
 ==================  ============================================  =======================  =======================
 Check               Commands                                      Asks                     Refused with
 ==================  ============================================  =======================  =======================
 command security    INQUIRE, SET, CREATE, DISCARD TDQUEUE, ...    may_issue                NOTAUTH RESP2 100
 resource security   those, on a queue; READQ, WRITEQ, DELETEQ TD  may_access               NOTAUTH RESP2 101
-surrogate           ATIUSERID on SET, USERID on CREATE            may_act_for              NOTAUTH RESP2 102
+surrogate           ATIUSERID on SET, USERID on CREATE and START  may_act_for              NOTAUTH RESP2 102, 9
 user known          the same                                      knows_user               USERIDERR
 ==================  ============================================  =======================  =======================
 
@@ -20,8 +25,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from typing import Any, Final, Protocol
 
-__all__ = ["Access", "AccessList", "SecurityPolicy"]
+__all__ = [
+    "NO_SURROGATE",
+    "UNKNOWN_USER",
+    "Access",
+    "AccessList",
+    "SecurityPolicy",
+    "may_access",
+    "may_issue",
+    "why_not_for",
+]
 
 
 class Access(IntEnum):
@@ -103,3 +118,49 @@ def _level(lists: Mapping[str, Mapping[str, Access]], user: str, name: str) -> A
         if fnmatchcase(name, pattern):
             return level
     return Access.NONE
+
+
+# -- which tasks are asked about -------------------------------------------------------------------------------------
+
+
+class _Asker(Protocol):
+    transid: str
+    userid: str
+
+    @property
+    def region(self) -> Any: ...
+
+
+def _asked(task: _Asker, attribute: str) -> bool:
+    """Whether an attribute of the task's transaction, or the region for all, asks for checks."""
+    region = task.region
+    if getattr(region, attribute) == "ALWAYS":
+        return True
+    entry = region.transactions.get(task.transid)
+    return entry is not None and getattr(entry.definition, attribute) == "YES"
+
+
+def may_issue(task: _Asker, resource_type: str, level: Access) -> bool:
+    """Whether a task may issue SPI commands of a level on a type of resource: CMDSEC, then the policy."""
+    policy = task.region.security
+    return policy is None or not _asked(task, "cmdsec") or policy.may_issue(task.userid, resource_type, level)
+
+
+def may_access(task: _Asker, queue: str, level: Access) -> bool:
+    """Whether a task may access a queue at a level: RESSEC, then the policy."""
+    policy = task.region.security
+    return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
+
+
+UNKNOWN_USER: Final = "unknown user"
+NO_SURROGATE: Final = "surrogate"
+
+
+def why_not_for(task: _Asker, user: str) -> str:
+    """Why a task may not have other tasks run for a user; empty when it may. RESSEC and CMDSEC have no say in that."""
+    policy = task.region.security
+    if policy is None:
+        return ""
+    if not policy.knows_user(user):
+        return UNKNOWN_USER
+    return "" if policy.may_act_for(task.userid, user) else NO_SURROGATE

@@ -17,16 +17,14 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from sys import getrefcount
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from tdqsim.cics.commands import Commands
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.command import SPI_VERBS
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
-from tdqsim.cics.kernel.eib import Completion, Eib, completion, failure
-from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.kernel.eib import Eib, failure
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -34,12 +32,11 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
+    from tdqsim.cics.kernel.parts import TaskRegion as Region
     from tdqsim.cics.queues.ati import Facility, Request
-    from tdqsim.cics.queues.kinds import TdQueue
-    from tdqsim.cics.region import Region
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["TIMED_OUT", "Task"]
+__all__ = ["TIMED_OUT", "TaskBase"]
 
 T = TypeVar("T")
 
@@ -47,30 +44,10 @@ TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, Any]] = {}
-_COMPLETIONS: Final[dict[tuple[str, str], Completion]] = {}
-_COMPLETIONS_KEPT: Final = 10_000
 
 
-def _references_to_a_local() -> int:
-    """How many references Python counts to what only a local name holds."""
-    thing = object()
-    return getrefcount(thing)
-
-
-_ALONE: Final = _references_to_a_local()
-
-
-def _done(name: str, resource: str) -> Completion:
-    found = _COMPLETIONS.get((name, resource))
-    if found is None:
-        if len(_COMPLETIONS) >= _COMPLETIONS_KEPT:
-            _COMPLETIONS.clear()
-        found = _COMPLETIONS[name, resource] = completion(name, resource)
-    return found
-
-
-class Task(Commands):
-    """One task. Its commands are methods; see :class:`~tdqsim.cics.commands.Commands`.
+class TaskBase:
+    """One task without its commands; see :class:`~tdqsim.cics.commands.Task`.
 
     Attributes:
         region: where it runs.
@@ -90,17 +67,19 @@ class Task(Commands):
         handles, handle_stack: HANDLE and IGNORE.
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
-        qzero: logically recoverable queues read to QZERO in units of work that have committed.
-        alias: the indirect queue through which the current request came, or None.
+        qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
+            on, or had been the last, when each was.
+        queues: what it looks queues up in; empty when it has ended.
+        unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         strand: its strand; None for the program outside.
         ended: whether it is over.
     """
 
     __slots__ = (
-        "_entered", "_queues", "_uow", "abcode", "alias", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "qzero", "region",
-        "request", "start_data", "startcode", "strand", "suspended", "transid", "userid",
+        "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
+        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "queues", "qzero", "region",
+        "request", "start_data", "startcode", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
@@ -120,18 +99,17 @@ class Task(Commands):
         self.outside = True
         self.implicit = False
         self.handles = NO_HANDLES
-        self.handle_stack = []
+        self.handle_stack: list[Handles] = []
         self.browses: dict[str, Any] = {}
-        self.start_data = []
-        self.qzero: dict[Any, None] = {}
-        self.alias: TdQueue | None = None
+        self.start_data: list[bytes] = []
+        self.qzero: dict[Any, int] = {}
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
         self.ended = False
-        self._uow: UnitOfWork | None = None
-        self._queues = region.tdqueues
-        self._entered = False
+        self.unit: UnitOfWork | None = None
+        self.queues: dict[str, Any] = region.directory.queues
+        self._entered = self._settled = False
 
     def __repr__(self) -> str:
         return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
@@ -141,15 +119,28 @@ class Task(Commands):
     @property
     def has_uow(self) -> bool:
         """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
-        return self._uow is not None
+        return self.unit is not None and not self.unit.ended
 
     @property
     def uow(self) -> UnitOfWork:
         """The unit of work; it begins when it is first asked for."""
-        uow = self._uow
-        if uow is None:
-            uow = self._uow = self.region.new_uow(self)
+        uow = self.unit
+        if uow is None or uow.ended:
+            self._let_go()
+            uow = self.unit = self.region.new_uow(self)
         return uow
+
+    def _let_go(self) -> UnitOfWork | None:
+        """What is left of a unit of work whose end an exception cut short is done; gives the one that goes on."""
+        uow = self.unit
+        if uow is None:
+            return None
+        self.region.hardening.settle()
+        if not uow.ended:
+            return uow
+        uow.finish()
+        self.unit = None
+        return None
 
     def take_syncpoint(self) -> None:
         """Commit the unit of work.
@@ -157,20 +148,16 @@ class Task(Commands):
         Raises:
             Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
         """
-        uow = self._uow
+        uow = self._let_go()
         if uow is None:
-            return
-        if uow.commit_shortly():
-            self._uow = None
-            if getrefcount(uow) == _ALONE:
-                self.region.spare_uow = uow
             return
         try:
             committed = self.region.commit(uow)
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:
-            self._uow = None
+            if uow.finished or uow.task is not self:
+                self.unit = None
         if not committed:
             raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
 
@@ -181,69 +168,35 @@ class Task(Commands):
             Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
             Condition: as :meth:`take_syncpoint` does.
         """
-        if self._uow is not None and self._uow.must_back_out:  # a local name would keep it from being used again
+        if self.unit is not None and self.unit.must_back_out:
             self.take_rollback()
             raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
         self.take_syncpoint()
 
     def take_rollback(self) -> None:
         """Back the unit of work out."""
-        uow, self._uow = self._uow, None
+        uow = self._let_go()
         if uow is not None:
-            self.region.back_out(uow)
+            try:
+                self.region.back_out(uow)
+            finally:
+                if uow.finished or uow.task is not self:
+                    self.unit = None
 
     def detach_uow(self) -> None:
         """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
-        self._uow = None
+        self.unit = None
 
     # -- how every command goes -----------------------------------------------------------------------------------
 
-    def issue(
-        self,
-        name: str,
-        action: Callable[[], T],
-        *,
-        resource: str = "",
-        nohandle: bool = False,
-        otherwise: T,
-        arguments: Mapping[str, Any] | None = None,
-    ) -> T:
-        """Do a command's work and end it as CICS does: EIB, handling of a condition, the others' turn.
-
-        Args:
-            name: the command.
-            action: the work; raises Condition or Abend.
-            resource: what EIBRSRCE shows.
-            nohandle: NOHANDLE or RESP was given.
-            otherwise: what the command returns after a condition that is not raised.
-            arguments: what the program gave, for hooks.
-        """
-        if self.ended or self.region.closed:
-            self._refuse(name)
-        hook = self.region.hook
-        try:
-            if hook is not None:
-                hook.before(self, name, arguments or {})
-            value = action()
-        except Condition as condition:
-            if hook is not None:
-                hook.after(self, name, arguments or {}, condition)
-            if self.region.recorder is not None:
-                self.region.recorder.command(self, name, arguments or {}, condition)
-            return self.respond(condition, name, resource, nohandle=nohandle, otherwise=otherwise)
-        self.eib.last = _done(name, resource)
-        if hook is not None:
-            hook.after(self, name, arguments or {}, value)
-        if self.region.recorder is not None:
-            self.region.recorder.command(self, name, arguments or {}, value)
-        if self.outside:
-            self.let_others_run()
-        return value
-
-    def _refuse(self, name: str) -> None:
-        if self.region.closed:
-            raise RegionClosed(f"{name}: the region {self.region.applid} is closed")
-        raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
+    def refuse(self, name: str) -> None:
+        """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
+        region = self.region
+        region.dispatcher.check_thread()
+        if region.closed:
+            raise RegionClosed(f"{name}: the region {region.applid} is closed")
+        if self.ended:
+            raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
 
     def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
         """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.
@@ -256,21 +209,23 @@ class Task(Commands):
         """
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
-        self.alias = None
-        self.eib.last = failure(condition, spi=COMMANDS[name].spi)
+        self.eib.last = failure(condition, spi=name.split(" ", 1)[0] in SPI_VERBS)
         if self.outside:
             self.let_others_run()
         value: Any = condition.data or otherwise
         handles = self.handles
         if nohandle:
             return value  # type: ignore[no-any-return]
+        if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
+            return value  # type: ignore[no-any-return]
         label = handles.labels.get(condition.resp)
         if label is None:
-            if condition.resp in handles.ignored or not abend_code(condition):
+            if condition.resp in handles.ignored:
                 return value  # type: ignore[no-any-return]
-            label = handles.labels.get(Resp.ERROR)  # only where the default action is an abend
-            if label is None and Resp.ERROR in handles.ignored:
-                return value  # type: ignore[no-any-return]
+            if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
+                label = handles.labels.get(Resp.ERROR)
+                if label is None and Resp.ERROR in handles.ignored:
+                    return value  # type: ignore[no-any-return]
         if label is not None:
             return label(condition)  # type: ignore[no-any-return]
         raise condition
@@ -282,7 +237,7 @@ class Task(Commands):
     def let_others_run(self) -> None:
         """Give ready tasks their turn, when it is the program outside that issues commands."""
         dispatcher = self.region.dispatcher
-        if dispatcher._ready or dispatcher._deadlines:  # noqa: SLF001  (its ``pending``, without a call)
+        if dispatcher.pending:
             dispatcher.run_ready()
 
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
@@ -302,7 +257,7 @@ class Task(Commands):
         before, strand.local = strand.local, self
         known = region.tasks.setdefault(self.number, self)
         self.suspended = (kind, name)
-        uow = self._uow
+        uow = self.unit
         if uow is not None:
             uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
         try:
@@ -318,6 +273,18 @@ class Task(Commands):
                 uow.waitstate, uow.since_ns = Cvda.ACTIVE, region.clock.time_ns()
 
     # -- running a program ----------------------------------------------------------------------------------------
+
+    def encode(self, text: str) -> bytes:
+        """Text in the region's code page, for a record; characters it does not have become substitutes."""
+        return self.region.encode(text)
+
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
+
+        Raises:
+            ConversionError: a byte of it is no character there.
+        """
+        return self.region.text(record)
 
     def run(self, program: Handler, args: tuple[Any, ...] = ()) -> Any:
         """Run a program to its end; the strand's function.
@@ -397,16 +364,19 @@ class Task(Commands):
         region.messages.write("DFHAC2236", transid=self.transid, abcode=abend.code, program=self.program, termid=termid)
 
     def end(self, *, normal: bool) -> None:
-        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end."""
-        if self.ended:
+        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
+
+        What an exception cuts short is done when it is called again.
+        """
+        if self._settled:
             return
+        self.ended, self.queues = True, _NO_QUEUES
         try:
             self.take_rollback()
         finally:
-            self.ended = True
-            self._queues = _NO_QUEUES
             self.browses.clear()
             self.region.task_ended(self, normal=normal)
+            self._settled = True
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
 from tdqsim.cics.queues.checks import final_target
@@ -22,7 +22,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.spi.parts import SpiRegion
 
 __all__ = ["SHIPPED", "UNKNOWN", "WAIT", "Explanation", "Prediction", "explain"]
 
@@ -66,7 +66,7 @@ class Explanation:
 
 
 def explain(
-    region: Region, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
+    region: SpiRegion, name: str, *, task: TaskBase | None = None, size: int = 1, record: bytes | None = None
 ) -> Explanation:
     """Say why a queue is as it is.
 
@@ -85,7 +85,7 @@ def explain(
     if record is not None and not hasattr(region.recorder, "story"):
         raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
-    probe = task if task is not None else Task(region, 0, "TEST", region.default_user)
+    probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
     commands = foresee(region, name, probe, size)
     try:
         target = final_target(region, name)
@@ -97,7 +97,7 @@ def explain(
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
-def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...]:
+def _history(region: SpiRegion, queue: str, record: bytes | None) -> tuple[str, ...]:
     recorder: Any = region.recorder
     if not hasattr(recorder, "story"):
         return ()
@@ -108,7 +108,7 @@ def _history(region: Region, queue: str, record: bytes | None) -> tuple[str, ...
 # -- what there is to say ---------------------------------------------------------------------------------------------
 
 
-def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Iterator[str]:
+def _statements(region: SpiRegion, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
     if name != queue.name:
         yield f"{name} stands for queue {queue.name}{_through(region, name)}."
     if isinstance(queue, RemoteQueue):
@@ -124,13 +124,13 @@ def _statements(region: Region, name: str, queue: TdQueue, probe: Task) -> Itera
         yield "A hook looks at every command of the region; what it does is not foreseen."
 
 
-def _hooks(region: Region) -> tuple[object, ...]:
+def _hooks(region: SpiRegion) -> tuple[object, ...]:
     """What looks at every command; several may share the slot."""
     hook: Any = region.hook
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
 
-def _remote(region: Region, queue: RemoteQueue, probe: Task) -> Iterator[str]:
+def _remote(region: SpiRegion, queue: RemoteQueue, probe: TaskBase) -> Iterator[str]:
     state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
     yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
     link: Any = region.links.get(queue.remotesystem)
@@ -154,7 +154,7 @@ def _data_set(queue: ExtraQueue) -> str:
     return f"Queue {queue.name} is a data set for {kind}, {', '.join(words)}."
 
 
-def _intra(region: Region, queue: IntraQueue) -> Iterator[str]:
+def _intra(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
     committed = " committed" if queue.logical else ""
     yield (
@@ -171,7 +171,7 @@ def _intra(region: Region, queue: IntraQueue) -> Iterator[str]:
     yield from _trigger(region, queue)
 
 
-def _through(region: Region, name: str) -> str:
+def _through(region: SpiRegion, name: str) -> str:
     alias = region.tdqueues[name]
     assert isinstance(alias, IndirectQueue), alias
     return (
@@ -217,13 +217,13 @@ def _moment(time_ns: int) -> str:
 # -- triggers ---------------------------------------------------------------------------------------------------------
 
 
-def _would_start(region: Region, queue: IntraQueue) -> bool:
+def _would_start(region: SpiRegion, queue: IntraQueue) -> bool:
     if queue.stored.count + 1 < queue.fire_at:
         return False
     return region.ati.why_no_cycle(queue) is None
 
 
-def _trigger(region: Region, queue: IntraQueue) -> Iterator[str]:
+def _trigger(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
     if not queue.transid or not queue.triggerlevel:
         yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if queue.transid else "it has no TRANSID.")
         return
@@ -233,7 +233,7 @@ def _trigger(region: Region, queue: IntraQueue) -> Iterator[str]:
         yield from _no_cycle(region, queue)
 
 
-def _no_cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
+def _no_cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
     count, level = queue.stored.count, queue.triggerlevel
     looked = "at a commit of what was written" if queue.logical else "at a WRITEQ"
     if count < level:
@@ -261,7 +261,7 @@ def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
         yield f"{_records(len(work.written))} written {whose} and not committed {verb} not count yet."
 
 
-def _cycle(region: Region, queue: IntraQueue) -> Iterator[str]:
+def _cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
     """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None:
@@ -297,5 +297,5 @@ def _set_by(latch: Latch) -> str:
     return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
 
 
-def _serves(task: Task, queue: IntraQueue) -> bool:
+def _serves(task: TaskBase, queue: IntraQueue) -> bool:
     return task.request is not None and task.request.queue is queue and task.request.cycle == queue.cycle

@@ -11,9 +11,9 @@ a planned fault                       the region's hook, when it can say (``fore
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.RemoteSystem.foresee`, then the same in that
 region
-length                                :func:`~tdqsim.cics.queues.td.check_size`; the data set's DCB
+length                                :func:`~tdqsim.cics.queues.intra.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
-the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.td.logical_attempt`, on a
+the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.logical.attempt`, on a
                                       twin of what the unit of work has done
 room                                  :class:`~tdqsim.cics.queues.intra.IntraSpace`, the store's file; the data set's
 SPACE
@@ -34,8 +34,9 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
 from tdqsim.cics.queues.extra import DataSet
+from tdqsim.cics.queues.intra import check_size
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.cics.queues.td import check_size, logical_attempt
+from tdqsim.cics.queues.logical import attempt
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
@@ -47,9 +48,10 @@ from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.spi.parts import SpiTask
     from tdqsim.cics.uow.locks import Lock
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "would_be_open"]
 
@@ -101,7 +103,7 @@ class _Unsaid(Exception):
     """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
 
 
-def foresee(region: Region, name: str, task: Task, size: int) -> dict[str, Prediction]:
+def foresee(region: Region, name: str, task: TaskBase, size: int) -> dict[str, Prediction]:
     """What each command would meet.
 
     Args:
@@ -111,7 +113,7 @@ def foresee(region: Region, name: str, task: Task, size: int) -> dict[str, Predi
         size: bytes of the record of WRITEQ TD.
     """
     told = {command: _told(command, lambda c=command: _request(region, c, name, task, size)) for command in TD}  # type: ignore[misc]
-    return told | {command: _told(command, ask) for command, ask in _operator(region, name, task.userid)}
+    return told | {command: _told(command, ask) for command, ask in _operator(task, name)}
 
 
 def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
@@ -133,7 +135,7 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
 # -- READQ, WRITEQ, DELETEQ -------------------------------------------------------------------------------------------
 
 
-def _request(region: Region, command: str, name: str, task: Task, size: int) -> str | None:
+def _request(region: Region, command: str, name: str, task: TaskBase, size: int) -> str | None:
     planned = getattr(region.hook, "foresee", None)
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
         raise fault
@@ -159,7 +161,7 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
     return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
 
 
-def _shipped(region: Region, command: str, queue: RemoteQueue, task: Task, size: int) -> str:
+def _shipped(region: Region, command: str, queue: RemoteQueue, task: TaskBase, size: int) -> str:
     check_state(task, READQ, queue)
     link: Any = region.link(queue.remotesystem)
     if not isinstance(link, RemoteSystem):
@@ -191,7 +193,7 @@ def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
     file.foresee_write(size)
 
 
-def _readq(task: Task, queue: IntraQueue, _size: int) -> None:
+def _readq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
@@ -200,51 +202,48 @@ def _readq(task: Task, queue: IntraQueue, _size: int) -> None:
         raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
 
 
-def _next_record(task: Task, queue: IntraQueue) -> object | None:
+def _next_record(task: TaskBase, queue: IntraQueue) -> object | None:
     read_end, write_end = queue.read_end, queue.write_end
     if read_end is None or write_end is None:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue, task.region.intra, task.region.store.durable)
-    record: object | None = logical_attempt(twin, write_end, uow)
+    twin = work.twin() if work is not None else LogicalWork(queue)
+    record: object | None = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
     return record
 
 
-def _work(task: Task, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
+def _work(task: TaskBase, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
-    return uow, None if uow is None else uow.work.get(queue)
+    return uow, None if uow is None else uow.works.get(queue)
 
 
-def _writeq(task: Task, queue: IntraQueue, size: int) -> None:
+def _writeq(task: TaskBase, queue: IntraQueue, size: int) -> None:
     region = task.region
     check_size(region.intra.longest, size)
     if queue.write_end is not None:
         _ask_for(queue.write_end, task)
-    _, work = _work(task, queue)
-    empty = not queue.stored.count and (work is None or not work.last_seq)
-    if not region.intra.has_room(queue, size, empty=empty):
-        full = f"all {region.intra.capacity} control intervals of DFHINTRA are in use"
-        raise Condition(Resp.NOSPACE, detail=full)
+    if not region.intra.has_room(queue, size):
+        raise region.intra.full()
     if region.readonly:
         return
     half = region.store.volatile if queue.recovstatus == "NO" else region.store.durable
-    if refused := half.refusal(size, later=queue.logical):
+    if refused := half.room_for(size):
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
-def _deleteq(task: Task, queue: IntraQueue, _size: int) -> None:
+def _deleteq(task: TaskBase, queue: IntraQueue, _size: int) -> None:
     for lock in queue.locks:
         _ask_for(lock, task)
 
 
-_OF: Final[dict[str, Callable[[Task, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
+_OF: Final[dict[str, Callable[[TaskBase, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
 
 
-def _ask_for(lock: Lock, task: Task) -> None:
+def _ask_for(lock: Lock, task: TaskBase) -> None:
     """What getting one end would meet."""
     met = ASKED[lock.standing(task.uow if task.has_uow else None)]
     if met is None:
@@ -255,7 +254,7 @@ def _ask_for(lock: Lock, task: Task) -> None:
         raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
 
 
-def _limit(task: Task) -> str:
+def _limit(task: TaskBase) -> str:
     """How long the task would wait, when DTIMOUT says."""
     return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
 
@@ -263,24 +262,24 @@ def _limit(task: Task) -> str:
 # -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------
 
 
-def _operator(region: Region, name: str, user: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+def _operator(task: SpiTask, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """The commands that the queue's type knows, and how to ask."""
-    yield OPERATOR[0], lambda: _inquire(region, user, name)
-    queue = region.tdqueues.get(name)
-    yield OPERATOR[1], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.ENABLED)
-    yield OPERATOR[2], lambda: _set(region, user, name, "ENABLESTATUS", Cvda.DISABLED)
+    yield OPERATOR[0], lambda: _inquire(task, name)
+    queue = task.region.tdqueues.get(name)
+    yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)
+    yield OPERATOR[2], lambda: _set(task, name, "ENABLESTATUS", Cvda.DISABLED)
     if isinstance(queue, ExtraQueue):
-        yield OPERATOR[3], lambda: _set(region, user, name, "OPENSTATUS", Cvda.OPEN)
-        yield OPERATOR[4], lambda: _set(region, user, name, "OPENSTATUS", Cvda.CLOSED)
-    yield OPERATOR[5], lambda: _discard(region, user, name)
+        yield OPERATOR[3], lambda: _set(task, name, "OPENSTATUS", Cvda.OPEN)
+        yield OPERATOR[4], lambda: _set(task, name, "OPENSTATUS", Cvda.CLOSED)
+    yield OPERATOR[5], lambda: _discard(task, name)
 
 
-def _inquire(region: Region, user: str, name: str) -> None:
-    find_queue(region, user, "INQUIRE TDQUEUE", name, Access.READ)
+def _inquire(task: SpiTask, name: str) -> None:
+    find_queue(task, "INQUIRE TDQUEUE", name, Access.READ)
 
 
-def _set(region: Region, user: str, name: str, option: str, value: Cvda) -> str:
-    queue = check_set(region, user, name, {option: value}).queue
+def _set(task: SpiTask, name: str, option: str, value: Cvda) -> str:
+    queue = check_set(task, name, {option: value}).queue
     if isinstance(queue, ExtraQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
         raise _Unsaid(UNKNOWN, f"the data set is only then {verb}")
@@ -297,7 +296,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
     return ""
 
 
-def _discard(region: Region, user: str, name: str) -> str:
-    queue: TdQueue = check_discard(region, user, name)
+def _discard(task: SpiTask, name: str) -> str:
+    queue: TdQueue = check_discard(task, name)
     lost = queue.stored.count if isinstance(queue, IntraQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

@@ -41,14 +41,14 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics.queues.kinds import NEVER, IntraQueue
+from tdqsim.cics.queues.intra import NEVER
+from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
-    from tdqsim.cics.kernel.task import Task
-    from tdqsim.cics.region import Region
-    from tdqsim.cics.uow.unit import UnitOfWork
+    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.queues.kinds import IntraQueue
 
 __all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]
 
@@ -89,6 +89,10 @@ class Latch(NamedTuple):
     def stored(self) -> bytes:
         """As the store keeps it."""
         return json.dumps(self).encode()
+
+    def meta(self, queue: IntraQueue) -> dict[bytes, bytes | None]:
+        """What a commit must bring with the cycle that begins with it."""
+        return {latch_key(queue): self.stored()}
 
     @classmethod
     def read(cls, stored: bytes) -> Latch | None:
@@ -156,7 +160,7 @@ class Facility:
         self.kind = kind
         self.inservice = False
         self.userid = ""
-        self.task: Task | None = None
+        self.task: TaskBase | None = None
         self.requests: deque[Any] = deque()
 
     def __repr__(self) -> str:
@@ -169,7 +173,7 @@ class Ati:
 
     __slots__ = ("_held", "_region", "_resumed")
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Any) -> None:
         self._region = region
         self._held: dict[bytes, _Held] = {}
         self._resumed: set[IntraQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
@@ -181,32 +185,42 @@ class Ati:
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def written(self, queue: IntraQueue, task: Task) -> None:
+    def written(self, queue: IntraQueue, task: TaskBase, items: int) -> None:
         """The level was reached by a task's WRITEQ to a non-recoverable queue."""
-        if self.due(queue, task):
-            self.schedule(queue)
+        latch = self.due(queue, task, items)
+        if latch is not None:
+            self.begin(queue, latch)
 
-    def due(self, queue: IntraQueue, by: Task | UnitOfWork) -> bool:
-        """Begin a cycle if the level is reached and a task can be started; it is scheduled by :meth:`schedule`.
+    def due(self, queue: IntraQueue, by: TaskBase | UnitOfWork, items: int) -> Latch | None:
+        """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
 
         Args:
             queue: the queue.
             by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
+            items: how many records the queue then has.
         """
-        if queue.stored.count < queue.fire_at:
-            return False
         if (message := self.why_no_cycle(queue)) is not None:
             self._report_once(queue, *message)
-            return False
-        queue.failed_start = False
-        queue.latch = True
-        queue.latched = latch = _set_by(by, self._region.clock.time_ns(), queue.stored.count)
-        queue.cycle += 1
-        queue.starts = 0
+            return None
+        now = self._region.clock.time_ns()
+        if isinstance(by, UnitOfWork):
+            return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), now, items)
+        return Latch(by.number, by.transid, by.eib.eibtrmid, "", now, items)
+
+    def begin(self, queue: IntraQueue, latch: Latch) -> None:
+        """Begin a cycle and have its task started. It runs later, never inside the writer.
+
+        What an exception cuts short is done by the next write that finds the level reached: until its task is on the
+        way the queue goes on looking at the count.
+        """
+        if not queue.latch:
+            queue.failed_start = False
+            queue.latch, queue.latched, queue.cycle, queue.starts = True, latch, queue.cycle + 1, 0
+        elif self._has_task(queue):
+            queue.fire_at = NEVER
+            return
+        self.schedule(queue)
         queue.fire_at = NEVER
-        if queue.recovstatus != "NO":
-            self._region.store.durable.put_meta(latch_key(queue), latch.stored())
-        return True
 
     def why_no_cycle(self, queue: IntraQueue) -> tuple[str, str] | None:
         """The message and reason that keep the start from being made; None when nothing does."""
@@ -222,13 +236,8 @@ class Ati:
             queue.failed_start = True
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
 
-    def never_began(self, queue: IntraQueue) -> None:
-        """The commit that reached the level has failed: the store knows of no cycle."""
-        queue.latch, queue.latched = False, None
-        self.arm(queue)
-
     def schedule(self, queue: IntraQueue) -> None:
-        """Have a task started for the cycle that has just begun. It runs later, never inside the writer."""
+        """Have a task started for the queue's cycle."""
         self._resumed.discard(queue)
         self._request(Request(queue))
 
@@ -264,7 +273,7 @@ class Ati:
             program = entry.definition.program if entry is not None else ""
             region.messages.write(message, transid=queue.transid, program=program)
             return
-        gone = queue.stored.last_seq - queue.stored.count  # goes up with every record that leaves for good
+        gone = queue.gone  # goes up with every record that leaves for good
         if gone != queue.starts_gone:
             queue.starts, queue.starts_gone = 0, gone
         if queue.starts >= _LIMIT:
@@ -282,9 +291,14 @@ class Ati:
 
     # -- over -----------------------------------------------------------------------------------------------------
 
-    def emptied(self, queue: IntraQueue) -> None:
-        """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended."""
-        if not queue.latch:
+    def emptied(self, queue: IntraQueue, cycle: int | None = None) -> None:
+        """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended.
+
+        Args:
+            queue: the queue.
+            cycle: which cycle was on, or had been the last, when it was; another is not concerned.
+        """
+        if not queue.latch or (cycle is not None and cycle != queue.cycle):
             return
         held = self._holder(queue)
         if held is None:
@@ -314,7 +328,7 @@ class Ati:
 
     def _over(self, queue: IntraQueue) -> None:
         if queue.latch and queue.recovstatus != "NO":
-            self._region.store.durable.delete_meta(latch_key(queue))
+            self._region.hardening.note(latch_key(queue), None)
         queue.latch, queue.latched = False, None
         self.arm(queue)
 
@@ -360,14 +374,16 @@ class Ati:
 
     def _hold(self, uow: UnitOfWork, held: _Held) -> None:
         self._held[uow.id] = held
-        uow.at_end.append(lambda _committed: self._resolved(uow.id))
+        uow.at_end = (*uow.at_end, lambda _committed: self._resolved(uow.id))
 
     def _holder(self, queue: IntraQueue) -> _Held | None:
         return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
 
     def _resolved(self, uow_id: bytes) -> None:
         """The doubt is over: what the end of the task would have done is done now."""
-        held = self._held.pop(uow_id)
+        held = self._held.pop(uow_id, None)
+        if held is None:
+            return
         queue, request = held.queue, held.request
         if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or self._holder(queue) is not None:
             return
@@ -394,14 +410,6 @@ class Ati:
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True
-
-
-def _set_by(by: Task | UnitOfWork, time_ns: int, items: int) -> Latch:
-    from tdqsim.cics.kernel.task import Task  # noqa: PLC0415  (a task imports this module)
-
-    if isinstance(by, Task):
-        return Latch(by.number, by.transid, by.eib.eibtrmid, "", time_ns, items)
-    return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), time_ns, items)
 
 
 def latch_key(queue: IntraQueue) -> bytes:

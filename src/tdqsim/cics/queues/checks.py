@@ -19,23 +19,26 @@ Step 5 depends on type and, for a data set, on what it was defined for and wheth
     EXTRA   output     yes     INVREQ   goes on  INVREQ
     EXTRA   output     no      INVREQ   NOTOPEN  INVREQ
 
+Steps 4 and 5 are :func:`decide`. A queue binds what it does to a request when one of these changes (see
+:mod:`~tdqsim.cics.queues.kinds`), and whoever foresees a request asks the same function.
+
 Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM Docs).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, TdQueue
+from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.facts import Cvda, Resp
 
-if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-    from tdqsim.cics.region import Region
-
-__all__ = ["REQUESTS", "check_state", "final_target"]
+__all__ = [
+    "DELETEQ", "READQ", "REQUESTS", "WRITEQ", "check_access", "check_state", "decide", "final_target", "owns_an_end",
+    "refusal",
+    "target_of",
+]  # fmt: skip
 
 READQ, WRITEQ, DELETEQ = "READQ TD", "WRITEQ TD", "DELETEQ TD"
 
@@ -46,14 +49,16 @@ REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp]]] = {
     ("EXTRA", False, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
     ("EXTRA", True, True): {READQ: Resp.INVREQ, WRITEQ: Resp.NORMAL, DELETEQ: Resp.INVREQ},
     ("EXTRA", True, False): {READQ: Resp.INVREQ, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
+    ("REMOTE", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
 }
 _WORDS: Final = {
+    Resp.DISABLED: "queue {name} is {status}",
     Resp.INVREQ: "an extrapartition queue for {direction} takes no {command}",
     Resp.NOTOPEN: "the data set is not open",
 }
 
 
-def final_target(region: Region, name: str) -> TdQueue:
+def final_target(region: Any, name: str) -> Any:
     """The queue that a name stands for, aliases followed.
 
     Raises:
@@ -62,39 +67,69 @@ def final_target(region: Region, name: str) -> TdQueue:
     queue = region.tdqueues.get(name)
     if queue is None:
         raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
-    if not isinstance(queue, IndirectQueue):
-        return queue
+    return queue if queue.type != "INDIRECT" else target_of(region.tdqueues, queue)
+
+
+def target_of(queues: Mapping[str, Any], alias: Any) -> Any:
+    """The queue that an alias stands for in the end.
+
+    Raises:
+        Condition: QIDERR: a target is not installed, or the aliases go round in a ring.
+    """
+    name, queue = alias.name, alias
     seen = {name}
-    while isinstance(queue, IndirectQueue):
+    while queue.type == "INDIRECT":
         target = queue.indirectname
         if target in seen:
             raise Condition(Resp.QIDERR, detail=f"the aliases of {name} go round in a ring at {target}")
         seen.add(target)
-        queue = region.tdqueues.get(target)
+        queue = queues.get(target)
         if queue is None:
             raise Condition(Resp.QIDERR, detail=f"queue {target}, which {name} stands for, is not installed")
     return queue
 
 
-def check_state(task: Task, command: str, queue: TdQueue) -> None:
-    """Steps 3 to 5 for a local queue.
+def decide(queue: Any, command: str) -> Resp | None:
+    """What the state of a queue means for a request: NORMAL goes on, None does for who owns an end of the queue."""
+    status = queue.enablestatus
+    if status is not Cvda.ENABLED:
+        return None if status is Cvda.DISABLING and queue.type == "INTRA" else Resp.DISABLED
+    return REQUESTS[queue.type, queue.output, queue.is_open][command]
+
+
+def owns_an_end(task: Any, queue: Any) -> bool:
+    """Whether the task's unit of work has one of the queue's ends."""
+    return task.has_uow and any(lock.owner is task.unit for lock in queue.locks)
+
+
+def refusal(queue: Any, command: str) -> Condition:
+    """The condition of a request that the state of a queue does not let go on."""
+    met = decide(queue, command) or Resp.DISABLED
+    words = _WORDS[met].format(
+        name=queue.name, status=queue.enablestatus.name, command=command,
+        direction="output" if queue.output else "input",
+    )  # fmt: skip
+    return Condition(met, detail=words)
+
+
+def check_access(task: Any, queue: Any) -> None:
+    """Step 3.
+
+    Raises:
+        Condition: NOTAUTH.
+    """
+    if not may_access(task, queue.name, Access.UPDATE):
+        raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
+
+
+def check_state(task: Any, command: str, queue: Any) -> None:
+    """Steps 3 to 5 for a local queue, or the local entry of a remote one.
 
     Raises:
         Condition: NOTAUTH, DISABLED, INVREQ or NOTOPEN.
     """
-    security = task.region.security
-    if security is not None and not security.may_access(task.userid, queue.name, Access.UPDATE):
-        raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
-    if queue.enablestatus is not Cvda.ENABLED and not _may_go_on(task, queue):
-        raise Condition(Resp.DISABLED, detail=f"queue {queue.name} is {queue.enablestatus.name}")
-    if isinstance(queue, ExtraQueue):
-        met = REQUESTS["EXTRA", queue.output, queue.openstatus is Cvda.OPEN][command]
-        if met is not Resp.NORMAL:
-            direction = "output" if queue.output else "input"
-            raise Condition(met, detail=_WORDS[met].format(direction=direction, command=command))
-
-
-def _may_go_on(task: Task, queue: TdQueue) -> bool:
-    if queue.enablestatus is not Cvda.DISABLING or not isinstance(queue, IntraQueue) or not task.has_uow:
-        return False
-    return any(lock.owner is task.uow for lock in queue.locks)
+    check_access(task, queue)
+    met = decide(queue, command)
+    if met is Resp.NORMAL or (met is None and owns_an_end(task, queue)):
+        return
+    raise refusal(queue, command)

@@ -12,7 +12,7 @@ from tdqsim.datasets import DataSetDirectory, DDCard, DDTable, JobLog, Spooling,
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.queues.parts import QueueRegion as Region
 
 __all__ = ["DataSets", "dd_card"]
 

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.spi.extra_inquire import actual
+from tdqsim.cics.queues.open_data_set import actual
 from tdqsim.datasets import (
     Allocation,
     BlockError,
@@ -43,7 +43,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import ExtraQueue
 
 __all__ = ["DataSet", "Report", "dcb_of"]
@@ -218,7 +218,7 @@ class DataSet:
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def read(self, _task: Task | None) -> bytes:
+    def read(self, _task: TaskBase | None) -> bytes:
         """The next record.
 
         Raises:
@@ -235,7 +235,7 @@ class DataSet:
             raise Condition(Resp.QZERO, detail="the data set is at its end")
         return record
 
-    def write(self, task: Task | None, data: bytes) -> None:
+    def write(self, task: TaskBase | None, data: bytes) -> None:
         """Add a record.
 
         Raises:

@@ -4,39 +4,93 @@ All intrapartition queues of a region share one data set of ``control_intervals`
 is CICS's own. A control interval belongs to one queue, is taken when a write needs one and freed when its last record
 has been read; a record never spans two of them. A queue without records has none.
 
-The sequence number of a record is the ordinal of its control interval within the queue, shifted left by 16, plus its
-slot there. So the control intervals a queue has in use are counted by two ordinals, head and tail, without a list. The
-count of the whole region is kept lazily: it may count control intervals that have been emptied since, and is made exact
-before a write is refused with NOSPACE.
+The records themselves say nothing of control intervals, so this is an account beside them. It is looked at once a
+control interval, not once a record: a queue knows how many bytes its last one still takes (``ci_left``) and with which
+record each of them begins (``bounds``; records are numbered in the order in which they came). What a unit of work has
+taken and not committed is in its own list, so that backout forgets it. An exception may leave the account a little off;
+it is made exact, from the records, before a write is refused with NOSPACE and whenever it is shown. Where each control
+interval of a queue begins does not survive a restart; then it is worked out from the records' lengths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from itertools import repeat
+from typing import Any, Final, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import LIMITS, Resp
 
-if TYPE_CHECKING:
-    from tdqsim.cics.queues.kinds import IntraQueue
+__all__ = ["NEVER", "NO_BOUNDS", "Account", "IntraSpace", "Taken", "check_size"]
 
-__all__ = ["SLOT_BITS", "IntraSpace", "Mark", "first_slot"]
-
-SLOT_BITS: Final = 16
-_SLOT_MASK: Final = (1 << SLOT_BITS) - 1
-_SLOTS_KEPT: Final = _SLOT_MASK // 2
-"""An emptied control interval is written again from its start as long as its slots go on below this."""
-
-Mark = tuple[int, int, int]
-"""Where a queue's output stood: head and tail ordinal, and bytes left in the tail."""
+NEVER: Final = 2**62
+"""A count that no queue reaches."""
+NO_BOUNDS: Final[deque[int]] = deque(maxlen=0)
+"""Those of a queue that has never had a record: an empty list of its own is dear where there are 100,000 queues."""
+_LOOKED_AT: Final = 1000
+"""Of a queue of so many records each length is looked at after a restart; of a longer one the mean must do."""
+_LONGEST: Final = LIMITS["length_option_maximum"]
 
 
-def first_slot(ordinal: int) -> int:
-    """The sequence number of the first record of a control interval."""
-    return (ordinal << SLOT_BITS) | 1
+class Taken(Protocol):
+    """What a unit of work has done to a queue, as far as control intervals go.
+
+    Attributes:
+        starts: for each control interval that it took, how many records it had put before.
+        left_before: what the queue's last control interval took before it wrote; None as long as it has not written.
+        puts: how many records it has put.
+        own: how many of them it has read back.
+        deleted: whether it has deleted the queue.
+    """
+
+    starts: list[int]
+    left_before: int | None
+    deleted: bool
+
+    @property
+    def puts(self) -> int: ...  # noqa: D102
+    @property
+    def own(self) -> int: ...  # noqa: D102
+
+
+class Account(Protocol):
+    """What the account knows of a queue, and keeps there.
+
+    Attributes:
+        ci_left: bytes that its last control interval still takes; -1 when it has none.
+        bounds: the number of the first record of each control interval with committed records.
+        free_at: of a non-recoverable queue: when so many records have gone, a control interval is free.
+        peak_cis: most control intervals in use since the last reset.
+        gone: how many records have left it for good: the head has the number after that.
+        uncommitted: what the unit of work that has the write end has done to it; None when nobody has.
+        stored: the committed records.
+    """
+
+    ci_left: int
+    bounds: deque[int]
+    free_at: int
+    peak_cis: int
+    stored: Any
+
+    @property
+    def gone(self) -> int: ...  # noqa: D102
+    @property
+    def uncommitted(self) -> Any: ...  # noqa: D102
+
+
+def check_size(longest: int, size: int, length: int | None = None) -> None:
+    """Whether a record of ``size`` bytes is one for an intrapartition queue, and so is the LENGTH given for it.
+
+    Raises:
+        Condition: LENGERR.
+    """
+    if length is not None and not 0 < length <= _LONGEST:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {longest}")
+    if not 0 < size <= longest:
+        raise Condition(Resp.LENGERR, detail=f"the record has {size} bytes; allowed are 1 to {longest}")
 
 
 class IntraSpace:
@@ -45,7 +99,6 @@ class IntraSpace:
     Args:
         ci_size: bytes of a control interval.
         control_intervals: how many there are, the first included.
-        queues: gives the region's intrapartition queues, for counting exactly.
 
     Attributes:
         longest: the longest record.
@@ -57,11 +110,11 @@ class IntraSpace:
     """
 
     __slots__ = (
-        "_high", "_idle", "_queues", "capacity", "ci_size", "control_intervals", "formatted", "in_use", "longest",
-        "nospace", "peak",
+        "_high", "_users", "capacity", "ci_size", "control_intervals", "formatted", "in_use", "longest", "nospace",
+        "peak",
     )  # fmt: skip
 
-    def __init__(self, ci_size: int, control_intervals: int, queues: Callable[[], Iterable[IntraQueue]]) -> None:
+    def __init__(self, ci_size: int, control_intervals: int) -> None:
         self.ci_size = ci_size
         self.control_intervals = control_intervals
         self.longest = ci_size - LIMITS["ci_overhead"]
@@ -69,166 +122,205 @@ class IntraSpace:
         self.in_use = self.peak = self.formatted = 0
         self.nospace = 0
         self._high = 0  # where the data set ends that has ever been used
-        self._queues = queues
-        self._idle: dict[IntraQueue, None] = {}
+        self._users: dict[Account, None] = {}
 
-    def open_queue(self, queue: IntraQueue) -> None:
+    # -- queues come and go ---------------------------------------------------------------------------------------
+
+    def open_queue(self, queue: Account) -> None:
         """Count what a queue that was there before holds."""
-        stored = queue.stored
-        queue.tail_ci = stored.last_seq >> SLOT_BITS
-        queue.head_ci = queue.tail_ci + 1
-        queue.ci_left = -1
-        if not stored.count:
+        queue.ci_left, queue.free_at, queue.bounds = -1, NEVER, NO_BOUNDS
+        if not queue.stored.count:
             return
-        queue.head_ci = _head_ordinal(queue)
-        with suppress(StoreDamaged):  # then nothing more goes into it; whoever reads the record is told
-            queue.ci_left = self.longest - _bytes_in_tail(queue)
-        self._used(queue.tail_ci - queue.head_ci + 1, queue)
+        sizes = self._sizes(queue)
+        queue.bounds = bounds = deque()
+        number, left = queue.gone, 0
+        for size in sizes:
+            number += 1
+            if size > left:
+                bounds.append(number)
+                left = self.longest
+            left -= size
+        queue.ci_left = left
+        self._used(len(bounds), queue)
+        self._next_to_free(queue)
 
-    def close_queue(self, queue: IntraQueue) -> None:
+    def _sizes(self, queue: Account) -> Iterable[int]:
+        stored = queue.stored
+        if stored.count <= _LOOKED_AT:
+            with suppress(StoreDamaged):  # whoever reads the record is told
+                return [len(entry.data) for entry in stored.entries()]
+        return repeat(-(-stored.data_bytes // stored.count), stored.count)
+
+    def close_queue(self, queue: Account) -> None:
         """A queue goes away with its records."""
-        self._idle.pop(queue, None)
-        self.in_use -= queue.tail_ci - queue.head_ci + 1
-        queue.head_ci = queue.tail_ci + 1
-        queue.ci_left = -1
+        self.in_use -= len(queue.bounds)
+        self._users.pop(queue, None)
+        queue.bounds.clear()
+        queue.ci_left, queue.free_at = -1, NEVER
 
-    def _used(self, more: int, queue: IntraQueue) -> None:
+    def _used(self, more: int, queue: Account) -> None:
+        self._users[queue] = None
         self.in_use += more
         self.peak = max(self.peak, self.in_use)
         if self.in_use > self._high:
             self.formatted += self.in_use - self._high
             self._high = self.in_use
-        queue.peak_cis = max(queue.peak_cis, queue.tail_ci - queue.head_ci + 1)
+        queue.peak_cis = max(queue.peak_cis, self.cis(queue))
 
-    def place(self, queue: IntraQueue, size: int, last: int, *, empty: bool) -> int:
-        """The sequence number for a record of ``size`` bytes; takes a control interval when the last one is full.
+    @staticmethod
+    def cis(queue: Account) -> int:
+        """Control intervals of a queue: an empty one has none."""
+        work = queue.uncommitted
+        if work is None:
+            return len(queue.bounds) if queue.stored.count else 0
+        return len(queue.bounds) + len(work.starts)
+
+    # -- a record comes -------------------------------------------------------------------------------------------
+
+    def extend(self, queue: Account, size: int, length: int | None, work: Taken | None = None) -> None:
+        """Take another control interval for a record; all that can be wrong with its length is found here too.
 
         Args:
             queue: where it goes.
-            size: 1 to ``longest``.
-            last: the last sequence number given out, to committed and uncommitted records.
-            empty: whether there is no record, so that the control interval at hand is free.
+            size: its length.
+            length: LENGTH as the program gave it.
+            work: what the unit of work has done that writes it; None when it is committed at once.
 
         Raises:
-            Condition: NOSPACE; nothing was changed.
+            Condition: LENGERR, NOSPACE; nothing was changed.
         """
-        if size <= queue.ci_left:
-            queue.ci_left -= size
-            return max(last + 1, first_slot(queue.tail_ci))
-        if not self.has_room(queue, size, empty=empty):
+        check_size(self.longest, size, length)
+        if not self.has_room(queue, size):
             self.nospace += 1
-            raise Condition(Resp.NOSPACE, detail=f"all {self.capacity} control intervals of DFHINTRA are in use")
-        if empty:
-            self._give_up(queue)
-        ordinal = max(queue.tail_ci, last >> SLOT_BITS) + 1
-        more = ordinal - queue.tail_ci
-        if queue.head_ci > queue.tail_ci:
-            queue.head_ci, more = ordinal, 1
-        queue.tail_ci = ordinal
-        queue.ci_left = self.longest - size
-        self._used(more, queue)
-        return first_slot(ordinal)
-
-    def has_room(self, queue: IntraQueue, size: int, *, empty: bool) -> bool:
-        """Whether :meth:`place` has room for a record; nothing is changed but that the count may be made exact."""
-        if size <= queue.ci_left or self.in_use < self.capacity or self.count() < self.capacity:
-            return True
-        own = queue.tail_ci - queue.head_ci + 1 if empty else 0  # an empty queue gives its control intervals up first
-        return self.in_use - own < self.capacity
-
-    def _give_up(self, queue: IntraQueue) -> None:
-        """An empty queue lets go of the control intervals it still counts."""
-        self.in_use -= queue.tail_ci - queue.head_ci + 1
-        queue.head_ci = queue.tail_ci + 1
-        queue.ci_left = -1
-        self._idle.pop(queue, None)
-
-    def mark(self, queue: IntraQueue) -> Mark:
-        """Where the queue's output stands, for :meth:`restore`."""
-        return queue.head_ci, queue.tail_ci, queue.ci_left
-
-    def restore(self, queue: IntraQueue, mark: Mark) -> None:
-        """Writes are backed out: the control intervals they took are free again."""
-        _, tail, left = mark
-        self.in_use -= queue.tail_ci - max(tail, queue.head_ci - 1)
-        queue.tail_ci = tail
-        queue.head_ci = min(queue.head_ci, tail + 1)
-        queue.ci_left = left if queue.head_ci <= tail else -1
-        self.taken(queue, settled=True)
-
-    def adopt(self, queue: IntraQueue, last: int) -> None:
-        """Uncommitted records up to this sequence number are there again after a restart."""
-        tail = last >> SLOT_BITS
-        if queue.head_ci > queue.tail_ci:
-            queue.head_ci = queue.tail_ci + 1
-        if tail > queue.tail_ci:
-            more, queue.tail_ci = tail - queue.tail_ci, tail
-            self._used(more, queue)
-        queue.ci_left = -1
-
-    def adopt_from(self, queue: IntraQueue, first: int) -> None:
-        """The first of the records that were adopted has this number; the queue may have had no other before it."""
-        ordinal = first >> SLOT_BITS
-        if ordinal < queue.head_ci:
-            more, queue.head_ci = queue.head_ci - ordinal, ordinal
-            self._used(more, queue)
-
-    def taken(self, queue: IntraQueue, *, settled: bool = False) -> None:
-        """Records were removed: free the control intervals behind them.
-
-        To be called when the queue has become empty or the head may have passed into another control interval.
-        ``settled`` says that the unit of work that wrote to the queue has just ended.
-        """
-        stored = queue.stored
-        if stored.count:
-            head = min(_head_ordinal(queue), queue.tail_ci)
-        elif queue.uncommitted and not settled:
-            return  # a unit of work still fills it; its end settles the account
-        elif queue.head_ci > queue.tail_ci:
-            return
+            raise self.full()
+        if work is not None:
+            work.starts.append(work.puts)
         else:
-            head = queue.tail_ci
-            queue.ci_left = self.longest if (stored.last_seq & _SLOT_MASK) < _SLOTS_KEPT else -1
-            self._idle[queue] = None
-        if head > queue.head_ci:
-            self.in_use -= head - queue.head_ci
-            queue.head_ci = head
+            if queue.bounds is NO_BOUNDS:
+                queue.bounds = deque()
+            queue.bounds.append(queue.gone + queue.stored.count + 1)
+        queue.ci_left = self.longest
+        self._used(1, queue)
+        self._next_to_free(queue)
+
+    def full(self) -> Condition:
+        """NOSPACE: all control intervals are in use."""
+        return Condition(Resp.NOSPACE, detail=f"all {self.capacity} control intervals of DFHINTRA are in use")
+
+    def has_room(self, queue: Account, size: int) -> bool:
+        """Whether a record fits; nothing is changed but that the account may be made exact."""
+        if size <= queue.ci_left:
+            return True
+        if not queue.stored.count:
+            self.settle(queue)  # an empty queue gives its control intervals up first
+        return self.in_use < self.capacity or self.count() < self.capacity
+
+    def check(self, queue: Account, sizes: Iterable[int]) -> None:
+        """Whether records of these lengths fit behind those of a queue that nobody is writing to.
+
+        Raises:
+            Condition: NOSPACE.
+        """
+        self.settle(queue)
+        left, more = queue.ci_left, 0
+        for size in sizes:
+            if size > left:
+                left, more = self.longest, more + 1
+            left -= size
+        if self.in_use + more > self.capacity and self.count() + more > self.capacity:
+            self.nospace += 1
+            raise self.full()
+
+    def refused(self, queue: Account, work: Taken | None = None) -> None:
+        """The store had no room for a record: a control interval taken for it alone is free again."""
+        self.nospace += 1
+        if queue.ci_left != self.longest:
+            return
+        taken = queue.bounds if work is None else work.starts
+        if taken:
+            taken.pop()
+            self.in_use -= 1
+        queue.ci_left = -1
+
+    # -- records go -----------------------------------------------------------------------------------------------
+
+    def freed(self, queue: Account) -> None:
+        """Records have left for good: free the control intervals that have become empty, but the last."""
+        bounds, head = queue.bounds, queue.gone + 1
+        while len(bounds) > 1 and bounds[1] <= head:
+            bounds.popleft()
+            self.in_use -= 1
+        self._next_to_free(queue)
+
+    @staticmethod
+    def _next_to_free(queue: Account) -> None:
+        queue.free_at = queue.bounds[1] - 1 if len(queue.bounds) > 1 else NEVER
+
+    def settle(self, queue: Account) -> None:
+        """Make the account of a queue exact."""
+        self.freed(queue)
+        work = queue.uncommitted
+        if queue.stored.count or (work is not None and work.puts and work.left_before != -1):
+            return
+        self.in_use -= len(queue.bounds)
+        queue.bounds.clear()
+        queue.free_at = NEVER
+        if work is None or not work.starts:
+            queue.ci_left = -1
+
+    # -- a unit of work ends --------------------------------------------------------------------------------------
+
+    def committed(self, queue: Account, work: Taken) -> None:
+        """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
+        if queue.bounds is NO_BOUNDS:
+            queue.bounds = deque()
+        bounds = queue.bounds
+        if work.deleted:
+            self.in_use -= len(bounds)
+            bounds.clear()
+        starts, work.starts = work.starts, []
+        if starts:
+            first = queue.gone + queue.stored.count - (work.puts - work.own) + 1
+            for start in starts:
+                number = first + max(0, start - work.own)
+                if bounds and bounds[-1] == number:  # all of the one before was read back
+                    bounds.pop()
+                    self.in_use -= 1
+                bounds.append(number)
+        self.freed(queue)
+        if not queue.stored.count:
+            self.settle(queue)
+
+    def forget(self, queue: Account, work: Taken) -> None:
+        """A unit of work has deleted the queue, and what it had written itself."""
+        self.in_use -= len(work.starts)
+        work.starts = []
+        queue.ci_left = -1
+
+    def backed_out(self, queue: Account, work: Taken) -> None:
+        """What it wrote is forgotten, and so are its control intervals."""
+        starts, work.starts = work.starts, []
+        self.in_use -= len(starts)
+        if work.left_before is not None:
+            queue.ci_left, work.left_before = work.left_before, None
+        if not queue.stored.count:
+            self.settle(queue)
+
+    # -- all of them ----------------------------------------------------------------------------------------------
 
     def count(self) -> int:
         """The control intervals in use, exactly."""
-        for queue in tuple(self._idle):
-            if queue.stored.count:
-                del self._idle[queue]
-            elif not queue.uncommitted:  # else it stays noted: whoever holds the write end may write, or may not
-                self._give_up(queue)
-        if self.in_use >= self.capacity:
-            for queue in self._queues():
-                if queue.head_ci < queue.tail_ci and queue.stored.count:
-                    self.taken(queue)
-        return self.in_use
+        total = 0
+        for queue in tuple(self._users):
+            self.settle(queue)
+            own = self.cis(queue)
+            if not own:
+                del self._users[queue]
+            total += own
+        self.in_use = total
+        return total
 
     def reset(self) -> None:
         """Counts go to 0 and peaks to the current value, as at a reset of statistics."""
         self.nospace = self.formatted = 0
         self.peak = self.count()
-
-
-def _head_ordinal(queue: IntraQueue) -> int:
-    """The control interval of the first record. Where that is damaged it is the one in which the last read left off.
-
-    That may be one too low: the account of room then counts a control interval too many, and whoever reads the record
-    is told of the damage. To raise it here would take a record from whoever read the one before.
-    """
-    try:
-        return queue.stored.first_seq >> SLOT_BITS
-    except StoreDamaged:
-        return queue.stored._head >> SLOT_BITS  # noqa: SLF001  (where the search for the first record begins)
-
-
-def _bytes_in_tail(queue: IntraQueue) -> int:
-    used = 0
-    for entry in queue.stored.entries(reverse=True):
-        if entry.seq >> SLOT_BITS != queue.tail_ci:
-            break
-        used += len(entry.data)
-    return used

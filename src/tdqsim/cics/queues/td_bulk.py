@@ -1,124 +1,120 @@
 """READQ TD and WRITEQ TD over and over: all records of a queue, or many records to one.
 
 Each record is a request as if it had been issued by itself: it is counted, it shows in the EIB, and whatever changes
-between two records (the queue is disabled, closed, watched) counts for the next one. Only on the short way of an
-extrapartition queue (see :mod:`~tdqsim.cics.queues.td`) are many records one turn of Python, which makes them as
-cheap as a
-plain loop over the file.
+between two records (the queue is disabled, closed, watched) counts for the next one. Only on an open data set are many
+records one turn of Python, which makes them as cheap as a plain loop over the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tdqsim.cics.kernel.command import CommandGroup
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.kinds import ExtraQueue
+from tdqsim.cics.queues.td import readq_td, writeq_td
 from tdqsim.errors import DatasetError
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 
-__all__ = ["TdBulkRequests"]
+__all__ = ["readq_td_all", "writeq_td_all"]
 
 _AT_ONCE = 4096
 
 
-class TdBulkRequests(CommandGroup):
-    """Many requests in one call."""
+def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
+    """READQ TD until QZERO; a record is read when the iterator is asked for it.
 
-    __slots__ = ()
+    Args:
+        task: who issues them.
+        queue: the queue's name, 1 to 4 characters.
 
-    if TYPE_CHECKING:
-        _queues: dict[str, Any]
-        outside: bool
-        writeq_td: Any
-        readq_td: Any
+    Raises:
+        Condition: as READQ TD, but QZERO ends the iteration; after another condition a new call goes on.
+    """
+    while True:
+        task.region.dispatcher.check_thread()
+        q = task.queues.get(queue)
+        if _is_enabled(q) and q.get is not None:
+            yield from _read_through(task, q)
+        try:
+            record = readq_td(task, queue)
+        except Condition as condition:
+            if condition.resp is Resp.QZERO:
+                return
+            raise
+        yield record
 
-        def let_others_run(self) -> None:
-            """Give ready tasks their turn: see the task."""
 
-    def readq_td_all(self, queue: str) -> Iterator[bytes]:
-        """READQ TD until QZERO; a record is read when the iterator is asked for it.
+def _is_enabled(found: Any) -> bool:
+    """Whether a name stands for a data set that lets requests go on and at whose requests nobody looks."""
+    return isinstance(found, ExtraQueue) and found.enablestatus is Cvda.ENABLED
 
-        Args:
-            queue: the queue's name, 1 to 4 characters.
 
-        Raises:
-            Condition: as READQ TD, but QZERO ends the iteration; after another condition a new call goes on.
-        """
-        while True:
-            q = self._queues.get(queue)
-            if isinstance(q, ExtraQueue) and q.quick and q.get is not None:
-                yield from self._read_quick(q)
-            try:
-                record = self.readq_td(queue)
-            except Condition as condition:
-                if condition.resp is Resp.QZERO:
-                    return
-                raise
+def _read_through(task: TaskBase, q: ExtraQueue) -> Iterator[bytes]:
+    """The records of an open data set, up to its end or until something about the queue changes."""
+    get, bound, eib, done = q.get, q.read, task.eib, q.read_ok
+    try:
+        for record in q.file.drain():
+            q.reads += 1
+            eib.last = done
             yield record
+            if q.get is not get or q.read is not bound or task.queues.get(q.name) is not q:
+                break
+    except DatasetError as error:
+        task.respond(q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")
+    if task.outside:
+        task.let_others_run()
 
-    def _read_quick(self, q: ExtraQueue) -> Iterator[bytes]:
-        """The records of an open data set, up to its end or until the short way is closed."""
-        assert q.file is not None, q
-        get, eib, done = q.get, self.eib, q.read_ok
-        try:
-            for record in q.file.drain():
-                q.reads += 1
-                eib.last = done
-                yield record
-                if q.get is not get or not q.quick:
-                    break
-        except DatasetError as error:
-            self.respond(q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")
-        if self.outside:
-            self.let_others_run()
 
-    def writeq_td_all(self, queue: str, records: Iterable[bytes]) -> int:
-        """WRITEQ TD of each record.
+def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
+    """WRITEQ TD of each record.
 
-        Args:
-            queue: the queue's name, 1 to 4 characters.
-            records: 1 byte to the longest the queue takes; quickest as a list.
+    Args:
+        task: who issues them.
+        queue: the queue's name, 1 to 4 characters.
+        records: 1 byte to the longest the queue takes; quickest as a list.
 
-        Returns:
-            How many there were.
+    Returns:
+        How many there were.
 
-        Raises:
-            Condition: as WRITEQ TD; the records before the one it is about are written.
-        """
-        if not isinstance(records, Sequence):
-            return self._write_each(queue, records)
-        at = 0
-        while at < len(records):
-            q = self._queues.get(queue)
-            some = records[at : at + _AT_ONCE]
-            if isinstance(q, ExtraQueue) and q.quick and q.put is not None and _are_records(some):
-                at += self._write_quick(q, some)
-            else:
-                at += self._write_each(queue, some)
-        return at
+    Raises:
+        Condition: as WRITEQ TD; the records before the one it is about are written.
+    """
+    if not isinstance(records, Sequence):
+        return _write_each(task, queue, records)
+    at = 0
+    while at < len(records):
+        task.region.dispatcher.check_thread()
+        q = task.queues.get(queue)
+        some = records[at : at + _AT_ONCE]
+        if _is_enabled(q) and q.put is not None and _are_records(some):
+            at += _write_through(task, q, some)
+        else:
+            at += _write_each(task, queue, some)
+    return at
 
-    def _write_each(self, queue: str, records: Iterable[bytes]) -> int:
-        written = 0
-        for record in records:
-            self.writeq_td(queue, record)
-            written += 1
-        return written
 
-    def _write_quick(self, q: ExtraQueue, records: Sequence[bytes]) -> int:
-        """Write them all, or up to and with one whose condition the program ignores; returns how many that are."""
-        assert q.file is not None, q
-        before = q.writes
-        try:
-            q.file.write_all(records)
-        except DatasetError as error:
-            self.respond(q.file.refused(error), "WRITEQ TD", q.name, nohandle=False, otherwise=None)
-            return q.writes - before + 1
-        self.eib.last = q.write_ok
-        if self.outside:
-            self.let_others_run()
-        return len(records)
+def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
+    written = 0
+    for record in records:
+        writeq_td(task, queue, record)
+        written += 1
+    return written
+
+
+def _write_through(task: TaskBase, q: ExtraQueue, records: Sequence[bytes]) -> int:
+    """Write them all, or up to and with one whose condition the program ignores; returns how many that are."""
+    before = q.writes
+    try:
+        q.file.write_all(records)
+    except DatasetError as error:
+        task.respond(q.file.refused(error), "WRITEQ TD", q.name, nohandle=False, otherwise=None)
+        return q.writes - before + 1
+    task.eib.last = q.write_ok
+    if task.outside:
+        task.let_others_run()
+    return len(records)
 
 
 def _are_records(records: Sequence[Any]) -> bool:

@@ -9,99 +9,67 @@ commands, DISCARD TDQUEUE (IBM Docs).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.command import CommandGroup, Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text
-from tdqsim.cics.spi.install import InstallRefused, install_tdqueue, remove_tdqueue
-from tdqsim.cics.spi.requests import RESERVED, find_queue, is_null, may_issue, may_see, queue_name, refusal, to_cvda
-from tdqsim.cics.spi.set import check_userid
+from tdqsim.cics.spi.install import install_tdqueue, remove_tdqueue
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.requests import (
+    RESERVED,
+    check_userid,
+    find_queue,
+    is_null,
+    may_issue,
+    may_see,
+    queue_name,
+    refusal,
+    to_cvda,
+)
+from tdqsim.definitions import Tdqueue
 from tdqsim.facts import Cvda, Resp
 
-if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
-    from tdqsim.definitions import Tdqueue
-
-__all__ = ["CreateCommands"]
+__all__ = ["check_discard", "create_tdqueue", "discard_tdqueue"]
 
 _CREATE: Final = "CREATE TDQUEUE"
 _DISCARD: Final = "DISCARD TDQUEUE"
 _LOG_QUEUE: Final = "CSMT"
 
 
-class CreateCommands(CommandGroup):
-    """CREATE and DISCARD for transient data queues."""
+@command(_CREATE, "ILLOGIC INVREQ LENGERR NOTAUTH", resource="tdqueue")
+def create_tdqueue(
+    task: SpiTask,
+    tdqueue: Name4,
+    attributes: Annotated[str, Opt("name", 0)],
+    attrlen: Annotated[int | None, Opt("halfword", 2)] = None,
+    *,
+    logmessage: Annotated[Cvda | str | int | None, Opt("cvda", 4)] = None,
+    nohandle: Flag = False,
+) -> None:
+    """Define and install a queue in this region; the CSD is neither read nor changed.
 
-    __slots__ = ()
+    A queue of the same name and TYPE is replaced, when it is disabled (and closed, if it is a data set). The unit
+    of work is committed when it worked, and backed out when the install failed.
 
-    if TYPE_CHECKING:
-        program: str
+    Args:
+        tdqueue: the queue's name.
+        attributes: RDO keywords with operands, ``TYPE(INTRA) TRANSID(PAYP)``; a unique beginning will do.
+        attrlen: how many characters of ``attributes`` count; all when not given.
+        logmessage: LOG or NOLOG, whether the installation is logged; accepted, messages are always written.
+        nohandle: return with the response in the EIB instead of raising.
 
-        def take_syncpoint(self) -> None:
-            """Commit: see the task."""
-
-        def take_rollback(self) -> None:
-            """Back out: see the task."""
-
-    @command(_CREATE, "ILLOGIC INVREQ LENGERR NOTAUTH")
-    def create_tdqueue(
-        self,
-        tdqueue: Name4,
-        attributes: Annotated[str, Opt("name", 0)],
-        attrlen: Annotated[int | None, Opt("halfword", 2)] = None,
-        *,
-        logmessage: Annotated[Cvda | str | int | None, Opt("cvda", 4)] = None,
-        nohandle: Flag = False,
-    ) -> None:
-        """Define and install a queue in this region; the CSD is neither read nor changed.
-
-        A queue of the same name and TYPE is replaced, when it is disabled (and closed, if it is a data set). The unit
-        of work is committed when it worked, and backed out when the install failed.
-
-        Args:
-            tdqueue: the queue's name.
-            attributes: RDO keywords with operands, ``TYPE(INTRA) TRANSID(PAYP)``; a unique beginning will do.
-            attrlen: how many characters of ``attributes`` count; all when not given.
-            logmessage: LOG or NOLOG, whether the installation is logged; accepted, messages are always written.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Raises:
-            Condition: INVREQ: RESP2 has two halfwords, the lower one the fault (400 to 413), the upper one its place;
-                or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
-        """
-        name = queue_name(tdqueue)
-        self.issue(
-            _CREATE, lambda: _create(self, name, attributes, attrlen, logmessage), resource=name, nohandle=nohandle,
-            otherwise=None, arguments={"tdqueue": name, "attributes": attributes},
-        )  # fmt: skip
-
-    @command(_DISCARD, "INVREQ NOTAUTH QIDERR")
-    def discard_tdqueue(self, tdqueue: Name4, *, nohandle: Flag = False) -> None:
-        """Remove an installed queue and its records; a logically recoverable one with a syncpoint.
-
-        Args:
-            tdqueue: the queue's name.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Raises:
-            Condition: QIDERR 1; NOTAUTH 100, 101; INVREQ 11: the name begins with C; 18: not closed; 30: a disable is
-                pending; 31: not disabled.
-        """
-        name = queue_name(tdqueue)
-        self.issue(
-            _DISCARD, lambda: _discard(self, name), resource=name, nohandle=nohandle, otherwise=None,
-            arguments={"tdqueue": name},
-        )  # fmt: skip
-
-
-def _create(task: CreateCommands, name: str, attributes: str, attrlen: int | None, logmessage: Any) -> None:
-    region = task.region
-    may_issue(region, task.userid, "TDQUEUE", Access.ALTER)
-    may_see(region, task.userid, name, Access.ALTER)
+    Raises:
+        Condition: INVREQ: RESP2 has two halfwords, the lower one the fault (400 to 413), the upper one its place;
+            or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
+    """
+    region, name = task.region, queue_name(tdqueue)
+    may_issue(task, "TDQUEUE", Access.ALTER)
+    may_see(task, name, Access.ALTER)
     if attrlen is not None and attrlen < 0:
         raise refusal(_CREATE, "negative length", f"ATTRLEN is {attrlen}")
     if not is_null(logmessage) and to_cvda(logmessage) not in (Cvda.LOG, Cvda.NOLOG):
@@ -116,7 +84,27 @@ def _create(task: CreateCommands, name: str, attributes: str, attrlen: int | Non
     task.take_syncpoint()
 
 
-def _definition(region: Region, name: str, text: str) -> Tdqueue:
+@command(_DISCARD, "INVREQ NOTAUTH QIDERR", resource="tdqueue")
+def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) -> None:
+    """Remove an installed queue and its records; a logically recoverable one with a syncpoint.
+
+    Args:
+        tdqueue: the queue's name.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: QIDERR 1; NOTAUTH 100, 101; INVREQ 11: the name begins with C; 18: not closed; 30: a disable is
+            pending; 31: not disabled.
+    """
+    queue = check_discard(task, queue_name(tdqueue))
+    logical = isinstance(queue, IntraQueue) and queue.logical
+    task.region.statistics.discarded(queue)
+    remove_tdqueue(task.region, queue)
+    if logical:
+        task.take_syncpoint()
+
+
+def _definition(region: SpiRegion, name: str, text: str) -> Tdqueue:
     try:
         return definition_from_text(name, text)
     except AttributeFault as fault:
@@ -127,31 +115,21 @@ def _definition(region: Region, name: str, text: str) -> Tdqueue:
         raise Condition(Resp.INVREQ, fault.resp2, f"{fault.message_id} {fault.detail}") from fault
 
 
-def _check_userid(task: CreateCommands, definition: Tdqueue) -> None:
+def _check_userid(task: SpiTask, definition: Tdqueue) -> None:
     """The issuer must be a surrogate of the USERID; one that is not known fails the install later."""
     userid = getattr(definition, "userid", "")
     security = task.region.security
     if userid and security is not None and security.knows_user(userid):
-        check_userid(task.region, task.userid, userid, _CREATE)
+        check_userid(task, userid, _CREATE)
 
 
-def _discard(task: CreateCommands, name: str) -> None:
-    region = task.region
-    queue = check_discard(region, task.userid, name)
-    logical = isinstance(queue, IntraQueue) and queue.logical
-    region.statistics.discarded(queue)
-    remove_tdqueue(region, queue)
-    if logical:
-        task.take_syncpoint()
-
-
-def check_discard(region: Region, user: str, name: str) -> TdQueue:
+def check_discard(task: SpiTask, name: str) -> TdQueue:
     """The queue that a DISCARD names, when it may be discarded.
 
     Raises:
         Condition: see ``discard_tdqueue``.
     """
-    queue = find_queue(region, user, _DISCARD, name, Access.ALTER)
+    queue = find_queue(task, _DISCARD, name, Access.ALTER)
     if name.startswith(RESERVED):
         raise refusal(
             _DISCARD, "reserved name", f"{name}: a queue whose name begins with {RESERVED} cannot be discarded"

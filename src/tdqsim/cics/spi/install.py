@@ -12,45 +12,25 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tdqsim import definitions as defs
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.cics.spi.signature import Installer, Signature, Way, sign
-from tdqsim.cics.uow.locks import READ_END, WRITE_END, Lock
-from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import StoreError, TdqError
+from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
+from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.facts import Cvda
 
-if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
-    from tdqsim.core.store import StoredQueue
-
-__all__ = ["InstallRefused", "install", "install_tdqueue", "make_queue", "remove_tdqueue", "why_no_replace"]
+__all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
 
 _INVALID_USER: Final = "DFHTD1278"
 
 
-class InstallRefused(TdqError):
-    """A queue cannot be installed; nothing has changed.
-
-    Attributes:
-        queue: its name.
-        message: the id of CICS's message about it; empty when none is known.
-    """
-
-    def __init__(self, queue: str, reason: str, message: str = "") -> None:
-        self.queue = queue
-        self.message = message
-        super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
-
-
-def install(region: Region, definitions: defs.Definitions, *, way: Way, user: str) -> None:
+def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user: str) -> None:
     """Install everything that a region knows what to do with.
 
     Raises:
@@ -78,32 +58,27 @@ def install(region: Region, definitions: defs.Definitions, *, way: Way, user: st
     region.refresh_facilities(terminals | {("SYSTEM", connection.name) for connection in definitions.connections})
 
 
-def _installable(region: Region, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
+def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
     """The queues that can be installed: all of them, or at a cold start those that are not refused.
 
     Raises:
         InstallRefused: one cannot be, and this is no cold start.
     """
-    found = []
-    held: list[Callable[[], None]] = []
-    try:
-        for queue in queues:
-            try:
-                check_tdqueue(region, queue, user)
-                held.append(_hold_room(region, queue))
-            except InstallRefused as refused:
-                if way != "grplist":
-                    raise
-                region.log.warning("not_installed", queue=queue.name, reason=str(refused))
-            else:
-                found.append(queue)
-    finally:
-        for give_back in held:
-            give_back()
+    found, held = [], 0
+    for queue in queues:
+        try:
+            check_tdqueue(region, queue, user)
+            held += check_room(region, queue, held)
+        except InstallRefused as refused:
+            if way != "grplist":
+                raise
+            region.log.warning("not_installed", queue=queue.name, reason=str(refused))
+        else:
+            found.append(queue)
     return found
 
 
-def define_transaction(region: Region, definition: defs.Transaction) -> None:
+def define_transaction(region: SpiRegion, definition: defs.Transaction) -> None:
     """Install a transaction; a handler that is registered stays with it."""
     entry = region.transactions.get(definition.name)
     if entry is None:
@@ -112,13 +87,13 @@ def define_transaction(region: Region, definition: defs.Transaction) -> None:
         entry.define(definition)
 
 
-def installer(region: Region, user: str, program: str = "") -> Installer:
+def installer(region: SpiRegion, user: str, program: str = "") -> Installer:
     """Who installs, and when, for the signature."""
     now = abstime(region.clock.time_ns(), region.zone)
-    return Installer(now, region.cold_start_abstime, user, region.default_user, region.release, program)
+    return Installer(now, region.cold_start_abstime, user, region.region_user, region.release, program)
 
 
-def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
+def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
     """Install or replace one queue.
 
     Returns:
@@ -129,14 +104,14 @@ def install_tdqueue(region: Region, definition: defs.Tdqueue, *, way: Way, user:
     """
     replaced = definition.name in region.tdqueues
     check_tdqueue(region, definition, user)
-    _hold_room(region, definition)()
+    check_room(region, definition)
     _put_in(region, definition, sign(way, definition, installer(region, user, program)))
     region.force()
     region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
     return replaced
 
 
-def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
+def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> None:
     """Whether the queue can be installed.
 
     Raises:
@@ -156,50 +131,6 @@ def check_tdqueue(region: Region, definition: defs.Tdqueue, user: str) -> None:
             )
 
 
-def _moves(region: Region, definition: defs.Tdqueue) -> IntraQueue | None:
-    """The queue whose records go to the other half of the store when it is replaced; None when none do."""
-    present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraQueue) or not isinstance(definition, defs.IntraQueue):
-        return None
-    return present if (present.recovstatus == "NO") is not (definition.recovstatus == "NO") else None
-
-
-def _hold_room(region: Region, definition: defs.Tdqueue) -> Callable[[], None]:
-    """Hold the room that records need which move because RECOVSTATUS changes.
-
-    Returns:
-        What gives it back, before they move or when they do not.
-
-    Raises:
-        InstallRefused: there is no room, or they cannot be read.
-    """
-    moving = _moves(region, definition)
-    if moving is None:
-        return _nothing_held
-    half = region.store.durable if moving.recovstatus == "NO" else region.store.volatile
-    sizes: list[int] = []
-
-    def give_back() -> None:
-        half.release(sum(sizes), len(sizes))
-
-    try:
-        for entry in moving.stored.entries():
-            half.reserve(len(entry.data))
-            sizes.append(len(entry.data))
-    except StoreError as error:
-        give_back()
-        raise _not_moved(definition, error) from error
-    return give_back
-
-
-def _nothing_held() -> None:
-    """No room was needed: there is nothing to give back."""
-
-
-def _not_moved(definition: defs.Tdqueue, error: StoreError) -> InstallRefused:
-    return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {error}")
-
-
 def why_no_replace(queue: TdQueue, new_type: str) -> str:
     """Why an installed queue cannot be replaced by one of a type; empty when it can."""
     if queue.type != new_type:
@@ -211,7 +142,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     return ""
 
 
-def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
+def _put_in(region: SpiRegion, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
     present = region.tdqueues.get(definition.name)
     queue = make_queue(region, definition, signature, present)
     if isinstance(present, IntraQueue):
@@ -224,86 +155,12 @@ def _put_in(region: Region, definition: defs.Tdqueue, signature: Signature) -> T
     return queue
 
 
-def make_queue(
-    region: Region, definition: defs.Tdqueue, signature: Signature, present: TdQueue | None = None
-) -> TdQueue:
-    """The state of a queue, with the records that are there for it; it is not put in yet."""
-    kind = definition.type_in(region.sysid)
-    if kind == "REMOTE":
-        return RemoteQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.IndirectQueue):
-        return IndirectQueue(definition.name, definition, signature)
-    if isinstance(definition, defs.ExtraQueue):
-        queue = ExtraQueue(definition.name, definition, signature)
-        queue.file = region.data_set(queue)
-        return queue
-    assert isinstance(definition, defs.IntraQueue), definition
-    return _make_intra(region, definition, signature, present)
-
-
-def _make_intra(
-    region: Region, definition: defs.IntraQueue, signature: Signature, present: TdQueue | None
-) -> IntraQueue:
-    stored = _stored(region, definition)
-    if isinstance(present, IntraQueue):
-        region.intra.close_queue(present)
-    queue = IntraQueue(definition.name, definition, signature, stored)
-    region.intra.open_queue(queue)
-    if definition.recovstatus == "LOGICAL":
-        queue.read_end, queue.write_end = Lock(queue, READ_END), Lock(queue, WRITE_END)
-        queue.td_read = WaitQueue(f"TD_READ {queue.name}", queue.write_end.holder)
-    region.ati.arm(queue)
-    return queue
-
-
-def _stored(region: Region, definition: defs.IntraQueue) -> StoredQueue:
-    """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
-    store, name = region.store, definition.name.encode()
-    recoverable = definition.recovstatus != "NO"
-    right, wrong = (store.durable, store.volatile) if recoverable else (store.volatile, store.durable)
-    found = right.queue(name)
-    if region.looks_at_store:
-        return found if found is not None else region.nothing_stored(name)
-    stored = found if found is not None else right.create_queue(name)
-    other = wrong.queue(name)
-    if other is not None:
-        try:
-            _move(other.entries(), stored)
-        except StoreError as error:  # the room was looked for, but what is held for it may be less than it takes
-            if found is None:
-                right.drop_queue(name)
-            raise _not_moved(definition, error) from error
-        wrong.drop_queue(name)
-    return stored
-
-
-def _move(entries: Iterable[object], stored: StoredQueue) -> None:
-    for entry in entries:
-        stored.put(entry.data, seq=max(entry.seq, stored.last_seq + 1))  # type: ignore[attr-defined]
-
-
-def open_initially(region: Region, queue: ExtraQueue) -> None:
-    """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
-    if not region.open_data_sets or queue.definition.opentime != "INITIAL":
-        return
-    assert queue.file is not None
-    try:
-        queue.file.open()
-    except Condition as condition:
-        region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
-
-
-def remove_tdqueue(region: Region, queue: TdQueue) -> None:
+def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
     """Take a queue out with its records; whether it may go was decided before."""
     del region.tdqueues[queue.name]
     region.catalogue.forget_queue(queue)
-    queue.plain = queue.swift = False
+    region.refresh(queue)
     if isinstance(queue, IntraQueue):
-        region.ati.gone(queue)
-        region.intra.close_queue(queue)
-        region.forget_last_reads(queue)
-        store = region.store
-        half = store.volatile if queue.recovstatus == "NO" else store.durable
-        half.drop_queue(queue.name.encode())
+        drop_records(region, queue)
     region.force()
     region.messages.write("DFHTD0401", queue=queue.name)

@@ -6,17 +6,27 @@ The numbers of RESP2 are the table ``facts/spi_resp2.tsv``: a command and a caus
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import UNKNOWN_USER, Access, may_access, why_not_for
+from tdqsim.cics.kernel.security import may_issue as is_allowed
+from tdqsim.cics.queues.kinds import TdQueue
+from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.facts import Cvda, Resp, table
 
-if TYPE_CHECKING:
-    from tdqsim.cics.queues.kinds import TdQueue
-    from tdqsim.cics.region import Region
-
-__all__ = ["RESERVED", "find_queue", "is_null", "may_issue", "may_see", "queue_name", "refusal", "to_cvda"]
+__all__ = [
+    "RESERVED",
+    "check_userid",
+    "find_queue",
+    "is_null",
+    "may_access",
+    "may_issue",
+    "may_see",
+    "queue_name",
+    "refusal",
+    "to_cvda",
+]
 
 RESERVED: Final = "C"
 """Queues whose names begin with it are CICS's own: they can be neither disabled nor discarded."""
@@ -51,28 +61,26 @@ def to_cvda(value: Any) -> Cvda | None:
         return None
 
 
-def may_issue(region: Region, user: str, resource_type: str, level: Access) -> None:
-    """Command security.
+def may_issue(task: SpiTask, resource_type: str, level: Access) -> None:
+    """Command security, where the task's transaction asks for it.
 
     Raises:
         Condition: NOTAUTH 100.
     """
-    security = region.security
-    if security is not None and not security.may_issue(user, resource_type, level):
+    if not is_allowed(task, resource_type, level):
         raise refusal(
-            "ANY", "command not allowed", f"user {user} may not use this command on {resource_type} resources"
+            "ANY", "command not allowed", f"user {task.userid} may not use this command on {resource_type} resources"
         )
 
 
-def may_see(region: Region, user: str, queue: str, level: Access) -> None:
-    """Resource security.
+def may_see(task: SpiTask, queue: str, level: Access) -> None:
+    """Resource security, where the task's transaction asks for it.
 
     Raises:
         Condition: NOTAUTH 101.
     """
-    security = region.security
-    if security is not None and not security.may_access(user, queue, level):
-        raise refusal("ANY", "resource not allowed", f"user {user} has no {level.name} access to queue {queue}")
+    if not may_access(task, queue, level):
+        raise refusal("ANY", "resource not allowed", f"user {task.userid} has no {level.name} access to queue {queue}")
 
 
 def queue_name(value: object) -> str:
@@ -86,15 +94,27 @@ def queue_name(value: object) -> str:
     return value.rstrip(" ")
 
 
-def find_queue(region: Region, user: str, command: str, name: str, level: Access) -> TdQueue:
+def find_queue(task: SpiTask, command: str, name: str, level: Access) -> TdQueue:
     """The queue that a system programming command names, after the security checks.
 
     Raises:
         Condition: NOTAUTH 100; QIDERR; NOTAUTH 101; in this order.
     """
-    may_issue(region, user, "TDQUEUE", level)
-    queue = region.tdqueues.get(name)
+    may_issue(task, "TDQUEUE", level)
+    queue = task.region.tdqueues.get(name)
     if queue is None:
         raise refusal(command, "not found", f"there is no queue {name}")
-    may_see(region, user, name, level)
+    may_see(task, name, level)
     return queue
+
+
+def check_userid(task: SpiTask, user: str, command_name: str) -> None:
+    """Whether the issuer may let other tasks run for a user. RESSEC and CMDSEC have no say in that.
+
+    Raises:
+        Condition: USERIDERR: the security manager does not know the user; NOTAUTH: the issuer is no surrogate.
+    """
+    reason = why_not_for(task, user)
+    if reason:
+        words = f"user {user} is not known" if reason == UNKNOWN_USER else f"user {task.userid} may not act for {user}"
+        raise refusal(command_name, reason, words)

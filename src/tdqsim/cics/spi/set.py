@@ -22,20 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
-from tdqsim.cics.kernel.command import CommandGroup, Name4, Opt, command
+from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.spi.requests import RESERVED, find_queue, is_null, queue_name, refusal, to_cvda
+from tdqsim.cics.spi.parts import SpiTask
+from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
-if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
-
-__all__ = ["SetCommands", "check_set"]
+__all__ = ["check_set", "set_tdqueue"]
 
 _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
@@ -51,8 +49,7 @@ NumberValue = Annotated[int | None, Opt("fullword", 4)]
 class _Change:
     """One SET that has been asked for: what to do, in the order in which it is done."""
 
-    region: Region
-    user: str
+    task: SpiTask
     queue: TdQueue
     values: Mapping[str, Any]
     steps: list[Callable[[], None]] = field(default_factory=list)
@@ -61,59 +58,51 @@ class _Change:
         return refusal(_COMMAND, cause, f"queue {self.queue.name}: {detail}")
 
 
-class SetCommands(CommandGroup):
-    """SET for transient data queues."""
+@command(_COMMAND, "INVREQ IOERR NOTAUTH QIDERR USERIDERR", resource="tdqueue")
+def set_tdqueue(
+    task: SpiTask,
+    tdqueue: Name4,
+    *,
+    atifacility: CvdaValue = None,
+    atitermid: Name4Value = None,
+    atitranid: Name4Value = None,
+    atiuserid: Name8Value = None,
+    enablestatus: CvdaValue = None,
+    openstatus: CvdaValue = None,
+    triggerlevel: NumberValue = None,
+    nohandle: bool = False,
+) -> None:
+    """Change attributes and states of a queue.
 
-    __slots__ = ()
+    An option that is left out, or has a null value (None, blanks, -1, IGNORE), stays as it is. CVDAs may be given
+    by name.
 
-    @command(_COMMAND, "INVREQ IOERR NOTAUTH QIDERR USERIDERR")
-    def set_tdqueue(
-        self,
-        tdqueue: Name4,
-        *,
-        atifacility: CvdaValue = None,
-        atitermid: Name4Value = None,
-        atitranid: Name4Value = None,
-        atiuserid: Name8Value = None,
-        enablestatus: CvdaValue = None,
-        openstatus: CvdaValue = None,
-        triggerlevel: NumberValue = None,
-        nohandle: bool = False,
-    ) -> None:
-        """Change attributes and states of a queue.
+    Args:
+        tdqueue: the queue's name.
+        atifacility: TERMINAL or NOTERMINAL; intrapartition, DISABLED.
+        atitermid: terminal or session of triggered tasks; intrapartition, DISABLED.
+        atitranid: the transaction to start; intrapartition, DISABLED.
+        atiuserid: user of triggered tasks without a terminal; intrapartition, DISABLED.
+        enablestatus: ENABLED or DISABLED. A queue in use becomes DISABLING until its users have ended.
+        openstatus: OPEN or CLOSED; extrapartition.
+        triggerlevel: 0 to 32767; intrapartition. The next write at or over it starts the transaction.
+        nohandle: return with the response in the EIB instead of raising.
 
-        An option that is left out, or has a null value (None, blanks, -1, IGNORE), stays as it is. CVDAs may be given
-        by name.
-
-        Args:
-            tdqueue: the queue's name.
-            atifacility: TERMINAL or NOTERMINAL; intrapartition, DISABLED.
-            atitermid: terminal or session of triggered tasks; intrapartition, DISABLED.
-            atitranid: the transaction to start; intrapartition, DISABLED.
-            atiuserid: user of triggered tasks without a terminal; intrapartition, DISABLED.
-            enablestatus: ENABLED or DISABLED. A queue in use becomes DISABLING until its users have ended.
-            openstatus: OPEN or CLOSED; extrapartition.
-            triggerlevel: 0 to 32767; intrapartition. The next write at or over it starts the transaction.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Raises:
-            Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ as
-                the table above; IOERR when the data set cannot be opened or closed.
-        """
-        name = queue_name(tdqueue)
-        given = {
-            "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,
-            "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,
-        }  # fmt: skip
-        values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
-        self.issue(
-            _COMMAND,
-            lambda: _set(self.region, self.userid, name, values),
-            resource=name,
-            nohandle=nohandle,
-            otherwise=None,
-            arguments={"tdqueue": name, **values},
-        )
+    Raises:
+        Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ as
+            the table above; IOERR when the data set cannot be opened or closed.
+    """
+    given = {
+        "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,
+        "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,
+    }  # fmt: skip
+    values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
+    change = check_set(task, queue_name(tdqueue), values)
+    for step in change.steps:
+        step()
+    if isinstance(change.queue, IntraQueue) and not _TRIGGER.isdisjoint(values):
+        task.region.ati.trigger_changed(change.queue)
+    task.region.changed(change.queue)
 
 
 def _leaves_alone(option: str, value: Any) -> bool:
@@ -122,23 +111,14 @@ def _leaves_alone(option: str, value: Any) -> bool:
     return is_null(value)
 
 
-def _set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> None:
-    change = check_set(region, user, name, values)
-    for step in change.steps:
-        step()
-    if isinstance(change.queue, IntraQueue) and not _TRIGGER.isdisjoint(values):
-        region.ati.trigger_changed(change.queue)
-    region.changed(change.queue)
-
-
-def check_set(region: Region, user: str, name: str, values: Mapping[str, Any]) -> _Change:
+def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Change:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
         Condition: see ``set_tdqueue``.
     """
-    queue = find_queue(region, user, _COMMAND, name, Access.UPDATE)
-    change = _Change(region, user, queue, values)
+    queue = find_queue(task, _COMMAND, name, Access.UPDATE)
+    change = _Change(task, queue, values)
     _check_type(change)
     for option, plan in _PLANS.items():
         if option in values:
@@ -210,7 +190,7 @@ def _plan_atitermid(change: _Change, value: Any) -> None:
 
 def _plan_atitranid(change: _Change, value: Any) -> None:
     queue = _must_be_disabled(change, "ATITRANID")
-    name, region = _name(change, "ATITRANID", value), change.region
+    name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
     if entry is None:
         raise change.refuse("unknown transaction", f"transaction {name} is not defined in this region")
@@ -231,23 +211,8 @@ def _plan_atiuserid(change: _Change, value: Any) -> None:
     user = _name(change, "ATIUSERID", value)
     if not _without_facility(change, queue):
         raise change.refuse("userid with facility", "ATIUSERID is for queues without a terminal")
-    check_userid(change.region, change.user, user, _COMMAND)
+    check_userid(change.task, user, _COMMAND)
     change.steps.append(lambda: setattr(queue, "userid", user))
-
-
-def check_userid(region: Region, issuer: str, user: str, command_name: str) -> None:
-    """Whether the issuer may let triggered tasks run for a user.
-
-    Raises:
-        Condition: USERIDERR: the security manager does not know the user; NOTAUTH 102: the issuer is no surrogate.
-    """
-    security = region.security
-    if security is None:
-        return
-    if not security.knows_user(user):
-        raise refusal("SET TDQUEUE", "unknown user", f"user {user} is not known")
-    if not security.may_act_for(issuer, user):
-        raise refusal(command_name, "surrogate", f"user {issuer} may not act for {user}")
 
 
 def _plan_triggerlevel(change: _Change, value: Any) -> None:
@@ -260,7 +225,7 @@ def _plan_triggerlevel(change: _Change, value: Any) -> None:
 
 
 def _plan_enablestatus(change: _Change, value: Any) -> None:
-    queue, region = change.queue, change.region
+    queue, region = change.queue, change.task.region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
         raise change.refuse("disable pending", "ENABLESTATUS cannot be changed while the queue is being disabled")

@@ -10,23 +10,21 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.command import CommandGroup, Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.cics.spi.inquire import split_dsname
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
 from tdqsim.cics.spi.statistics_records import StatisticsRecord
+from tdqsim.cics.spi.tdqueue_options import split_dsname
+from tdqsim.core.dispatch import Timer
 from tdqsim.errors import TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda
 
-if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
-    from tdqsim.core.dispatch import Timer
-
-__all__ = ["Collection", "Statistics", "StatisticsCommands", "global_record", "queue_record"]
+__all__ = ["Collection", "Statistics", "extract_statistics", "global_record", "perform_statistics", "queue_record"]
 
 _COLLECTIONS_KEPT: Final = 256
 _NS: Final = 1_000_000_000
@@ -43,7 +41,7 @@ def _intra_values(queue: IntraQueue) -> dict[str, Any]:
         "triggerlevel": queue.triggerlevel,
         "recovery": queue.recovstatus,
         "facility_type": queue.atifacility,
-        "facility": queue.facilityid,
+        "facility": "" if queue.atifacility == "FILE" else queue.facilityid,
         "wait": queue.wait,
         "waitaction": queue.waitaction if queue.wait == "YES" else "",
         "transid": queue.transid,
@@ -80,7 +78,7 @@ def queue_record(queue: TdQueue) -> StatisticsRecord:
     return StatisticsRecord("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
 
 
-def global_record(region: Region) -> StatisticsRecord:
+def global_record(region: SpiRegion) -> StatisticsRecord:
     """The statistics of all queues (DFHTQGDS).
 
     CI reads and writes are those of a data set with buffers; here they are not made, and are shown as 0.
@@ -147,7 +145,7 @@ class Statistics:
         collections: what was written, oldest first; the last 256 are kept.
     """
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: SpiRegion) -> None:
         self._region = region
         self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)
         self._interval_ns = 0
@@ -208,76 +206,58 @@ class Statistics:
         self._set_timer(moment_ns + passed * self._interval_ns)
 
 
-class StatisticsCommands(CommandGroup):
-    """EXTRACT and PERFORM STATISTICS for transient data."""
+@command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)}, resource="resid")
+def extract_statistics(
+    task: SpiTask,
+    resid: Annotated[str | None, Opt("name", 4)] = None,
+    *,
+    tdqueue: Flag = True,
+    nohandle: bool = False,
+) -> StatisticsRecord | None:
+    """The statistics of one queue, or of transient data as a whole.
 
-    __slots__ = ()
+    Args:
+        resid: the queue; None for the global record.
+        tdqueue: the resource type; TDQUEUE is the only one.
+        nohandle: return with the response in the EIB instead of raising.
 
-    @command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)})
-    def extract_statistics(
-        self,
-        resid: Annotated[str | None, Opt("name", 4)] = None,
-        *,
-        tdqueue: Flag = True,
-        nohandle: bool = False,
-    ) -> StatisticsRecord | None:
-        """The statistics of one queue, or of transient data as a whole.
+    Returns:
+        The record; its ``image`` gives the bytes that SET points to. None after a condition that was not raised.
 
-        Args:
-            resid: the queue; None for the global record.
-            tdqueue: the resource type; TDQUEUE is the only one.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Returns:
-            The record; its ``image`` gives the bytes that SET points to. None after a condition that was not raised.
-
-        Raises:
-            Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
-        """
-        if not tdqueue:
-            raise TdqError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
-        name = "" if resid is None else queue_name(resid)
-        return self.issue(
-            "EXTRACT STATISTICS", lambda: _extract(self.region, self.userid, name), resource=name, nohandle=nohandle,
-            otherwise=None, arguments={"resid": name},
-        )  # fmt: skip
-
-    @command("PERFORM STATISTICS", "NOTAUTH")
-    def perform_statistics(
-        self, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
-    ) -> None:
-        """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE).
-
-        Args:
-            record: the RECORD keyword.
-            tdqueue: the resource type; TDQUEUE is the only one.
-            resetnow: reset counts and peaks as well.
-            nohandle: return with the response in the EIB instead of raising.
-
-        Raises:
-            Condition: NOTAUTH 100.
-        """
-        if not (record and tdqueue):
-            raise TdqError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
-        self.issue(
-            "PERFORM STATISTICS", lambda: _perform(self.region, self.userid, reset=resetnow), nohandle=nohandle,
-            otherwise=None, arguments={"resetnow": resetnow},
-        )  # fmt: skip
-
-
-def _extract(region: Region, user: str, name: str) -> StatisticsRecord:
-    may_issue(region, user, "STATISTICS", Access.READ)
+    Raises:
+        Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
+    """
+    if not tdqueue:
+        raise TdqError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
+    name = "" if resid is None else queue_name(resid)
+    may_issue(task, "STATISTICS", Access.READ)
     if not name:
-        return global_record(region)
-    queue = region.tdqueues.get(name)
+        return global_record(task.region)
+    queue = task.region.tdqueues.get(name)
     if queue is None:
         raise refusal("EXTRACT STATISTICS", "not found", f"there is no queue {name}")
-    may_see(region, user, name, Access.READ)
+    may_see(task, name, Access.READ)
     return queue_record(queue)
 
 
-def _perform(region: Region, user: str, *, reset: bool) -> None:
-    may_issue(region, user, "STATISTICS", Access.UPDATE)
-    region.statistics.record()
-    if reset:
-        region.statistics.reset()
+@command("PERFORM STATISTICS", "NOTAUTH")
+def perform_statistics(
+    task: SpiTask, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
+) -> None:
+    """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE).
+
+    Args:
+        record: the RECORD keyword.
+        tdqueue: the resource type; TDQUEUE is the only one.
+        resetnow: reset counts and peaks as well.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: NOTAUTH 100.
+    """
+    if not (record and tdqueue):
+        raise TdqError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
+    may_issue(task, "STATISTICS", Access.UPDATE)
+    task.region.statistics.record()
+    if resetnow:
+        task.region.statistics.reset()

@@ -19,7 +19,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.text.parts import TextRegion
 
 __all__ = ["CeciResult", "CeciSession", "session"]
 
@@ -77,7 +77,7 @@ class CeciSession:
         variables: the session's variables by name with their ``&``.
     """
 
-    region: Region
+    region: TextRegion
     variables: dict[str, Any] = field(default_factory=dict)
     _task: Any = None
 
@@ -164,7 +164,7 @@ def _shown(value: Any) -> str:
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: Region, variables: dict[str, Any] | None = None) -> CeciSession:
+def session(region: TextRegion, variables: dict[str, Any] | None = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:

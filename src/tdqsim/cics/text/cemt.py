@@ -1,47 +1,144 @@
-"""CEMT for transient data: ``cemt(region, "I TD(CS*)")`` does what the transaction does, and gives its screen.
+"""CEMT: ``cemt(region, "I TD(CS*)")`` does what the transaction does, and gives its screen.
 
-INQUIRE, SET and DISCARD TDQUEUE with CEMT's abbreviations, generic names and lists (see
-:mod:`tdqsim.cics.text.cemt_request`). One queue alone is shown as a panel, several as a line or two each; ``CEMT-``
-always
-gives lines. Source: CEMT INQUIRE TDQUEUE, CEMT SET TDQUEUE (IBM Docs).
+INQUIRE, SET and DISCARD with CEMT's abbreviations, generic names and lists (see
+:mod:`tdqsim.cics.text.cemt_request`), of TDQUEUE, TASK, TRANSACTION, UOW, UOWENQ, UOWLINK and CONNECTION. What is shown
+is what INQUIRE returns: the resource types, their options and the readers of their values are those of
+:mod:`tdqsim.cics.spi.inquiry`, and SET and DISCARD are the commands. One thing alone is shown as a panel, several as a
+line or two each; ``CEMT-`` always gives lines. The request runs in a task of its own, CEMT's, which INQUIRE TASK shows
+too. Source: CEMT INQUIRE, CEMT SET (IBM Docs).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.spi.inquire import TdqueueInfo
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquire_connection import CONNECTION
+from tdqsim.cics.spi.inquire_task import TASK
+from tdqsim.cics.spi.inquire_transaction import TRANSACTION
+from tdqsim.cics.spi.inquire_uow import UOW
+from tdqsim.cics.spi.inquire_uowenq import UOWENQ
+from tdqsim.cics.spi.inquire_uowlink import UOWLINK
+from tdqsim.cics.spi.inquiry import ResourceType, all_visible, inquire_one
+from tdqsim.cics.spi.requests import may_issue
+from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.cics.text.cemt_request import CemtRequest, parse_cemt
-from tdqsim.cics.text.cemt_screen import cemt_text, expanded_panel, page_of, queue_lines, screen, syntax_panel
+from tdqsim.cics.text.cemt_screen import (
+    LINE_WIDTH,
+    cemt_text,
+    expanded_panel,
+    label_of,
+    page_of,
+    screen,
+    syntax_panel,
+    thing_lines,
+)
+from tdqsim.cics.text.parts import TextRegion
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.commands import Task
 
 __all__ = ["CemtResult", "CemtRow", "cemt"]
 
-_WORDS: Final = {Resp.QIDERR: "not_found", Resp.NOTAUTH: "not_authorized"}
+_WORDS: Final = {
+    Resp.QIDERR: "not_found", Resp.TASKIDERR: "not_found", Resp.TRANSIDERR: "not_found", Resp.UOWNOTFOUND: "not_found",
+    Resp.UOWLNOTFOUND: "not_found", Resp.SYSIDERR: "not_found", Resp.NOTAUTH: "not_authorized",
+}  # fmt: skip
+_TRANSID: Final = "CEMT"
+_NAME_LENGTH: Final = 4
+_NUMBER_LENGTH: Final = 7
+_UOW_LENGTH: Final = 16
+
+
+def _text(key: Any) -> str:
+    return str(key)
+
+
+def _hex(key: bytes) -> str:
+    return key.hex().upper()
+
+
+def _bytes(name: str) -> bytes:
+    return bytes.fromhex(name.ljust(len(name) + len(name) % 2, "0"))
+
+
+def _set_tdqueue(task: Task, name: str, settings: dict[str, Any]) -> None:
+    level = settings.get("triggerlevel")
+    if isinstance(level, str) and level.isdigit():
+        settings["triggerlevel"] = int(level)
+    task.set_tdqueue(name, **settings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A resource type as CEMT has it.
+
+    Attributes:
+        resource: how it is inquired.
+        key: the key that a name typed means.
+        shown: the name of a thing on the screen, from the value that identifies it.
+        change: does what SET says; None where there is no SET.
+        discard: does a DISCARD; None where there is none.
+    """
+
+    resource: ResourceType
+    key: Callable[[str], Any] = _text
+    shown: Callable[[Any], str] = _text
+    change: Callable[[Task, Any, dict[str, Any]], None] | None = None
+    discard: Callable[[Task, Any], None] | None = None
+
+
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "CONNECTION": _Kind(CONNECTION, shown=lambda name: name.ljust(_NAME_LENGTH)),
+    "TASK": _Kind(
+        TASK,
+        int,
+        lambda number: f"{number:0{_NUMBER_LENGTH}d}",
+        lambda task, number, settings: task.set_task(number, **settings),
+    ),
+    "TDQUEUE": _Kind(
+        TDQUEUE,
+        shown=lambda name: name.ljust(_NAME_LENGTH),
+        change=_set_tdqueue,
+        discard=lambda task, name: task.discard_tdqueue(name),
+    ),
+    "TRANSACTION": _Kind(
+        TRANSACTION,
+        shown=lambda name: name.ljust(_NAME_LENGTH),
+        change=lambda task, name, settings: task.set_transaction(name, **settings),
+    ),
+    "UOW": _Kind(
+        UOW,
+        lambda name: _bytes(name)[: _UOW_LENGTH // 2],
+        lambda uow_id: _hex(uow_id)[:_UOW_LENGTH],
+        lambda task, uow_id, settings: task.set_uow(uow_id, **settings),
+    ),
+    "UOWENQ": _Kind(UOWENQ),
+    "UOWLINK": _Kind(UOWLINK, _bytes, _hex, lambda task, token, settings: task.set_uowlink(token, **settings)),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class CemtRow:
-    """One queue of the result.
+    """One thing of the result.
 
     Attributes:
-        name: the queue's name.
-        values: what INQUIRE TDQUEUE returned; None when it could not be inquired.
+        name: its name, without padding.
+        values: what INQUIRE returned; None when it could not be inquired.
         outcome: what the screen says at the end of the line: NORMAL after SET, NOT FOUND and so on; empty after an
             INQUIRE that found it.
         condition: the condition that the request met, or None.
     """
 
     name: str
-    values: TdqueueInfo | None
+    values: Info | None
     outcome: str
     condition: Condition | None = None
 
@@ -52,7 +149,7 @@ class CemtResult:
 
     Attributes:
         request: as understood.
-        rows: the queues, in the order of the region's table, or of the list given.
+        rows: the things, in the order of the region's table, or of the list given.
         text: the screen.
     """
 
@@ -62,23 +159,24 @@ class CemtResult:
 
     @property
     def errors(self) -> int:
-        """How many queues could not be inquired or changed."""
+        """How many things could not be inquired or changed."""
         return sum(row.condition is not None for row in self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON-able values."""
+        """The same as JSON-able values: the things under the resource type in the plural, such as ``tdqueues``."""
+        resource = self.request.resource
         return {
             "request": self.request.text,
             "verb": self.request.verb,
             "errors": self.errors,
-            "tdqueues": [_row_dict(row) for row in self.rows],
+            f"{resource.lower() or 'tdqueue'}s": [_row_dict(resource, row) for row in self.rows],
         }
 
 
-def _row_dict(row: CemtRow) -> dict[str, Any]:
-    found: dict[str, Any] = {"TDQUEUE": row.name}
+def _row_dict(resource: str, row: CemtRow) -> dict[str, Any]:
+    found: dict[str, Any] = {resource: row.name} if row.name else {}
     if row.values is not None:
-        found |= row.values.as_dict(plain=True)
+        found |= {option: _jsonable(value) for option, value in row.values.as_dict(plain=True).items()}
     if row.outcome:
         found["outcome"] = row.outcome
     if row.condition is not None:
@@ -86,17 +184,21 @@ def _row_dict(row: CemtRow) -> dict[str, Any]:
     return found
 
 
-def cemt(region: Region, text: str, *, height: int = 0, page: int = 1) -> CemtResult:
+def _jsonable(value: Any) -> Any:
+    return _hex(value) if isinstance(value, bytes) else value
+
+
+def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1) -> CemtResult:
     """Do what an operator's request says.
 
     Args:
         region: where.
         text: the request, with or without ``CEMT`` in front.
-        height: lines of queues on a screen; 0 for all on one.
+        height: lines of things on a screen; 0 for all on one.
         page: which screen, from 1.
 
     Returns:
-        The queues concerned, and the screen.
+        The things concerned, and the screen.
 
     Raises:
         CemtError: the request is not understood; nothing was done.
@@ -105,11 +207,76 @@ def cemt(region: Region, text: str, *, height: int = 0, page: int = 1) -> CemtRe
     if request.syntax_only:
         lines = page_of(syntax_panel(request.verb, request.resource), height, page)
         return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
-    act = {"INQUIRE": _inquired, "SET": _set, "DISCARD": _discarded}[request.verb]
-    found = [act(region, request, name) for name in list(_matching(region, request))]
-    rows = tuple(row for row in found if row is not None)
-    lines = page_of(_body(rows, console=request.console), height, page)
+    with region.task(transid=_TRANSID) as task:
+        rows = tuple(_rows(task, _KINDS[request.resource], request))
+    lines = page_of(_body(request, rows), height, page)
     return CemtResult(request, rows, _screen(region, request, lines, _response(rows)))
+
+
+# -- what is done -----------------------------------------------------------------------------------------------------
+
+
+def _rows(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow]:
+    if request.verb == "INQUIRE":
+        yield from _inquired(task, kind, request)
+        return
+    for name in list(_named(task, kind, request)):
+        try:
+            if request.verb == "SET":
+                assert kind.change is not None, request
+                kind.change(task, kind.key(name), {option.lower(): value for option, value in request.values.items()})
+            else:
+                assert kind.discard is not None, request
+                kind.discard(task, kind.key(name))
+        except Condition as condition:
+            yield _after(task, kind, name, condition)
+        else:
+            yield _after(task, kind, name, None, gone=request.verb == "DISCARD")
+
+
+def _named(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[str]:
+    """The names the request means, those of a list as they are."""
+    if request.names and not _is_generic(request.names):
+        yield from request.names
+        return
+    for values in _matching(task, kind, request):
+        yield _name_of(kind, values)
+
+
+def _inquired(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow]:
+    if not request.names or _is_generic(request.names):
+        for values in _matching(task, kind, request):
+            if _fits(values, request):
+                name = _name_of(kind, values)
+                values.pop(kind.resource.identity[0], None)
+                yield CemtRow(name, kind.resource.info(values), "")
+        return
+    for name in request.names:
+        try:
+            info = inquire_one(task, kind.resource, kind.key(name), ())
+        except Condition as condition:
+            yield CemtRow(name, None, _outcome(condition), condition)
+        else:
+            if _fits(info.as_dict(), request):
+                yield CemtRow(name, info, "")
+
+
+def _is_generic(names: tuple[str, ...]) -> bool:
+    return any(letter in names[0] for letter in "*+")
+
+
+def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[str, Any]]:
+    """What there is that the names fit, with its values."""
+    may_issue(task, kind.resource.name, Access.READ)
+    pattern = _pattern(request.names[0]) if request.names else None
+    for values in all_visible(task, kind.resource, list(kind.resource.keys(task.region))):
+        if pattern is None or pattern.fullmatch(_name_of(kind, values)):
+            yield values
+
+
+def _name_of(kind: _Kind, values: Mapping[str, Any]) -> str:
+    word = kind.resource.identity[0]
+    return kind.shown(values[word]).rstrip() if word else ""
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -117,21 +284,8 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile("".join(pieces.get(letter) or re.escape(letter) for letter in name))
 
 
-def _matching(region: Region, request: CemtRequest) -> Iterator[str]:
-    """The names the request means, those of a list as they are, filtered when it is an INQUIRE."""
-    generic = not request.names or any(letter in request.names[0] for letter in "*+")
-    if not generic:
-        yield from request.names
-        return
-    pattern = _pattern(request.names[0]) if request.names else None
-    for info in region.browse_tdqueue(*request.values if request.verb == "INQUIRE" else ()):
-        name = info.tdqueue.rstrip()
-        if (pattern is None or pattern.fullmatch(name)) and (request.verb != "INQUIRE" or _fits(info, request)):
-            yield name
-
-
-def _fits(info: TdqueueInfo, request: CemtRequest) -> bool:
-    return all(_equal(info[option], wanted) for option, wanted in request.values.items())
+def _fits(values: Mapping[str, Any], request: CemtRequest) -> bool:
+    return all(_equal(values[option], wanted) for option, wanted in request.values.items())
 
 
 def _equal(value: Any, wanted: Cvda | str) -> bool:
@@ -147,39 +301,19 @@ def _outcome(condition: Condition) -> str:
     return cemt_text(word) if word else f"{condition.name} RESP2({condition.resp2})"
 
 
-def _inquired(region: Region, request: CemtRequest, name: str) -> CemtRow | None:
+def _after(task: Task, kind: _Kind, name: str, condition: Condition | None, *, gone: bool = False) -> CemtRow:
+    """The thing after SET or DISCARD, which it may have ended."""
     try:
-        info = region.inquire_tdqueue(name)
-    except Condition as condition:
-        return CemtRow(name, None, _outcome(condition), condition)
-    return CemtRow(name, info, "") if _fits(info, request) else None
-
-
-def _after(region: Region, name: str, condition: Condition | None) -> CemtRow:
-    try:
-        info = region.inquire_tdqueue(name)
+        info = inquire_one(task, kind.resource, kind.key(name), ())
     except Condition as second:
-        return CemtRow(name, None, _outcome(condition or second), condition or second)
+        if condition is None and (gone or kind.resource is not TDQUEUE):
+            return CemtRow(name, None, cemt_text("normal"))
+        met = condition or second
+        return CemtRow(name, None, _outcome(met), met)
     return CemtRow(name, info, _outcome(condition) if condition else cemt_text("normal"), condition)
 
 
-def _set(region: Region, request: CemtRequest, name: str) -> CemtRow:
-    settings: dict[str, Any] = {option.lower(): value for option, value in request.values.items()}
-    if "triggerlevel" in settings and settings["triggerlevel"].isdigit():
-        settings["triggerlevel"] = int(settings["triggerlevel"])
-    try:
-        region.set_tdqueue(name, **settings)
-    except Condition as condition:
-        return _after(region, name, condition)
-    return _after(region, name, None)
-
-
-def _discarded(region: Region, _request: CemtRequest, name: str) -> CemtRow:
-    try:
-        region.discard_tdqueue(name)
-    except Condition as condition:
-        return _after(region, name, condition)
-    return CemtRow(name, None, cemt_text("normal"))
+# -- what is shown ----------------------------------------------------------------------------------------------------
 
 
 def _response(rows: tuple[CemtRow, ...]) -> str:
@@ -189,19 +323,29 @@ def _response(rows: tuple[CemtRow, ...]) -> str:
     return cemt_text("normal") if not errors else f"{errors} ERROR{'S' if errors > 1 else ''}"
 
 
-def _body(rows: tuple[CemtRow, ...], *, console: bool) -> list[str]:
-    if len(rows) == 1 and rows[0].values is not None and not console and not rows[0].outcome:
-        return expanded_panel({"TDQUEUE": rows[0].name.ljust(4)} | rows[0].values.as_dict())
+def _body(request: CemtRequest, rows: tuple[CemtRow, ...]) -> list[str]:
+    resource, kind = request.resource, _KINDS[request.resource]
+    if len(rows) == 1 and rows[0].values is not None and not request.console and not rows[0].outcome:
+        name = rows[0].name
+        return expanded_panel(resource, _padded(resource, name), rows[0].values.as_dict())
     lines: list[str] = []
     for row in rows:
         if row.values is None:
-            lines.append(f"  Tdq({row.name:<4}) {row.outcome:>66}")
+            begin = f"  {label_of(resource)}({_padded(resource, row.name)})"
+            lines.append(f"{begin} {row.outcome:>{LINE_WIDTH - len(begin) - 2}}")
         else:
-            lines += queue_lines({"TDQUEUE": row.name} | row.values.as_dict(), row.outcome)
+            named = {kind.resource.identity[0]: kind.key(row.name)} if row.name else {}
+            lines += thing_lines(resource, named | row.values.as_dict(), row.outcome)
     return lines
 
 
-def _screen(region: Region, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading") -> str:
+def _padded(resource: str, name: str) -> str:
+    return name.ljust(_NAME_LENGTH) if resource in ("TDQUEUE", "TRANSACTION", "CONNECTION") else name
+
+
+def _screen(
+    region: TextRegion, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading"
+) -> str:
     now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep=".", timesep=".")
     identity = (region.sysid, region.applid)
     return screen(request.text.upper(), body, response, identity, (now.time, now.mmddyy), heading=heading)

@@ -1,6 +1,6 @@
-"""What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``.
+"""What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
 
-Words may be shortened as the table ``facts/cemt.tsv`` says. Source: CEMT, starting and using (IBM Docs).
+Resource types, keywords and what can be done to each are one table. Words may be shortened as the table ``facts/cemt.tsv`` says. Source: CEMT, starting and using (IBM Docs).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from tdqsim.facts import Cvda, table
 __all__ = ["CemtError", "CemtRequest", "parse_cemt"]
 
 _LONGEST: Final = 1024
+_DIGITS: Final = "0123456789"
+_HEX: Final = "0123456789ABCDEF"
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _GENERIC: Final = "*+"
 _TOKEN: Final = re.compile(r"\s*(?:([^\s()=,?]+)\s*(?:\(([^()]*)\))?|([,?]))")
 _LABEL: Final = re.compile(r"CEMT(?:(-)|(?=\s|\?|$))", re.IGNORECASE)
@@ -34,10 +37,10 @@ class CemtRequest:
 
     Attributes:
         verb: INQUIRE, SET or DISCARD; empty for a ``?`` alone, which asks for the verbs.
-        resource: TDQUEUE; empty for a verb with a ``?``, which asks for the resource types.
+        resource: such as TDQUEUE; empty for a verb with a ``?``, which asks for the resource types.
         names: the names as typed; empty for all.
         values: option -> what it must be (INQUIRE) or become (SET): a CVDA, or text.
-        console: given as ``CEMT-``: one queue is shown on a line too, never as a panel.
+        console: given as ``CEMT-``: one thing is shown on a line too, never as a panel.
         syntax_only: given with ``?``: nothing is done.
         text: what was typed.
     """
@@ -54,6 +57,7 @@ class CemtRequest:
 @dataclass(frozen=True, slots=True)
 class _Keyword:
     name: str
+    resource: str
     shortest: int
     verbs: tuple[str, ...]
     option: str
@@ -64,6 +68,7 @@ def _keywords(kind: str) -> tuple[_Keyword, ...]:
     return tuple(
         _Keyword(
             row["keyword"].upper(),
+            row["resource"],
             sum(letter.isupper() for letter in row["keyword"]),
             tuple(row["verbs"].split()),
             row["option"],
@@ -116,23 +121,36 @@ def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
     return words, asked
 
 
-def _names(word: _Word) -> tuple[str, ...]:
+def _names(word: _Word, kind: _Keyword) -> tuple[str, ...]:
     if word.argument is None:
         return ()
     names = tuple(name.upper() for name in re.split(r"[,\s]+", word.argument.strip()) if name)
     if not names:
         raise CemtError(f"{word.text}() names nothing", word.column)
+    if kind.option == "none":
+        raise CemtError(
+            f"{kind.name} takes no name in parentheses; name an option, such as RESOURCE(PAYQ)", word.column
+        )
+    form, longest = kind.option.rstrip(_DIGITS), int(kind.option.lstrip(_LETTERS))
     for name in names:
-        if len(name) > 4:
-            raise CemtError(f"{name} is longer than the 4 characters of a queue's name", word.column)
+        _check_name(word, kind.name, name, form, longest)
         if len(names) > 1 and any(letter in name for letter in _GENERIC):
             raise CemtError(f"{name}: * and + are not allowed in a list of names", word.column)
     return names
 
 
-def _option(word: _Word, verb: str) -> tuple[str, Cvda | str]:
-    among = tuple(keyword for keyword in _OPTIONS if verb in keyword.verbs)
-    keyword = _unabbreviated(word.text, among, f"an option of CEMT {verb} TDQUEUE", word.column)
+def _check_name(word: _Word, resource: str, name: str, form: str, longest: int) -> None:
+    if len(name) > longest:
+        what = "a queue's name" if resource == "TDQUEUE" else f"a {resource}"
+        raise CemtError(f"{name} is longer than the {longest} characters of {what}", word.column)
+    allowed = {"number": _DIGITS, "hex": _HEX}.get(form)
+    if allowed is not None and not set(name) <= {*allowed, *_GENERIC}:
+        raise CemtError(f"{name}: allowed are up to {longest} of the digits {allowed}", word.column)
+
+
+def _option(word: _Word, verb: str, resource: str) -> tuple[str, Cvda | str]:
+    among = tuple(keyword for keyword in _OPTIONS if keyword.resource == resource and verb in keyword.verbs)
+    keyword = _unabbreviated(word.text, among, f"an option of CEMT {verb} {resource}", word.column)
     if keyword.cvda:
         if word.argument is not None:
             raise CemtError(f"{keyword.name} takes no value", word.column)
@@ -140,6 +158,10 @@ def _option(word: _Word, verb: str) -> tuple[str, Cvda | str]:
     if word.argument is None or not word.argument.strip():
         raise CemtError(f"{keyword.name} needs a value in parentheses", word.column)
     return keyword.option, word.argument.strip().upper()
+
+
+def _simulated(verb: str) -> str:
+    return " ".join(keyword.name for keyword in _RESOURCES if verb in keyword.verbs)
 
 
 def parse_cemt(text: str) -> CemtRequest:
@@ -163,16 +185,18 @@ def parse_cemt(text: str) -> CemtRequest:
     if len(words) == 1:
         if asked:
             return CemtRequest(verb, "", (), {}, console, asked, text.strip())
-        raise CemtError(f"{verb} what? Allowed here is TDQUEUE", len(text) + 1)
-    resource = _unabbreviated(words[1].text, _RESOURCES, "a resource type", words[1].column).name
-    if resource != "TDQUEUE" or verb == "PERFORM":
-        raise CemtError(f"CEMT {verb} {resource} is not simulated; TDQUEUE is", words[1].column)
-    names = _names(words[1])
+        raise CemtError(f"{verb} what? Allowed here are {_simulated(verb)}", len(text) + 1)
+    kind = _unabbreviated(words[1].text, _RESOURCES, "a resource type", words[1].column)
+    resource = kind.name
+    if verb not in kind.verbs:
+        others = _simulated(verb) or "none"
+        raise CemtError(f"CEMT {verb} {resource} is not simulated; simulated are {others}", words[1].column)
+    names = _names(words[1], kind)
     rest = [word for word in words[2:] if word.text.upper() not in ("ALL", "AL")]
     everything = len(rest) < len(words) - 2
     values: dict[str, Cvda | str] = {}
     for word in rest:
-        option, value = _option(word, verb)
+        option, value = _option(word, verb, resource)
         if option in values:
             raise CemtError(f"{word.text}: {option} is given twice", word.column)
         values[option] = value

@@ -1,4 +1,4 @@
-"""The screens of CEMT INQUIRE and SET TDQUEUE as text: a line or two for each queue, or one queue as a panel.
+"""The screens of CEMT INQUIRE and SET as text: a line or two for each thing, or one thing as a panel.
 
 Where each field stands is the table ``facts/cemt_layout.tsv``, fixed words are ``facts/cemt_texts.tsv``. Values that do
 not apply or are negative are not shown. Source: CEMT INQUIRE TDQUEUE (IBM Docs).
@@ -11,13 +11,18 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import format_abstime
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, table
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 
-__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "page_of", "queue_lines", "screen", "syntax_panel"]
+__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "label_of", "page_of", "screen", "syntax_panel", "thing_lines"]
 
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3
-_SETTABLE: Final = frozenset(row["name"] for row in table("set_tdqueue")) - {"ATIUSERID"}
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_SETTABLE: Final = frozenset(
+    (row["resource"], row["option"])
+    for row in table("cemt")
+    if row["kind"] == "keyword" and "SET" in row["verbs"].split()
+)
 
 
 class _Field(NamedTuple):
@@ -29,11 +34,11 @@ class _Field(NamedTuple):
 
 
 @cache
-def _layout(queue_type: str) -> tuple[_Field, ...]:
+def _layout(type_name: str) -> tuple[_Field, ...]:
     return tuple(
         _Field(int(row["line"]), int(row["column"]), row["label"], row["option"], row["format"])
         for row in table("cemt_layout")
-        if row["type"] == queue_type
+        if row["type"] == type_name
     )
 
 
@@ -49,6 +54,8 @@ def cemt_text(name: str) -> str:
 
 def _is_nothing(value: Any) -> bool:
     """Whether a value says that there is none; a number 1 is something, though it equals NOTAPPLIC."""
+    if isinstance(value, bytes):
+        return not any(value)
     return value is Cvda.NOTAPPLIC or (value == -1 if isinstance(value, int) else not value.strip())
 
 
@@ -58,20 +65,34 @@ def _shown(field: _Field, value: Any) -> str:
         return ""
     if field.format == "status":
         return _texts().get(f"status_{value.name}", str(value.name[:_STATUS_LENGTH].capitalize()))
-    width = int(field.format[-1])
-    text = f"{value:0{width}d}" if field.format.startswith("number") else f"{value:<{width}}"
-    return f"{field.label}({text})"
+    width = int(field.format.lstrip(_LETTERS))
+    return f"{field.label}({_written(value, width)})"
 
 
-def queue_lines(values: Mapping[str, Any], outcome: str = "") -> list[str]:
-    """The line or lines of one queue among several.
+def _written(value: Any, width: int) -> str:
+    if isinstance(value, bytes):
+        return value.hex().upper()[:width]
+    return f"{value:0{width}d}" if isinstance(value, int) else f"{value.rstrip()[:width]:<{width}}"
+
+
+def label_of(resource: str) -> str:
+    """What stands before the name of a thing of a resource type, such as ``Tdq``."""
+    found = next(
+        (field for field in _layout(resource if resource != "TDQUEUE" else "INTRA") if field.option == resource), None
+    )
+    return resource[:3].capitalize() if found is None else found.label
+
+
+def thing_lines(resource: str, values: Mapping[str, Any], outcome: str = "") -> list[str]:
+    """The line or lines of one thing among several.
 
     Args:
-        values: TDQUEUE and the options by name, as INQUIRE returns them.
+        resource: the resource type.
+        values: its name and the options by name, as INQUIRE returns them.
         outcome: what SET or DISCARD did, put at the end of the first line.
     """
     lines: dict[int, str] = {}
-    for field in _layout(values["TYPE"].name):
+    for field in _layout(values["TYPE"].name if resource == "TDQUEUE" else resource):
         shown = _shown(field, values.get(field.option, -1))
         if shown:
             line = lines.get(field.line, "")
@@ -81,24 +102,27 @@ def queue_lines(values: Mapping[str, Any], outcome: str = "") -> list[str]:
     return [lines[number] for number in sorted(lines)]
 
 
-def _panel_value(option: str, value: Any) -> str:
+def _panel_value(resource: str, option: str, value: Any) -> str:
     if isinstance(value, Cvda):
         return value.name.capitalize()
-    if INQUIRE_TDQUEUE_OPTIONS[option].receiver == "ABSTIME":
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if INQUIRE_OPTIONS[resource][option].receiver == "ABSTIME":
         formatted = format_abstime(value, datesep="/", timesep=":")
         return f"{formatted.mmddyy} {formatted.time}"
     return f"{value:05d}" if isinstance(value, int) else str(value)
 
 
-def expanded_panel(values: Mapping[str, Any]) -> list[str]:
-    """One queue with one attribute a line; those that SET can change have blanks inside their parentheses."""
-    lines = [f"  Tdqueue({values['TDQUEUE']})"]
-    for option in ("TYPE", *(name for name in INQUIRE_TDQUEUE_OPTIONS if name != "TYPE")):
+def expanded_panel(resource: str, name: str, values: Mapping[str, Any]) -> list[str]:
+    """One thing with one attribute a line; those that SET can change have blanks inside their parentheses."""
+    options = INQUIRE_OPTIONS[resource]
+    lines = [f"  {resource.capitalize()}({name})"]
+    for option in (*(name for name in ("TYPE",) if name in options), *(name for name in options if name != "TYPE")):
         value = values[option]
         if _is_nothing(value):
             continue
-        shown = _panel_value(option, value)
-        lines.append(f"  {option.capitalize()}({f' {shown} ' if option in _SETTABLE else shown})")
+        shown = _panel_value(resource, option, value)
+        lines.append(f"  {option.capitalize()}({f' {shown} ' if (resource, option) in _SETTABLE else shown})")
     return lines
 
 
@@ -125,18 +149,20 @@ def syntax_panel(verb: str = "", resource: str = "") -> list[str]:
 
     Without a verb that is the verbs, without a resource type the resource types.
     """
-    if not verb or not resource:
-        kind = "resource" if verb else "verb"
-        return [f"  {row['keyword']}" for row in table("cemt") if row["kind"] == kind]
+    rows = table("cemt")
+    if not verb:
+        return [f"  {row['keyword']}" for row in rows if row["kind"] == "verb"]
+    if not resource:
+        return [f"  {row['keyword']}" for row in rows if row["kind"] == "resource" and verb in row["verbs"].split()]
+    spelled = {row["keyword"].upper(): row["keyword"] for row in rows if row["kind"] != "keyword"}
+    form = next(row["option"] for row in rows if row["kind"] == "resource" and row["keyword"].upper() == resource)
     options: dict[str, list[str]] = {}
-    spelled = verb.capitalize()
-    for row in table("cemt"):
-        if row["kind"] == "verb" and row["keyword"].upper() == verb:
-            spelled = row["keyword"]
-        elif row["kind"] == "keyword" and verb in row["verbs"].split():
+    for row in rows:
+        if row["kind"] == "keyword" and row["resource"] == resource and verb in row["verbs"].split():
             shown = row["keyword"] if row["cvda"] else f"{row['keyword']}( value )"
             options.setdefault(row["option"], []).append(shown)
-    lines = [f"  CEMT {spelled} TDqueue", "   < ( value ) | ALl >"]
+    lines = [f"  CEMT {spelled[verb]} {spelled[resource]}"]
+    lines += [] if form == "none" else ["   < ( value ) | ALl >"]
     return lines + [f"   < {' | '.join(words)} >" for words in options.values()]
 
 

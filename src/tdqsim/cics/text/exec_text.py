@@ -25,7 +25,7 @@ __all__ = [
     "ExecText",
     "HexLiteral",
     "LengthOf",
-    "Number",
+    "NumberLiteral",
     "Option",
     "Reference",
     "TextLiteral",
@@ -68,7 +68,7 @@ class HexLiteral:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLiteral:
     """A number, or what DFHRESP or DFHVALUE stand for.
 
     Attributes:
@@ -116,7 +116,7 @@ class AddressOf:
     reference: Reference
 
 
-Argument = TextLiteral | HexLiteral | Number | Reference | LengthOf | AddressOf
+Argument = TextLiteral | HexLiteral | NumberLiteral | Reference | LengthOf | AddressOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class _Parser:
         while self.token.kind != _KIND_END and (depth or self.token.text != ")"):
             depth += {"(": 1, ")": -1}.get(self.next().text, 0)
         written = self.text[start : self.token.offset].strip()
-        return Number(int(written), written, bare=True) if _WHOLE.fullmatch(written) else TextLiteral(written)
+        return NumberLiteral(int(written), written, bare=True) if _WHOLE.fullmatch(written) else TextLiteral(written)
 
     def argument(self) -> Argument:
         token = self.token
@@ -309,14 +309,14 @@ class _Parser:
                 f"{token.text} must hold pairs of the digits 0-9 and A-F", self.text, token.offset
             ) from None
 
-    def _number(self) -> Number:
+    def _number(self) -> NumberLiteral:
         token = self.token
         if len(token.text.lstrip("+-")) > _BOUNDS["digits"]:
             raise self.error(f"a number has at most {_BOUNDS['digits']} digits")
         self.at += 1
-        return Number(int(token.text), token.text)
+        return NumberLiteral(int(token.text), token.text)
 
-    def _dfh(self) -> Number:
+    def _dfh(self) -> NumberLiteral:
         function = self.next().text.upper()
         self.need("(", function)
         token = self.next()
@@ -326,7 +326,7 @@ class _Parser:
             kind = "condition" if function == "DFHRESP" else "CVDA"
             raise TranslationError(f"{function}({token.text}): there is no such {kind}", self.text, token.offset)
         self.need(")", f"{function}({name}")
-        return Number(int(known[name]), f"{function}({name})")
+        return NumberLiteral(int(known[name]), f"{function}({name})")
 
     def reference(self) -> Reference:
         name = self._name("a value or the name of a host variable")

@@ -6,51 +6,56 @@ meaning.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, MutableMapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any
 
-from tdqsim.cics.kernel.command import CommandGroup
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, abend_code
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables
-from tdqsim.cics.text.translator import Call, bind, brought, deliver, resolve
+from tdqsim.cics.text.statement import statement
+from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver
 
-if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-
-__all__ = ["TextCommands", "run_text"]
+__all__ = ["execute", "run_text"]
 
 
-class TextCommands(CommandGroup):
-    """Commands written as text."""
+def execute(
+    task: TaskBase,
+    text: str,
+    variables: MutableMapping[str, Any] | None = None,
+    *,
+    labels: Mapping[str, Callable[..., Any]] | None = None,
+) -> dict[str, Any]:
+    """Issue a command written as EXEC CICS text.
 
-    __slots__ = ()
+    ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed
+    length, anything else a value that receivers replace. RESP, RESP2 and NOHANDLE keep a condition from being
+    raised.
 
-    def execute(self, text: str, variables: MutableMapping[str, Any] | None = None) -> dict[str, Any]:
-        """Issue a command written as EXEC CICS text.
+    Args:
+        text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
+        variables: the host variables by name; receivers are written into it.
+        labels: the functions that stand for the program's labels, by label name: what HANDLE CONDITION and HANDLE
+            ABEND name is called when it comes to that. A label may also be a host variable that holds a callable.
 
-        ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed
-        length, anything else a value that receivers replace. RESP, RESP2 and NOHANDLE keep a condition from being
-        raised.
+    Returns:
+        What was received, by option.
 
-        Args:
-            text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
-            variables: the host variables by name; receivers are written into it.
-
-        Returns:
-            What was received, by option.
-
-        Raises:
-            TranslationError: the text is no command, or a variable is missing or unfit; nothing was executed.
-            Condition: as the command does.
-        """
-        return run_text(self, text, {} if variables is None else variables)  # type: ignore[arg-type]
+    Raises:
+        TranslationError: the text is no command, or a variable is missing or unfit; nothing was executed.
+        Condition: as the command does.
+    """
+    return run_text(task, text, {} if variables is None else variables, labels=labels)
 
 
 def run_text(
-    task: Task, text: str, variables: MutableMapping[str, Any], *, bare: bool = False, quiet: bool = False
+    task: TaskBase,
+    text: str,
+    variables: MutableMapping[str, Any],
+    *,
+    labels: Mapping[str, Callable[..., Any]] | None = None,
+    bare: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Run one command written as text, for a task.
 
@@ -58,6 +63,7 @@ def run_text(
         task: who issues it.
         text: the command.
         variables: the host variables; see :mod:`tdqsim.cics.text.host_variables`.
+        labels: functions by label name.
         bare: values need no quotes and receivers no variables, as CECI has it.
         quiet: as if NOHANDLE were given.
 
@@ -69,48 +75,43 @@ def run_text(
         Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
     """
     page = task.region.codepage
-    call = bind(resolve(text, bare=bare), variables, page)
-    if quiet and call.resolved.command.option("NOHANDLE") is not None:
-        call.keywords["nohandle"] = True
-    method = getattr(task, call.resolved.command.method)
-    arguments = _arguments(call)
+    known = statement(text, page, bare=bare)
+    host = HostVariables(variables, page)
+    keywords = known.arguments(variables, host)
+    call = None
+    if keywords is None:
+        call = bind(known.resolved, variables, page, labels or {})
+        keywords = call.keywords
+    if quiet and known.resolved.command.option("NOHANDLE") is not None:
+        keywords["nohandle"] = True
+    positional: list[Any] = [] if call is None else call.arguments
+    if known.before is not None and not positional:
+        positional = [*(keywords.pop(name) for name in known.before), *known.wanted]
     task.condition = None
     try:
-        result = method(*arguments, **call.keywords)
+        result = getattr(task, known.method)(*positional, **keywords)
     except Condition as condition:
         truncated = brought(condition)
-        if truncated is not None:
-            deliver(call, truncated, variables, page)
-        raise
+        if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
+            if truncated is not None:
+                deliver(call or known.bound(keywords), truncated, variables, page)
+            raise
+        result = truncated
     met: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
     if met is not None:
         result = brought(met)
-    received = deliver(call, result, variables, page)
-    _store_response(task, call, HostVariables(variables, page))
+    received = known.receive(result, variables) if call is None else None
+    if received is None:
+        received = deliver(call or known.bound(keywords), result, variables, page)
+    if call is None:
+        for word, name in known.responses:
+            variables[name] = int(task.eib.eibresp) if word == "RESP" else task.eib.eibresp2
+    else:
+        _store_response(task, call, host)
     return received
 
 
-@lru_cache(256)
-def _positional(function: Callable[..., Any]) -> tuple[str, ...] | None:
-    """The parameters before ``*options``; None when the command has no such thing."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        return None
-    return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _arguments(call: Call) -> list[Any]:
-    """The positional arguments: those before ``*options``, then the words of the receivers wanted."""
-    names = _positional(call.resolved.command.function)
-    if names is None or call.arguments:
-        return call.arguments
-    before = [call.keywords.pop(name) for name in names]
-    own = call.resolved.command.name.split()  # the name that a browse gives back is always there
-    wanted = [declared.word for declared, _option in call.resolved.receives if declared.word not in own]
-    return before + wanted
-
-
-def _store_response(task: Task, call: Call, host: HostVariables) -> None:
+def _store_response(task: TaskBase, call: BoundCommand, host: HostVariables) -> None:
     for word, value in (("RESP", int(task.eib.eibresp)), ("RESP2", task.eib.eibresp2)):
         option = call.resolved.common.get(word)
         if option is not None:

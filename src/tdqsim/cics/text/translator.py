@@ -11,9 +11,10 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from tdqsim.cics.kernel.abstime import unpack_abstime
@@ -25,7 +26,7 @@ from tdqsim.cics.text.exec_text import (
     ExecText,
     HexLiteral,
     LengthOf,
-    Number,
+    NumberLiteral,
     Option,
     Reference,
     TextLiteral,
@@ -35,7 +36,7 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["Call", "Resolved", "bind", "brought", "deliver", "resolve"]
+__all__ = ["BoundCommand", "Resolved", "bind", "brought", "convert", "deliver", "fits_from", "resolve"]
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 _COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
@@ -67,7 +68,7 @@ class Resolved:
 
 
 @dataclass(slots=True)
-class Call:
+class BoundCommand:
     """A resolved text with the values of its host variables.
 
     Attributes:
@@ -102,15 +103,16 @@ def _command(source: ExecText) -> Command:
     if rows is None or verb.argument is not None:
         raise source.error(f"{verb.word} is no command", verb.offset)
     words = [option.word for option in source.options[1:]]
+    if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
+        words.append("TS")
     fitting = [row for row in rows if row[0] <= set(words)]
     if fitting:  # most words of the name first; among equals the one whose word comes first
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():
         return only[1]  # ASKTIME without its ABSTIME
-    hint = " (without TD the command is one of temporary storage)" if verb.word.endswith("Q") else ""
     names = ", ".join(sorted(command.name for _others, command in rows))
-    raise source.error(f"no command {verb.word} has these options{hint}; there are {names}", verb.offset)
+    raise source.error(f"no command {verb.word} has these options; there are {names}", verb.offset)
 
 
 @cache
@@ -148,7 +150,7 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
 def _in_full(source: ExecText) -> ExecText:
     """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
     verb, *rest = source.options
-    verb = _expanded(verb, _by_verb(len(COMMANDS)).keys())
+    verb = _expanded(verb, _verbs_with(rest, _by_verb(len(COMMANDS))))
     rows = _by_verb(len(COMMANDS)).get(verb.word, ())
     names = frozenset[str]().union(*(words for words, _command_of_them in rows))
     rest[:1] = [_expanded(option, names) for option in rest[:1]]
@@ -159,6 +161,15 @@ def _in_full(source: ExecText) -> ExecText:
     name = command.name
     known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
     return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
+
+
+def _verbs_with(
+    rest: Sequence[Option], verbs: Mapping[str, tuple[tuple[frozenset[str], Command], ...]]
+) -> Collection[str]:
+    """The verbs that have a command with the word that follows, such as TD; all verbs when no command has it."""
+    second = rest[0].word if rest else ""
+    fitting = [verb for verb, rows in verbs.items() if any(second in words for words, _command_of_them in rows)]
+    return fitting if second and fitting else verbs.keys()
 
 
 def _expanded(option: Option, words: Collection[str]) -> Option:
@@ -275,16 +286,24 @@ def _takes_conditions(command: Command) -> bool:
 # -- the values that go in ---------------------------------------------------------------------------------------------
 
 
-def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage) -> Call:
+def bind(
+    resolved: Resolved,
+    variables: MutableMapping[str, Any],
+    page: CodePage,
+    labels: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+) -> BoundCommand:
     """Read the host variables.
 
     Raises:
         TranslationError: a variable is missing or cannot be what the option needs.
     """
     host = HostVariables(variables, page)
-    call = Call(resolved, quiet=bool(resolved.common))
+    call = BoundCommand(resolved, quiet=bool(resolved.common))
     received = {option.word for _declared, option in resolved.receives}
     for declared, option in resolved.sends:
+        if declared.kind == "label":
+            call.keywords[declared.parameter] = _callable(option, host, resolved.source, labels)
+            continue
         try:
             value = _value(declared, option, host, also_received=option.word in received)
         except HostVariableError as error:
@@ -297,13 +316,13 @@ def bind(resolved: Resolved, variables: MutableMapping[str, Any], page: CodePage
         call.keywords[declared.parameter] = cvda
     _most_received(resolved, host, call)
     _check_areas(resolved, host, call)
-    _bind_names(resolved, host, call)
+    _bind_names(resolved, host, call, labels)
     if call.quiet and resolved.command.option("NOHANDLE") is not None:
         call.keywords["nohandle"] = True
     return call
 
 
-def _most_received(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _most_received(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
     """What LENGTH allows a record to have.
 
     With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
@@ -332,7 +351,7 @@ def _area_length(option: Option, host: HostVariables, source: ExecText) -> int |
         raise source.error(f"{option.word}: {error}", option.argument_offset) from error
 
 
-def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
     """Refuse what would make CICS read or write beyond an area, before anything is executed."""
     length = call.keywords.get("length")
     for declared, option in resolved.receives:
@@ -344,33 +363,50 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: Call) -> None:
                 "CICS would write beyond it",
                 option.argument_offset,
             )
-    sent = call.keywords.get("from_")
+    fits_from(resolved, call.keywords)
+
+
+def fits_from(resolved: Resolved, keywords: Mapping[str, Any]) -> None:
+    """Refuse a LENGTH that goes beyond FROM."""
+    sent, length = keywords.get("from_"), keywords.get("length")
     if isinstance(sent, bytes) and length is not None and length > len(sent):
         raise resolved.source.error(
             f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
         )
 
 
-def _bind_names(resolved: Resolved, host: HostVariables, call: Call) -> None:
+def _bind_names(
+    resolved: Resolved, host: HostVariables, call: BoundCommand, labels: Mapping[str, Callable[..., Any]]
+) -> None:
     if resolved.command.name == "IGNORE CONDITION":
         call.arguments += [option.word for option in resolved.names]
         return
     for option in resolved.names:
-        call.keywords[option.word] = None if option.argument is None else _callable(option, host, resolved.source)
+        call.keywords[option.word] = (
+            None if option.argument is None else _callable(option, host, resolved.source, labels)
+        )
 
 
-def _callable(option: Option, host: HostVariables, source: ExecText) -> Callable[..., Any]:
+def _callable(
+    option: Option, host: HostVariables, source: ExecText, labels: Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any]:
+    label = labels.get(str(option.argument))
+    if label is not None:
+        return label
     try:
         target = host.value(option.argument) if isinstance(option.argument, Reference) else None
     except HostVariableError as error:
         raise source.error(f"{option.word}: {error}", option.argument_offset) from error
     if not callable(target):
-        raise source.error(f"{option.word} needs a host variable that holds a callable", option.argument_offset)
+        raise source.error(
+            f"{option.word} needs a label that a function stands for, or a host variable that holds a callable",
+            option.argument_offset,
+        )
     return target  # type: ignore[no-any-return]
 
 
 def _raw(argument: Argument, host: HostVariables) -> Any:
-    if isinstance(argument, (TextLiteral, HexLiteral, Number)):
+    if isinstance(argument, (TextLiteral, HexLiteral, NumberLiteral)):
         return argument.value
     if isinstance(argument, LengthOf):
         return host.length_of(argument.reference)
@@ -387,12 +423,17 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
     assert argument is not None
     if also_received and isinstance(argument, Reference) and (not host.knows(argument) or host.value(argument) is None):
         return _MISSING
-    if isinstance(argument, Number) and argument.bare and declared.kind in ("name", "data"):
-        return _convert(declared, argument.text, host)
-    return _convert(declared, _raw(argument, host), host)
+    if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data"):
+        return convert(declared, argument.text, host)
+    return convert(declared, _raw(argument, host), host)
 
 
-def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+    """The value of an option from what the program gave, by the option's kind.
+
+    Raises:
+        HostVariableError: it cannot be what the option needs.
+    """
     what = declared.word
     if declared.kind == "name":
         text = host.as_text(raw, what)
@@ -422,7 +463,7 @@ def _convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
 # -- what comes back --------------------------------------------------------------------------------------------------
 
 
-def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
     """Give the receivers their values.
 
     Args:
@@ -458,7 +499,7 @@ def deliver(call: Call, result: Any, variables: MutableMapping[str, Any], page: 
     return received
 
 
-def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) -> Any:
+def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: CodePage) -> Any:
     if result is None:
         return _MISSING
     if declared.kind == "pointer" and hasattr(result, "image"):
@@ -473,7 +514,9 @@ def _returned(declared: CommandOption, result: Any, call: Call, page: CodePage) 
 
 
 def brought(condition: Condition) -> Mapping[str, Any] | None:
-    """What a condition brings the receivers: the truncated record and true length of LENGERR; None for nothing."""
+    """What a condition brings the receivers: such as the truncated record and true length of LENGERR; None for nothing."""
+    if condition.brings is not None:
+        return condition.brings
     if condition.resp is not Resp.LENGERR or not condition.length:
         return None
     return {"INTO": condition.data, "SET": condition.data, "LENGTH": condition.length}

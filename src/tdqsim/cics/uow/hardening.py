@@ -1,53 +1,93 @@
-"""Shared commits: units of work that reach their end together are made permanent together.
+"""Commits: the one door of a region to what is durable.
 
-A started task that reaches its syncpoint says what it will change and waits here. When no task is ready, or all that
-were ready have had a turn, one commit makes the changes of all that wait (with one sync, with durability ``power``).
-The program outside the tasks commits at once, and so serves those that wait too. Until the commit nothing of it is in
-the store: nobody can read what might still be undone.
+Whoever changes something durable hands over all of it at once: the works on its queues, the meta data that goes with
+them, and who is to be told that it is made. With durability ``power``, where a commit waits for the disk, units of work
+of started tasks that reach their end together are committed together: each waits here until no task is ready, or all
+that were ready have had a turn. The program outside the tasks commits at once, and so serves those that wait too.
+Whoever waits has ended nothing yet: its locks are held, and nobody can read what might still be undone.
+
+Small notes that may as well go with the next commit (the catalogue, decisions that everybody has heard) are kept until
+then, and looked up as if they were made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.errors import StoreError
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
-    from tdqsim.core.store import Environment
+    from tdqsim.core.store import Durable, Work
 
-__all__ = ["Hardening"]
+__all__ = ["Hardening", "Party"]
+
+Meta = Mapping[bytes, bytes | None]
+_NOTHING: Final[Meta] = {}
 
 
-class _Batch:
-    """Those who wait for the same commit."""
+class Party(Protocol):
+    """Whose commit it is."""
 
-    __slots__ = ("awaited", "done", "error")
+    def committed(self) -> None:
+        """It is made: assignments only, since it may be said more than once."""
 
-    def __init__(self) -> None:
-        self.awaited = self.done = False
+    def finish(self) -> None:
+        """What follows from that; whatever was done already is not done again."""
+
+
+class _Waiting:
+    """One that waits for the commit that it shares."""
+
+    __slots__ = ("error", "meta", "party", "works")
+
+    def __init__(self, works: Collection[Work], meta: Meta, party: Party) -> None:
+        self.works = works
+        self.meta = meta
+        self.party = party
         self.error: StoreError | None = None
 
 
+class _Together:
+    """Several that are told at once."""
+
+    __slots__ = ("done", "parties")
+
+    def __init__(self, parties: list[Party]) -> None:
+        self.parties = parties
+        self.done = False
+
+    def committed(self) -> None:
+        for party in self.parties:
+            party.committed()
+        self.done = True
+
+
 class Hardening:
-    """The commits of one region's durable data.
+    """The commits of one region.
+
+    Args:
+        dispatcher: whose tasks wait for each other.
+        durable: what is committed.
+        shared: whether tasks share commits.
 
     Attributes:
         commits: how many were made, for statistics and benchmarks.
         urgent: whether nobody waits now: see :meth:`at_once`.
     """
 
-    __slots__ = ("_batch", "_dispatcher", "_durable", "_promised", "_waiting", "commits", "urgent")
+    __slots__ = ("_batch", "_dispatcher", "_durable", "_notes", "_waiting", "commits", "shared", "urgent")
 
-    def __init__(self, dispatcher: Dispatcher, durable: Environment) -> None:
+    def __init__(self, dispatcher: Dispatcher, durable: Durable, *, shared: bool = False) -> None:
         self._dispatcher = dispatcher
         self._durable = durable
         self._waiting = WaitQueue("the commit that it shares with others")
-        self._batch = _Batch()
-        self._promised: list[tuple[Callable[[], None], Callable[[], None]]] = []
+        self._batch: list[_Waiting] = []
+        self._notes: dict[bytes, bytes | None] = {}
+        self.shared = shared
         self.commits = 0
         self.urgent = False
 
@@ -60,84 +100,130 @@ class Hardening:
         finally:
             self.urgent = before
 
-    def promise(self, change: Callable[[], None], made: Callable[[], None]) -> None:
-        """Say what the next commit must change, and what is to be called when it is made."""
-        self._promised.append((change, made))
+    # -- notes ----------------------------------------------------------------------------------------------------
+
+    def note(self, key: bytes, value: bytes | None) -> None:
+        """Have a meta datum changed by the next commit; None deletes it. A commit that fails forgets it."""
+        self._notes[key] = value
+
+    def get_meta(self, key: bytes) -> bytes | None:
+        """A meta datum, as it is when what was noted is made."""
+        if key in self._notes:
+            return self._notes[key]
+        return self._durable.get_meta(key)
+
+    def metas(self, prefix: bytes) -> list[tuple[bytes, bytes]]:
+        """The meta data with a prefix, likewise, in the order of their keys."""
+        found: dict[bytes, bytes | None] = dict(self._durable.metas(prefix))
+        found |= {key: value for key, value in self._notes.items() if key.startswith(prefix)}
+        return [(key, value) for key, value in sorted(found.items()) if value is not None]
+
+    # -- committing -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """After an exception in a commit: find out whether it was made."""
+        if self._durable.in_doubt:
+            self._durable.settle()
+
+    def commit(self, works: Collection[Work] = (), meta: Meta = _NOTHING, party: Any = None) -> None:
+        """Commit now, with what was noted, and for those who wait.
+
+        Args:
+            works: what was done to queues.
+            meta: the meta data that change; None deletes one.
+            party: whose ``committed`` is called when it is made, maybe more than once.
+
+        Raises:
+            StoreError: it failed, for all who wait too: nothing was changed.
+        """
+        if self._batch:
+            self._commit_for_all(works, meta, party)
+            return
+        notes = self._notes
+        if notes:
+            meta = {**notes, **meta}
+        self.commits += 1
+        try:
+            self._durable.commit(works, meta, party)
+        except StoreError:
+            notes.clear()
+            raise
+        except OSError as error:
+            notes.clear()
+            raise StoreError(f"the commit was not made: {error!r}") from error
+        if notes:
+            notes.clear()
 
     def force(self) -> None:
-        """Commit now what is in the store's open transaction and what was promised.
+        """Make permanent what was noted, if anything was.
 
         Raises:
-            StoreError: it failed; everything since the last commit was undone, for all that wait too.
+            StoreError: it failed, and is forgotten.
         """
-        self.commits += 1
-        batch, self._batch = self._batch, _Batch()
-        promised, self._promised = self._promised, []
-        batch.done = True
+        if self._notes:
+            self.commit()
+
+    def _commit_for_all(self, works: Collection[Work], meta: Meta, party: Any) -> None:
+        batch, self._batch = self._batch, []
+        together = _Together([each.party for each in batch] + ([party] if party is not None else []))
+        every = [work for each in batch for work in each.works] + list(works)
+        metas = {key: value for each in batch for key, value in each.meta.items()}
         try:
-            for change, _ in promised:
-                change()
-            self._durable.commit()
+            self.commit(every, {**metas, **meta}, together)
         except StoreError as error:
-            self._undo(batch, error)
+            for each in batch:
+                each.error = error
             raise
-        except BaseException as error:  # an interrupt too: half of a unit of work must not wait for the next commit
-            self._undo(batch, StoreError(f"the commit was not made: {error!r}"))
-            raise
-        else:
-            for _, made in promised:
-                made()
         finally:
-            self._waiting.wake_all()
+            if not together.done and batch and batch[0].error is None:
+                self._batch = batch + self._batch  # an interrupt came before anything was made: they wait on
+            else:
+                self._tell(batch)
 
-    def _undo(self, batch: _Batch, error: StoreError) -> None:
-        """Nobody of a batch is to believe that its commit was made."""
-        batch.error = error
-        if self._durable.dirty:
-            self._durable.abort()
+    def _tell(self, batch: list[_Waiting]) -> None:
+        for each in batch:
+            if each.error is None:
+                each.party.finish()
+        self._waiting.wake_all()
 
-    def wait(self) -> None:
-        """Commit together with the other tasks that are about to; outside the tasks, and :meth:`at_once`, commit now.
+    def share(self, works: Collection[Work], meta: Meta, party: Party) -> BaseException | None:
+        """Commit together with the other tasks that are about to, or at once where nobody is to wait.
+
+        Returns:
+            What reached the task while it waited, a purge or the region's end: it was too late to change anything.
 
         Raises:
-            StoreError: the commit failed, and everything in it was undone.
+            StoreError: the commit failed, and nothing of it was made.
         """
         dispatcher = self._dispatcher
-        if self.urgent or dispatcher.current is dispatcher.outside:
-            self._force_alone()
-            return
-        batch = self._batch
-        if not batch.awaited:
-            batch.awaited = True
+        if not self.shared or self.urgent or dispatcher.current is dispatcher.outside:
+            self.commit(works, meta, party)
+            return None
+        mine = _Waiting(works, meta, party)
+        if not self._batch:
             dispatcher.call_after_round(self.serve)  # or a task that is always ready would keep them for ever
+        self._batch.append(mine)
+        late = self._await(mine)
+        if mine.error is not None:
+            raise mine.error
+        return late
 
+    def _await(self, mine: _Waiting) -> BaseException | None:
         def attempt() -> Any:
-            return None if batch.done else WAIT
+            return WAIT if mine in self._batch else None
 
         try:
-            dispatcher.wait(attempt, self._waiting)
-        except BaseException:
-            if not batch.done:
-                self._force_alone()  # a commit that has begun is not given up half-way: not even at the region's end
-            if batch.error is not None:
-                raise batch.error from None
-            raise
-        if batch.error is not None:
-            raise batch.error
-
-    def _force_alone(self) -> None:
-        """Commit at once; whatever error ends that, the commit was not made, and the caller must know."""
-        try:
-            self.force()
-        except StoreError:
-            raise
-        except Exception as error:
-            raise StoreError(f"the commit was not made: {error!r}") from error
+            self._dispatcher.wait(attempt, self._waiting)
+        except BaseException as error:  # noqa: BLE001  (a commit that was asked for is not given up half-way)
+            if mine in self._batch:
+                self.serve()
+            return error
+        return None
 
     def serve(self) -> None:
         """Commit for those who wait, if there are any: no task is ready, or all that were have had a turn."""
-        if self._batch.awaited:
+        if self._batch:
             try:
-                self._force_alone()
+                self.commit()
             except StoreError:
                 return  # each of those who wait raises it

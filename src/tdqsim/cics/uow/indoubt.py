@@ -30,13 +30,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.cics.uow.unit import UOW_ID_LENGTH, UnitOfWork
+from tdqsim.cics.uow.unit import UOW_ID_LENGTH, Facts, Meta, UnitOfWork
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import Task
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
     "LOG_BEGAN",
@@ -146,10 +146,7 @@ class Subordinate:
             back_out_together(uow)
             return False
         try:
-            if uow.decision:
-                _keep_undecided(uow)
-            uow._drop_idle()  # noqa: SLF001  (queues of an earlier unit of work, which may be discarded meanwhile)
-            uow.prepare()
+            uow.prepare(_undecided(uow) if uow.decision else None)
         except StoreError as error:
             self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
             self.region.shunted.pop(uow.id, None)  # the link may have gone meanwhile; there is no promise to keep
@@ -222,7 +219,7 @@ class Subordinate:
         return coordinator_lost(uow)
 
 
-def hand_over(task: Task, name: str) -> Subordinate:
+def hand_over(task: TaskBase, name: str) -> Subordinate:
     """Hand a task's unit of work to a coordinator outside CICS; the task begins another.
 
     Args:
@@ -283,13 +280,13 @@ def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
         raise late
 
 
-def _decide(uow: UnitOfWork, *, commit: bool) -> None:
+def _decide(uow: UnitOfWork, *, commit: bool, also: Meta | None = None) -> None:
     """End one that is INDOUBT, here and behind it; a shunted one at one moment, since no task waits for it."""
-    hardening = uow.region.hardening
-    with hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
-        if uow.decision and not commit:
-            uow.region.store.durable.delete_meta(_UNDECIDED + uow.id)
-        _end_together(uow, partial(uow.decide, commit=commit))
+    meta: Meta = dict(also or {})
+    if uow.decision and not commit:
+        meta[_UNDECIDED + uow.id] = None
+    with uow.region.hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
+        _end_together(uow, partial(uow.decide, commit=commit, also=meta))
 
 
 def back_out_together(uow: UnitOfWork) -> None:
@@ -306,7 +303,6 @@ def _back_out_anyhow(uow: UnitOfWork) -> None:
     if uow.ended:
         return
     try:
-        uow.region.store.durable.delete_meta(_UNDECIDED + uow.id)
         back_out_together(uow)
     except StoreError as error:
         uow.region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
@@ -319,7 +315,7 @@ def _prepare_participants(uow: UnitOfWork) -> bool:
             return False
     uow.decision = tuple(dict.fromkeys(participant.name for participant in uow.participants))
     if uow.decision:
-        uow.at_harden.append(partial(keep_decision, uow))
+        uow.at_commit = (partial(decision_kept, uow),)
     return True
 
 
@@ -399,11 +395,12 @@ def force(uow: UnitOfWork, how: str) -> None:
 def _decide_alone(uow: UnitOfWork, how: str) -> None:
     """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
     region = uow.region
+    also: Meta = {}
     if uow.coordinator:  # otherwise nobody will ever say what it should have been
         record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
-        region.store.durable.put_meta(_HEURISTICS + uow.id, json.dumps(record).encode())
+        also[_HEURISTICS + uow.id] = json.dumps(record).encode()
     try:
-        _decide(uow, commit=how == "COMMIT")
+        _decide(uow, commit=how == "COMMIT", also=also)
     finally:
         if uow.ended:
             uow.state = _HEURISTIC[how]
@@ -430,22 +427,20 @@ def _whose(uow: UnitOfWork) -> dict[str, Any]:
     return {"since": uow.region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
 
 
-def keep_decision(uow: UnitOfWork) -> None:
-    """Put the decision to commit into the transaction that commits: who must still hear of it."""
-    durable = uow.region.store.durable
+def decision_kept(uow: UnitOfWork) -> Meta:
+    """What keeps the decision to commit, in the commit itself: who must still hear of it."""
     record = {"names": uow.decision, **_whose(uow)}
-    durable.put_meta(_DECISIONS + uow.id, json.dumps(record).encode())
-    durable.delete_meta(_UNDECIDED + uow.id)
+    return {_DECISIONS + uow.id: json.dumps(record).encode(), _UNDECIDED + uow.id: None}
 
 
 _FATE: Final = ("coordinator", "link", "decision", "wait", "waittime", "action")
 """What decides about a unit of work in doubt, and who hears of it."""
 
 
-def _keep_undecided(uow: UnitOfWork) -> None:
-    """Put into the transaction that prepares what others will ask about: a cold start throws away all but that."""
+def _undecided(uow: UnitOfWork) -> Meta:
+    """What others will ask about, in the commit that prepares: a cold start throws away all but that."""
     record = {**{name: getattr(uow, name) for name in _FATE}, **_whose(uow)}
-    uow.region.store.durable.put_meta(_UNDECIDED + uow.id, json.dumps(record).encode())
+    return {_UNDECIDED + uow.id: json.dumps(record).encode()}
 
 
 def _load_undecided(region: Region) -> None:
@@ -453,10 +448,8 @@ def _load_undecided(region: Region) -> None:
     for uow_id, kept in list(_kept(region, _UNDECIDED)):
         if uow_id not in region.shunted:
             uow = _waiting_unit(region, uow_id, kept, Cvda.INDOUBT, Cvda.CONNECTION, kept["link"])
-            uow.waitstate, uow.ended = Cvda.SHUNTED, False
-            for name in _FATE:
-                setattr(uow, name, kept[name])
-            uow.decision = tuple(uow.decision)
+            uow.waitstate, uow.ended, uow.finished = Cvda.SHUNTED, False, False
+            uow.coordinator, uow.link, uow.decision = kept["coordinator"], kept["link"], tuple(kept["decision"])
             region.shunted[uow_id] = uow
             region.uow_seen(uow_id)
 
@@ -467,17 +460,13 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
     That costs no sync of its own, it goes with the next commit: a region that fails before tells it once more, and
     whoever has heard a decision knows nothing of it any more.
     """
-    durable = region.store.durable
     key = _DECISIONS + uow_id
-    value = durable.get_meta(key)
+    value = region.hardening.get_meta(key)
     if value is None:
         return
     record = _read(region, key, value)
     record["names"] = [each for each in record["names"] if each != name]
-    if record["names"]:
-        durable.put_meta(key, json.dumps(record).encode())
-    else:
-        durable.delete_meta(key)
+    region.hardening.note(key, json.dumps(record).encode() if record["names"] else None)
 
 
 def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
@@ -492,12 +481,12 @@ def decision_of(region: Region, uow_id: bytes) -> str:
         COMMIT, BACKOUT, INDOUBT while it is undecided, or COLD when nothing can be known any more: an initial start has
         thrown the log away, and that there is no decision on record says nothing.
     """
-    durable = region.store.durable
-    if durable.get_meta(_DECISIONS + uow_id) is not None:
+    hardening = region.hardening
+    if hardening.get_meta(_DECISIONS + uow_id) is not None:
         return "COMMIT"
     if uow_id in region.shunted or uow_id in region.units:
         return "INDOUBT"
-    return "COLD" if uow_id <= (durable.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
+    return "COLD" if uow_id <= (hardening.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
 
 
 def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:
@@ -506,7 +495,7 @@ def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:
 
 
 def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    for key, value in region.store.durable.meta_items(prefix):
+    for key, value in region.hardening.metas(prefix):
         if len(key) == len(prefix) + UOW_ID_LENGTH:
             yield key[len(prefix) :], _read(region, key, value)
 
@@ -553,9 +542,9 @@ def _waiting_unit(
     """A unit of work as it is shown when only the record of its decision is left."""
     uow = UnitOfWork(region, uow_id)
     uow.state, uow.waitstate, uow.waitcause, uow.link = state, Cvda.WAITING, waitcause, link
-    uow.since_ns, uow.ended = kept["since"], True
-    for name in _OF_A_UNIT:
-        setattr(uow, name, kept[name])
+    uow.since_ns, uow.ended, uow.finished = kept["since"], True, True
+    known = {name: kept[name] for name in (*_OF_A_UNIT, "wait", "action", "waittime") if name in kept}
+    uow.facts = Facts(**known)
     return uow
 
 
@@ -572,8 +561,7 @@ def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
 
 
 def _forget(region: Region, uow_id: bytes) -> None:
-    region.store.durable.delete_meta(_HEURISTICS + uow_id)
-    region.force()
+    region.hardening.commit((), {_HEURISTICS + uow_id: None})
 
 
 def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
@@ -590,7 +578,7 @@ def resume(region: Region) -> None:
     _load_undecided(region)
     for uow in tuple(region.shunted.values()):
         if uow.decision:
-            uow.at_harden.append(partial(keep_decision, uow))
+            uow.at_commit = (partial(decision_kept, uow),)
         _start_waittime(uow)
     for uow_id in (*decisions(region), *heuristics(region)):
         region.uow_seen(uow_id)

@@ -5,26 +5,23 @@ ends. A unit of work that is shunted while indoubt goes on owning its locks with
 WAITACTION(REJECT), so that others are refused with LOCKED, *active* with WAITACTION(QUEUE), so that they wait. Sources:
 Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
 
-Waiters are served in order of arrival. A lock is only ever released as a whole, when its owner ends.
+Waiters are served in order of arrival. A lock is held only as long as its unit of work has not ended: that one
+assignment frees all of them, whatever happens next, and whoever waits is woken or asks again.
 
 How an end stands to a unit of work (:class:`Standing`) decides what a request meets: :data:`ASKED` for one that needs
 the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at the
-write end. The commands go by these tables wherever an end is not simply free or their own.
+write end. The commands go by these tables, and so does whoever foresees what they would meet.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol
 
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 
-if TYPE_CHECKING:
-    from tdqsim.cics.queues.kinds import IntraQueue
-    from tdqsim.cics.uow.unit import UnitOfWork
-
-__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "Standing"]
+__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "Owner", "Standing"]
 
 READ_END: Final = "FROMQ"
 WRITE_END: Final = "TOQ"
@@ -59,67 +56,121 @@ READ_OUT: Final[dict[Standing, Resp | None]] = {
 }
 
 
+class Owner(Protocol):
+    """What a lock knows of the unit of work that has it.
+
+    Attributes:
+        ended: whether it is over, and holds nothing any more.
+        waitstate: SHUNTED when it waits for its coordinator without a task.
+        title: for people.
+        ends: what it has taken, in order.
+    """
+
+    ends: list[Any]
+    ended: bool
+    waitstate: Cvda
+
+    @property
+    def title(self) -> str: ...  # noqa: D102
+
+
+class Locked(Protocol):
+    """What a lock knows of its queue.
+
+    Attributes:
+        name: for people.
+        waitaction: QUEUE or REJECT: what others meet while a shunted unit of work has an end of it.
+    """
+
+    name: str
+    waitaction: str
+
+
 class Lock:
     """One end of one queue.
 
     Attributes:
         queue: whose end it is.
         end: :data:`READ_END` or :data:`WRITE_END`, as INQUIRE UOWENQ shows it as QUALIFIER.
-        owner: the unit of work that holds it, or None.
-        retained: whether the owner was shunted and others are refused rather than made to wait.
+        taken_by: the unit of work that took it last; it has it until it ends. None when nobody has.
         since_ns: since when it is held, or retained.
         fails: how many requests it has refused with LOCKED since it was last acquired (ENQFAILS).
-        waiting: the tasks that wait for it, in order.
     """
 
-    __slots__ = ("end", "fails", "owner", "queue", "retained", "since_ns", "waiting")
+    __slots__ = ("_waiting", "end", "fails", "queue", "since_ns", "taken_by")
 
-    def __init__(self, queue: IntraQueue, end: str) -> None:
+    def __init__(self, queue: Any, end: str) -> None:
         self.queue = queue
         self.end = end
-        self.owner: UnitOfWork | None = None
-        self.retained = False
+        self.taken_by: Any = None
         self.since_ns = 0
         self.fails = 0
-        self.waiting = WaitQueue(f"{queue.name} {end} (ENQUEUE in pool TDNQ)", self.holder)
+        self._waiting: WaitQueue | None = None
 
     def __repr__(self) -> str:
         return f"<Lock {self.queue.name} {self.end}: {self.holder()}>"
 
+    @property
+    def owner(self) -> Any:
+        """The unit of work that holds it, or None."""
+        owner = self.taken_by
+        return None if owner is None or owner.ended else owner
+
+    @property
+    def retained(self) -> bool:
+        """Whether the owner was shunted and others are refused rather than made to wait."""
+        owner = self.owner
+        return owner is not None and owner.waitstate is Cvda.SHUNTED and self.queue.waitaction == "REJECT"
+
+    @property
+    def waiting(self) -> WaitQueue:
+        """The tasks that wait for it, in order."""
+        if self._waiting is None:
+            self._waiting = WaitQueue(f"{self.queue.name} {self.end} (ENQUEUE in pool TDNQ)", self.holder)
+        return self._waiting
+
     def holder(self) -> str:
         """Who holds it, in words."""
-        if self.owner is None:
+        owner = self.owner
+        if owner is None:
             return "nobody holds it"
-        return f"held by {self.owner.title}{', retained' if self.retained else ''}"
+        return f"held by {owner.title}{', retained' if self.retained else ''}"
 
-    def standing(self, uow: UnitOfWork | None) -> Standing:
+    def standing(self, uow: Owner | None) -> Standing:
         """How it stands to a unit of work; None for one that has not begun."""
-        if self.owner is None:
-            return Standing.CLAIMED if self.waiting else Standing.FREE
-        if self.owner is uow:
+        owner = self.owner
+        if owner is None:
+            return Standing.CLAIMED if self._waiting else Standing.FREE
+        if owner is uow:
             return Standing.OWN
         return Standing.RETAINED if self.retained else Standing.HELD
 
     @property
     def in_use(self) -> bool:
         """Whether anybody holds it or waits for it."""
-        return self.owner is not None or bool(self.waiting)
+        return self.owner is not None or bool(self._waiting)
 
-    def take(self, uow: UnitOfWork, now_ns: int) -> None:
+    def take(self, uow: Owner, now_ns: int) -> None:
         """Give it to a unit of work; it is free."""
         assert self.owner is None, self
-        self.owner = uow
-        self.since_ns = now_ns
-        uow.locks.append(self)
+        uow.ends.append(self)
+        self.since_ns, self.fails, self.taken_by = now_ns, 0, uow
 
     def refused(self) -> None:
         """Count a request that met LOCKED because of it."""
         self.fails += 1
 
-    def release(self) -> None:
-        """Its owner ends: the next waiter tries again."""
-        self.owner = None
-        self.retained = False
-        self.fails = 0
-        if self.waiting:
-            self.waiting.wake_one()
+    def give_back(self) -> None:
+        """Let go of it although the owner goes on; the next waiter tries again."""
+        self.taken_by = None
+        self.wake()
+
+    def wake(self) -> None:
+        """The next waiter tries again."""
+        if self._waiting:
+            self._waiting.wake_one()
+
+    def wake_all(self) -> None:
+        """Every waiter tries again."""
+        if self._waiting:
+            self._waiting.wake_all()

@@ -20,24 +20,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim import definitions as defs
+from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.ati import Latch
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
-from tdqsim.cics.spi.install import make_queue, open_initially
-from tdqsim.cics.spi.signature import Signature
+from tdqsim.cics.queues.making import make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
-from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.core.store import Entry
+from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.cics.uow.unit import READS, Facts, UnitOfWork
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
     "Catalogue",
@@ -46,7 +48,7 @@ __all__ = [
     "check_nothing_kept",
     "cold_start_finished",
     "cold_start_unfinished",
-    "forget_reads",
+    "empty_intrapartition",
     "give_back_reads",
     "image_of",
     "kept_over_cold_start",
@@ -70,7 +72,6 @@ _SETTABLE: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "use
 _PREFIX: Final = b"cat/"
 _QUEUES: Final = b"cat/TDQUEUE/"
 _LATCHES: Final = b"ati/"
-_READS: Final = b"read/"
 _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
@@ -97,7 +98,7 @@ class Catalogue:
         if self.kept:
             record = {"kind": resource.kind, "fields": _fields(resource)}
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
-            self._region.store.durable.put_meta(key, _json(record))
+            self._region.hardening.note(key, _json(record))
 
     def save_queue(self, queue: TdQueue) -> None:
         """Keep a queue's definition and signature, and what SET has changed of it."""
@@ -113,18 +114,18 @@ class Catalogue:
         }
         if isinstance(queue, IntraQueue):
             record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
-        self._region.store.durable.put_meta(key, _json(record))
+        self._region.hardening.note(key, _json(record))
 
     def forget_queue(self, queue: TdQueue) -> None:
         """A queue was discarded."""
         if self.kept:
-            self._region.store.durable.delete_meta(_QUEUES + queue.name.encode())
+            self._region.hardening.note(_QUEUES + queue.name.encode(), None)
 
     def load(self) -> None:
         """Install everything that the catalogue holds, queues in the order in which they were installed."""
         region = self._region
         queues = []
-        for key, value in region.store.durable.meta_items(_PREFIX):
+        for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
             resource = _resource(region, key, record)
             if isinstance(resource, defs.Tdqueue):
@@ -200,7 +201,7 @@ def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
     With it goes a mark that the start is under way: one that is killed is made again by the next start, whatever that
     would have been, and what is kept stays kept.
     """
-    found = {key: value for prefix in _KEPT for key, value in region.store.durable.meta_items(prefix)}
+    found = {key: value for prefix in _KEPT for key, value in region.store.durable.metas(prefix)}
     return {**found, _COLD: b""}
 
 
@@ -233,7 +234,7 @@ def cold_start_unfinished(region: Region) -> bool:
 
 def cold_start_finished(region: Region) -> None:
     """Everything is installed: from the next commit on the region can be started warm."""
-    region.store.durable.delete_meta(_COLD)
+    region.hardening.note(_COLD, None)
 
 
 def begin_numbering(region: Region) -> None:
@@ -241,46 +242,54 @@ def begin_numbering(region: Region) -> None:
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
-    region.store.durable.put_meta(_NUMBERING, region.last_uow_id, instead=True)  # a full store must start too
+    region.hardening.note(_NUMBERING, region.last_uow_id)
 
 
 def begin_log(region: Region) -> None:
     """At an initial start: of units of work with ids up to now nothing is known, nor ever will be."""
-    region.store.durable.put_meta(LOG_BEGAN, region.last_uow_id)
+    region.hardening.note(LOG_BEGAN, region.last_uow_id)
 
 
 # -- what was going on ------------------------------------------------------------------------------------------------
 
 
-def give_back_reads(region: Region) -> None:
-    """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue."""
-    durable = region.store.durable
-    for key, value in list(durable.meta_items(_READS)):
-        name = key[len(_READS) :].partition(b"/")[0]  # a name has no slash; the id behind it may have one
-        queue = region.tdqueues.get(name.decode())
+def give_back_reads(region: Any) -> None:
+    """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue, the newest first."""
+    gone: dict[bytes, bytes | None] = {}
+    found: dict[str, list[tuple[int, bytes]]] = {}
+    for key, value in region.store.durable.metas(READS):
+        gone[key] = None
+        name = key[len(READS) :].partition(b"/")[0].decode()  # a name has no slash; the id behind it may have one
+        found.setdefault(name, []).append((int.from_bytes(value[:8], "big"), value[8:]))
+    works = []
+    for name, records in found.items():
+        queue = region.tdqueues.get(name)
         if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
-            entry = Entry(int.from_bytes(value[:8], "big"), 0, b"", b"", value[8:])
-            queue.stored.restore(entry, instead=True)
-            region.intra.close_queue(queue)
-            region.intra.open_queue(queue)
-        durable.delete_meta(key)
-
-
-def forget_reads(region: Region, queue: IntraQueue) -> None:
-    """A PHYSICAL queue was deleted: nothing is given back to it."""
-    durable = region.store.durable
-    for key, _ in list(durable.meta_items(_READS + queue.name.encode() + b"/")):
-        durable.delete_meta(key)
+            work = queue.stored.work()
+            for _, data in sorted(records, reverse=True):
+                work.put_back(data)
+            works.append((queue, work))
+    if not gone:
+        return
+    region.hardening.commit([work for _, work in works], gone)
+    for queue, _ in works:
+        region.intra.close_queue(queue)
+        region.intra.open_queue(queue)
 
 
 def image_of(uow: UnitOfWork) -> bytes:
     """A prepared unit of work as it is kept: what it did to which queue, and whose it is."""
     blobs: list[bytes] = []
     queues = []
-    for queue, work in uow.work.items():
-        writes = [[seq, len(data)] for seq, data in work.written]
-        blobs += [data for _, data in work.written]
-        queues.append({"name": queue.name, "last_read": work.last_read, "deleted": work.deleted, "writes": writes})
+    for queue, work in uow.works.items():
+        if not work.changed and not any(lock.owner is uow for lock in queue.locks):
+            continue
+        written = work.written
+        blobs += written
+        queues.append({
+            "name": queue.name, "through": queue.gone + work.reads, "reads": work.reads, "deleted": work.deleted,
+            "writes": [len(data) for data in written],
+        })  # fmt: skip
     head = {
         "queues": queues,
         "locks": [[lock.queue.name, lock.end] for lock in uow.locks],
@@ -295,7 +304,7 @@ def image_of(uow: UnitOfWork) -> bytes:
 
 def load_units_of_work(region: Region) -> None:
     """Indoubt units of work are there again, shunted, with their locks."""
-    for key, value in list(region.store.durable.meta_items(_UNITS)):
+    for key, value in list(region.store.durable.metas(_UNITS)):
         uow_id = key[len(_UNITS) :]
         try:
             size = int.from_bytes(value[:4], "big")
@@ -307,28 +316,26 @@ def load_units_of_work(region: Region) -> None:
 
 def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes) -> None:
     uow = UnitOfWork(region, uow_id)
-    for name in ("transid", "userid", "termid", "taskid", "link", "coordinator", "wait", "waittime", "action"):
-        setattr(uow, name, head[name])
-    uow.decision = tuple(head["decision"])
+    uow.facts = Facts(**{name: head[name] for name in Facts._fields})
+    uow.link, uow.coordinator, uow.decision = head["link"], head["coordinator"], tuple(head["decision"])
     uow.since_ns = head["since"]
     uow.state, uow.waitstate, uow.waitcause = Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION
     offset = 0
     for part in head["queues"]:
-        queue = region.tdqueues[part["name"]]
-        assert isinstance(queue, IntraQueue), queue
+        queue = region.tdqueues.get(part["name"])
         written = []
-        for seq, length in part["writes"]:
-            written.append((seq, blobs[offset : offset + length]))
+        for length in part["writes"]:
+            written.append(blobs[offset : offset + length])
             offset += length
-        uow.on(queue).restore(part["last_read"], deleted=part["deleted"], written=written)
-        if written:
-            region.intra.adopt_from(queue, written[0][0])
+        if isinstance(queue, IntraQueue) and queue.logical:  # a store that was salvaged may have lost it
+            _restore(region, queue, uow.on(queue), part, written)
     for name, end in head["locks"]:
-        queue = region.tdqueues[name]
-        assert isinstance(queue, IntraQueue), queue
-        lock = queue.read_end if end == READ_END else queue.write_end
-        assert lock is not None, queue
-        lock.take(uow, uow.since_ns)
+        queue = region.tdqueues.get(name)
+        if isinstance(queue, IntraQueue) and queue.logical:
+            uow.on(queue)
+            lock = queue.read_end if end == READ_END else queue.write_end
+            assert lock is not None, queue
+            lock.take(uow, uow.since_ns)
     uow.retain_locks()
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraQueue):
@@ -337,34 +344,62 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
     region.uow_seen(uow_id)
 
 
-def save_latches(region: Region) -> None:
+def _restore(region: Any, queue: IntraQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]) -> None:
+    """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
+    reads = min(part["reads"], max(0, part["through"] - queue.gone))
+    if written or part["deleted"]:
+        work.left_before = queue.ci_left
+    work.restore(reads, deleted=part["deleted"])
+    for data in written:
+        if not 0 < len(data) <= queue.ci_left:
+            with suppress(Condition):  # it had its room before
+                region.intra.extend(queue, len(data), None, work)
+        work.adopt(data)
+        queue.ci_left -= len(data)
+
+
+def save_latches(region: Any) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
     for queue in region.intra_queues():
         if queue.latch and queue.recovstatus == "NO":
             kept = queue.latched.stored() if queue.latched else b""
-            region.store.volatile.put_meta(_LATCHES + queue.name.encode(), kept, instead=True)
+            region.hardening.note(_LATCHES + queue.name.encode(), kept)
 
 
-def show_latches(region: Region) -> None:
+def show_latches(region: Any) -> None:
     """For a region that only looks: the cycles that the store says are on."""
-    for half in (region.store.durable, region.store.volatile):
-        for key, kept in half.meta_items(_LATCHES):
-            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
-            if isinstance(queue, IntraQueue):
-                queue.latch, queue.latched = True, Latch.read(kept)
-                region.ati.arm(queue)
+    for key, kept in region.store.durable.metas(_LATCHES):
+        queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+        if isinstance(queue, IntraQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
+            queue.latch, queue.latched = True, Latch.read(kept)
+            region.ati.arm(queue)
 
 
-def pending_triggers(region: Region) -> list[IntraQueue]:
-    """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over."""
+def pending_triggers(region: Any) -> list[IntraQueue]:
+    """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over.
+
+    A non-recoverable queue's are those of a normal end: after any other it is empty.
+    """
     found = []
-    for half in (region.store.durable, region.store.volatile):
-        for key, kept in list(half.meta_items(_LATCHES)):
-            queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
-            recoverable = isinstance(queue, IntraQueue) and queue.recovstatus != "NO"
-            if not recoverable or half is region.store.volatile:
-                half.delete_meta(key)
-            if isinstance(queue, IntraQueue):
-                queue.latched = Latch.read(kept)
-                found.append(queue)
+    for key, kept in list(region.store.durable.metas(_LATCHES)):
+        queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
+        if not isinstance(queue, IntraQueue) or queue.recovstatus == "NO":
+            region.hardening.note(key, None)
+        if isinstance(queue, IntraQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
+            queue.latched = Latch.read(kept)
+            found.append(queue)
     return found
+
+
+def empty_intrapartition(region: Any) -> None:
+    """TDINTRA=EMPTY: no records, no cycles, nothing indoubt."""
+    store = region.store
+    for queue in store.volatile.queues():
+        queue.clear()
+    works = []
+    for queue in store.durable.queues():
+        work = queue.work()
+        work.clear()
+        works.append(work)
+    gone = {key: None for prefix in (_LATCHES, READS, _UNITS) for key, _ in store.durable.metas(prefix)}
+    region.hardening.commit(works, gone)

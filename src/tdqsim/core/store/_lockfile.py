@@ -1,83 +1,92 @@
 """One process writes a store: the lock file that says which.
 
-The lock is the kernel's (``flock``), so it ends with the process however that ends, and a file that is left behind
-locks nobody out. The process id inside is for the message only.
+The lock is the system's, so it ends with the process however that ends, and a file that is left behind locks nobody out.
+The process id inside is for the message only. A symbolic link in its place is refused.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from pathlib import Path
+from typing import Final
 
-from tdqsim.errors import StoreInUse
+from tdqsim.errors import StoreError, StoreInUse
 
-__all__ = ["LockFile"]
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - elsewhere than on POSIX systems
+    fcntl = None  # type: ignore[assignment]
+    import msvcrt
+
+__all__ = ["LockFile", "this_boot"]
+
+_FLAGS: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class LockFile:
-    """The lock of one store directory, held from construction to :meth:`release`.
+    """The lock of one store directory, held from construction to :meth:`release`."""
 
-    Attributes:
-        boot_id: which start of the machine the file was left by; it stays in it until :meth:`settle`.
-    """
-
-    __slots__ = ("_fd", "boot_id")
+    __slots__ = ("_fd",)
 
     def __init__(self, path: Path, *, mine: bool = True) -> None:
-        """Take the lock, or raise StoreInUse with the holder's process id; leave a mark if it is ``mine``.
+        """Take the lock and leave a mark if it is ``mine``; where nothing may be written, ask for no more than reading.
 
-        Where it is not, and nothing may be written, no more than reading is asked for.
+        Raises:
+            StoreInUse: another process has it.
+            StoreError: there is a symbolic link in its place.
         """
         self._fd = -1
-        self.boot_id = b""
         fd = _opened(path, mine=mine)
         if fd < 0:
             return
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreInUse(path.parent, _holder(fd)) from None
-            before = os.pread(fd, 200, 0).split()
-            self.boot_id = before[1] if len(before) > 1 else b""
+            if not _lock(fd):
+                raise StoreInUse(path.parent, _holder(fd))
             if mine:
-                _mark(fd, self.boot_id or this_boot())
+                mark = b"%d\n" % os.getpid()
+                os.pwrite(fd, mark, 0)
+                os.ftruncate(fd, len(mark))
         except BaseException:
             os.close(fd)
             raise
         self._fd = fd
 
-    def settle(self) -> None:
-        """What the last start of the machine had left in doubt has been seen to."""
-        self.boot_id = this_boot()
-        _mark(self._fd, self.boot_id)
-
     def release(self) -> None:
         """Give the lock up. In a forked child only the child's copy of the descriptor goes."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 def _opened(path: Path, *, mine: bool) -> int:
     """The file's descriptor; -1 when there is none, nor can be: then nobody can hold it either."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"{path}: it is a symbolic link; a store has its own lock file") from None
         if mine or error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | _FLAGS)
     except FileNotFoundError:
         return -1
 
 
-def _mark(fd: int, boot_id: bytes) -> None:
-    mark = b"%d %s\n" % (os.getpid(), boot_id)
-    os.pwrite(fd, mark, 0)
-    os.ftruncate(fd, len(mark))
+def _lock(fd: int) -> bool:
+    """Take the system's lock; False when another process has it."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:  # pragma: no cover - elsewhere than on POSIX systems
+            os.lseek(fd, 1 << 20, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True
 
 
 def _holder(fd: int) -> int:
@@ -86,9 +95,9 @@ def _holder(fd: int) -> int:
     return int(word[0]) if word and word[0].isdigit() else 0
 
 
-def this_boot() -> bytes:
+def this_boot() -> str:
     """What tells one start of the machine from another; empty where the system does not say."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
-        return b""
+        return ""

@@ -1,95 +1,106 @@
-"""The meta pages of an LMDB file, read and doubted before LMDB trusts them."""
+"""The two meta pages of an LMDB file, read and doubted before LMDB trusts them.
+
+LMDB writes them in turn, and opens the file by the newer. A file that is too short kills the process with SIGBUS, a
+wrong root page may do anything: so both are read and compared first. Either one may serve: when one was written by
+halves, or is damaged, the other is the last commit before, all of whose pages are still there.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
-from tdqsim.core.store._pages import Meta
 from tdqsim.errors import StoreDamaged, StoreError
 
-__all__ = ["HELP", "KINDS", "any_meta", "damaged", "read_meta", "swapped"]
+__all__ = ["HELP", "Meta", "read_metas", "repair", "usable"]
 
-KINDS: Final = ("volatile", "durable")
 HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")
 _META: Final = Struct("=IIQQ" + "IHHQQQQQ" * 2 + "QQ")
+_SIZE: Final = _PAGE_HEAD.size + _META.size
 _META_FLAG: Final = 0x08
 _INTEGER_KEY: Final = 0x08
 _NO_PAGE: Final = 2**64 - 1
 
 
-def damaged(path: Path, what: str) -> StoreDamaged:
-    return StoreDamaged(f"{path}: {what}; {HELP}")
+class Meta(NamedTuple):
+    """What a meta page says: see LMDB."""
+
+    index: int  # type: ignore[assignment]
+    page_size: int
+    last_page: int
+    txnid: int
+    free_root: int
+    root: int
+    entries: int
+    depth: int
+    free_depth: int
 
 
-def swapped(kind: int) -> str:
-    """What is wrong with an environment that is in the other one's place."""
-    return f"it holds the {KINDS[kind & 1]} data: files were swapped"
+def read_metas(path: Path) -> list[Meta]:
+    """The meta pages of the file in a directory that are what LMDB writes, the newer first.
 
-
-def read_meta(path: Path, *, busy: bool = False) -> Meta:
-    """The newer meta page of an environment's file; StoreDamaged when either is not what LMDB writes.
-
-    ``busy`` says that another process may be writing: pages read while it commits are read again.
+    Raises:
+        StoreDamaged: the file is missing, or neither page is.
+        StoreError: it cannot be read.
     """
-    for _ in range(20 if busy else 0):
-        try:
-            return _read_meta(path)
-        except StoreDamaged:
-            continue
-    return _read_meta(path)
-
-
-def _read_meta(path: Path) -> Meta:
     file = path / "data.mdb"
     try:
         with file.open("rb") as handle:
             size = os.fstat(handle.fileno()).st_size
-            first = _meta_at(path, handle.read(_PAGE_HEAD.size + _META.size), 0)
-            handle.seek(first.page_size)
-            second = _meta_at(path, handle.read(_PAGE_HEAD.size + _META.size), 1)
+            found = [_meta(handle.read(_SIZE), 0, size)]
+            for at in [found[0].page_size] if found[0] is not None else [1 << bits for bits in range(9, 17)]:
+                handle.seek(at)
+                second = _meta(handle.read(_SIZE), 1, size)
+                found.append(second if second is not None and second.page_size == at else None)
     except FileNotFoundError:
-        raise damaged(path, "the file data.mdb is missing") from None
+        raise StoreDamaged(f"{path}: the file data.mdb is missing; {HELP}") from None
     except OSError as error:
         raise StoreError(f"{file}: it cannot be read: {error.strerror}") from error
-    newer, older = (first, second) if first.txnid > second.txnid else (second, first)
-    if (
-        newer.txnid - older.txnid > 1
-        or newer.page_size != older.page_size
-        or (newer.txnid and newer.txnid % 2 != (newer is second))
-    ):
-        raise damaged(path, "the two meta pages do not belong together")
-    if (newer.last_page + 1) * newer.page_size > size:
-        raise damaged(
-            path, f"data.mdb has {size} bytes, but {(newer.last_page + 1) * newer.page_size} are in use: it was cut off"
-        )
-    return newer
+    metas = sorted((meta for meta in found if meta is not None), key=lambda meta: -meta.txnid)
+    if not metas:
+        raise StoreDamaged(f"{path}: data.mdb has {size} bytes, and neither of its meta pages can be used; {HELP}")
+    return metas
 
 
-def any_meta(path: Path) -> Meta | None:
-    """The newest meta page that can be used at all, for salvage; None when there is none."""
-    found: list[Meta] = []
-    with (path / "data.mdb").open("rb") as handle:
-        size = os.fstat(handle.fileno()).st_size
-        for index, at in ((0, 0), *((1, 1 << bits) for bits in range(9, 17))):
-            handle.seek(at)
-            try:
-                meta = _meta_at(path, handle.read(_PAGE_HEAD.size + _META.size), index)
-            except StoreDamaged:
-                continue
-            if index == 0 or meta.page_size == at:
-                found.append(meta._replace(last_page=min(meta.last_page, size // meta.page_size - 1)))
-    return max(found, key=lambda meta: meta.txnid, default=None)
+def usable(path: Path) -> tuple[Meta, str]:
+    """The meta page to go by, and what is wrong with the other one; empty when nothing is."""
+    metas = read_metas(path)
+    if len(metas) == 2 and metas[0].txnid == metas[1].txnid:  # a new file, or one that was repaired
+        return min(metas, key=_displaced), ""
+    best = min(metas, key=_displaced)  # of two that are in their places the newer
+    whole = len(metas) == 2 and not any(map(_displaced, metas)) and metas[0].txnid - metas[1].txnid == 1
+    return best, "" if whole else _note(path, 1 - best.index)
 
 
-def _meta_at(path: Path, raw: bytes, index: int) -> Meta:
-    what = f"meta page {index} of data.mdb is damaged"
-    if len(raw) < _PAGE_HEAD.size + _META.size:
-        raise damaged(path, f"data.mdb is cut off: {what}")
+def _displaced(meta: Meta) -> bool:
+    """Whether a page is not where a commit of its number writes it."""
+    return meta.txnid % 2 != meta.index and meta.txnid > 0
+
+def _note(path: Path, index: int) -> str:
+    return (
+        f"{path}: meta page {index} of data.mdb was damaged, or written by halves; the store goes on by the other one, "
+        f"so its last commit may be missing"
+    )
+
+
+def repair(path: Path, meta: Meta) -> None:
+    """Write a meta page over the other one, which is not what LMDB writes, so that LMDB goes by it."""
+    with (path / "data.mdb").open("r+b") as handle:
+        handle.seek(meta.index * meta.page_size)
+        raw = bytearray(handle.read(_SIZE))
+        raw[:8] = (1 - meta.index).to_bytes(8, "little" if _PAGE_HEAD.pack(1, 0, 0, 0, 0)[0] else "big")
+        handle.seek((1 - meta.index) * meta.page_size)
+        handle.write(raw)
+
+
+def _meta(raw: bytes, index: int, size: int) -> Meta | None:
+    """What a meta page says; None when LMDB does not write such a page for a file of so many bytes."""
+    if len(raw) < _SIZE:
+        return None
     number, _, flags, _, _ = _PAGE_HEAD.unpack_from(raw)
     magic, version, _, _, *rest = _META.unpack_from(raw, _PAGE_HEAD.size)
     page_size, free_flags, free_depth, free_branch, free_leaf, free_overflow, _, free_root = rest[:8]
@@ -98,17 +109,13 @@ def _meta_at(path: Path, raw: bytes, index: int) -> Meta:
     sane = (
         number == index
         and flags == _META_FLAG
-        and magic == _MAGIC
-        and version == 1
+        and (magic, version) == (_MAGIC, 1)
         and page_size in {1 << bits for bits in range(9, 17)}
         and free_flags & 0xFF == _INTEGER_KEY
         and flags_main == 0
         and max(depth, free_depth) < 32
-        and branch + leaf + overflow <= last_page
+        and branch + leaf + overflow + free_branch + free_leaf + free_overflow <= last_page
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
+        and (last_page + 1) * page_size <= size
     )
-    if not sane:
-        raise damaged(path, what)
-    free_pages = free_branch + free_leaf + free_overflow
-    pages = branch + leaf + overflow
-    return Meta(page_size, last_page, txnid, free_root, root, free_pages, pages, entries, depth, free_depth)
+    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth) if sane else None

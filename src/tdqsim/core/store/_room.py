@@ -1,306 +1,133 @@
-"""The room of one environment: found before a change, so that LMDB never meets a full file.
+"""Room for what is to be written, looked for before anything is changed.
 
-LMDB loses a whole transaction when its map or the disk is full, so room is accounted here and refused before a
-change. Three things make that exact enough:
-
-* The map is only address space and always far larger than the file; what can run out is the file. It is reserved
-  ahead with ``posix_fallocate``, which may happen in the middle of a transaction, unlike a change of the map.
-* Every change is charged to an interval (:data:`OPERATION` bytes and its data). When the interval is used up, what
-  the transaction has really taken is read from LMDB's page counts, and the next interval must fit, assuming the worst
-  for it: every page it can touch copied, every leaf split, and nothing taken from LMDB's list of free pages.
-* When the file cannot grow, the list of free pages is counted in. It can be relied on for single pages only, so
-  from then on large entries are split into pieces that lie in tree pages.
+What is put is charged :data:`FACTOR` times its size and something for each entry; what is removed is credited only when
+the charge is spent and the pages in use are counted anew. Nothing is kept in step with units of work: what those that are
+alive hold is added up when it is counted. The file is grown with the system's own call, between transactions, so that no
+commit ever meets a full disk; an eighth and two megabytes more than is in use are kept for the copies that a commit
+makes of the pages it changes, and for LMDB's list of free pages.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
+from weakref import ref
 
-from tdqsim.core.store._entry import INLINE
-from tdqsim.core.store._space import Space
-from tdqsim.errors import StoreFull
+from tdqsim.errors import StoreError
 
-__all__ = ["COMMIT_PAGES", "OPERATION", "PAGES_TOUCHED", "REMOVAL", "SPREAD", "Room", "pages_of"]
+__all__ = ["Room"]
 
-OPERATION: Final = 2048
-"""What one change is charged, beside the bytes of its data: a thousand small ones fill an interval of 2 MB."""
+FACTOR: Final = 3
+PER_ENTRY: Final = 64
+KEYED: Final = 8192
+"""A keyed record may touch a page that no other record of its commit touches, and split it."""
+AHEAD: Final = 2 << 20
+_STEP: Final = 64 << 20
+_MOST: Final = 8 << 20
+"""Charged at most before it is counted again: what works hold is listed until then."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-_FIRST_INTERVAL: Final = 128 * 1024
-_LAST_INTERVAL: Final = 2 * 1024 * 1024
-PAGES_TOUCHED: Final = 10
-"""The pages one change can touch at most: twice the depth of a tree that holds a hundred million entries."""
-SPREAD: Final = 3.2
-"""Bytes of pages for one byte of entries: a node just over a third of a page, alone after a split, and branches."""
-COMMIT_PAGES: Final = 24
-"""For the records written at commit and the list of freed pages."""
-_ALL_RECENT: Final = 2**63
-_NEVER: Final = 2**63
-_LARGEST: Final = 80
-"""Pages that the largest entry needs."""
-_KEPT_BACK: Final = 8
-"""Puts leave an eighth of the file to removals: a full store can always be emptied, as removing copies pages too."""
-REMOVAL: Final = 90
-"""The least that puts leave to removals, in pages."""
-_AHEAD_CALLS: Final = 64
-_AHEAD_BYTES: Final = 64 * 1024
-"""Room is looked for this much ahead of what is reserved, so that not every reservation must look."""
+
+class Holder(Protocol):
+    """Something that will be written, and the room that is held for it."""
+
+    held: int
 
 
 class Room:
-    """What an environment's open transaction has taken, may take, and must be kept for others.
+    """The room of one LMDB file.
 
     Attributes:
-        space: the file.
-        left: what remains of the interval.
-        tight: the file could not be made as large as was wished: pages that are free again matter.
-        inline: data up to this length takes the short way; -1 when the file cannot grow.
-        large_pages: pages of their own that the open transaction has given to large data.
+        have: bytes of the file that are ours on the disk.
+        limit: the file never grows over this; None for no ceiling but the disk's.
+        holders: who holds room as long as it is alive, which is added up when the pages are counted.
+        left: what may be charged before the pages are counted anew.
+        counts: how often the pages were counted, for benchmarks.
+        fault: called with ``grow`` before the file grows, for tests that break things.
     """
 
-    __slots__ = (
-        "_before", "_bytes_ahead", "_calls", "_calls_ahead", "_carried", "_env", "_escalation", "_high", "_interval",
-        "_outstanding", "_recent", "_refused", "_released", "_released_calls", "_spent", "_used", "fault", "inline",
-        "large_pages", "left", "place", "space", "tight", "txn",
-    )  # fmt: skip
+    __slots__ = ("_env", "_fd", "_file", "_map", "counts", "fault", "have", "holders", "left", "limit")
 
-    if TYPE_CHECKING:
-        automatic: bool
-        dirty: bool
-
-        def begin(self) -> Any:
-            """The open transaction: see the writer."""
-
-        def commit(self) -> None:
-            """Make everything permanent: see the writer."""
-
-        def renew(self) -> None:
-            """Two small commits: see the writer."""
-
-        def settle(self) -> bool:
-            """Carry the journal into the tree: see the writer."""
-
-        def _measure(self) -> None:
-            """Read from LMDB how large everything is: see the writer."""
-
-    def __init__(self, env: Any, space: Space, place: Path) -> None:
-        self._env = env
-        self.space = space
-        self.place = place
+    def __init__(self, env: Any, file: Path, limit: int | None) -> None:
+        self._env, self._file, self.limit = env, file, limit
+        self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        self._map = env.info()["map_size"]
+        self.holders: list[ref[Holder]] = []
+        self.left = self.counts = 0
         self.fault: Callable[[str], None] | None = None
-        self.txn: Any = None
-        self.inline = INLINE
-        self.tight = False
-        self.large_pages = 0
-        self.left = -1
-        self._interval = self._spent = 0
-        self._carried = False
-        self._outstanding = self._calls = 0
-        self._bytes_ahead = self._calls_ahead = 0
-        self._escalation = _FIRST_INTERVAL
-        self._recent: tuple[int, int] | None = None
-        self._refused = _NEVER
-        self._used = self._before = self._high = 0
-        self._released = self._released_calls = 0
+        size = os.fstat(self._fd).st_size
+        self.have = size if self._allocate(size) else 0  # it may have been copied by a tool that left holes in it
 
-    def refill(self, cost: int, margin: int = 0) -> int:
-        """A new interval that has room for a change of ``cost``; what is left of it after the change.
+    def close(self) -> None:
+        """Let the file go."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
-        The volatile environment commits first. A change that only removes gives a ``margin`` of pages that are kept
-        for it. StoreFull, and nothing changed, when there is no room.
-        """
-        if self.automatic and self.dirty:
-            self.commit()
-        self.begin()
-        self._spent = self._spent_now()
-        if self._carried:
-            self._measure()
-        self._high = max(self._high, pages_of(self.txn.stat()))
-        self._calls_ahead = 0
-        wanted = max(cost, self._escalation)
-        self._escalation = min(_LAST_INTERVAL, 2 * self._escalation)
-        fits = self._fits(wanted, cost) or (self.settle() and self._fits(wanted, cost))
-        if not (fits or self._fits_tightly(wanted, cost, margin) or self._fits_now(cost)):
-            self.left = -1
-            self._interval = 0
-            raise self._full(cost)
-        self.left = self._interval - cost
-        return self.left
+    def cost(self, nbytes: int, *, keyed: bool = False) -> int:
+        """What is charged for one record."""
+        return FACTOR * (nbytes + PER_ENTRY) + (KEYED if keyed else 0)
 
-    def look_for(self, nbytes: int, *, later: bool) -> None:
-        """Find the room that a change of so many bytes, or a reservation, needs, and leave it; StoreFull for none."""
-        if later:
-            held = self._outstanding, self._calls
-            self.reserve(nbytes)
-            self._outstanding, self._calls = held
-        elif self.left < (cost := OPERATION + nbytes):
-            self.left = self.refill(cost) + cost
+    def charge(self, cost: int) -> str:
+        """Take room; why there is none, or nothing."""
+        left = self.left - cost
+        if left < 0:
+            refusal, left = self._count_anew(cost)
+            if refusal:
+                return refusal
+        self.left = left
+        return ""
 
-    def _spent_now(self) -> int:
-        return self._spent + self._interval - max(self.left, 0) if self._interval else self._spent
+    def refusal(self, cost: int) -> str:
+        """Why :meth:`charge` would refuse; empty when it would not. Nothing is taken."""
+        return "" if self.left >= cost else self._count_anew(cost)[0]
 
-    def _full(self, cost: int) -> StoreFull:
-        limit = self.space.limit_bytes
-        why = "the disk is full" if limit is None else f"it may have {limit} bytes"
-        return StoreFull(f"{self.place}: no room for {max(0, cost - OPERATION)} bytes more: {why}; nothing was changed")
+    def in_use(self) -> int:
+        """Bytes of the pages in the tree, and what a commit needs beside them."""
+        stat = self._env.stat()
+        return int((stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD)
 
-    def _need(self, interval: int, operations: int | None = None) -> int:
-        """Pages of the file that the transaction may reach at the end of a coming interval, free pages not counted."""
-        size = self.space.page_size
-        before = self._before
-        done = self._spent // OPERATION
-        coming = interval // OPERATION if operations is None else operations
-        grown = max(0, self._high - before) + self.large_pages
-        coming = 2 * min(self._high, coming * PAGES_TOUCHED) + int(SPREAD * interval / size)
-        fixed = COMMIT_PAGES + _LARGEST + self._used // 256 + self.space.pages // _KEPT_BACK
-        return self._used + grown + coming + fixed + self._copied(min(before, done * PAGES_TOUCHED))
+    def _count_anew(self, cost: int) -> tuple[str, int]:
+        """Count the pages in use and what is held; grow the file when ``cost`` does not fit; what is left then."""
+        self.counts += 1
+        alive = [(each, holder.held) for each in self.holders if (holder := each()) is not None and holder.held]
+        self.holders = [each for each, _ in alive]
+        needed = self.in_use() + cost + sum(held for _, held in alive)
+        refusal = self._grow(needed) if needed > self.have else ""
+        return refusal, min(self.have - needed, _MOST)
 
-    def _copied(self, copied: int) -> int:
-        """Pages for copies: those the transaction has made, and those of the changes that room is reserved for.
-
-        A reserved change may come in a commit of its own, and what two commits free is not at once free for use: so
-        three times what it touches, but never more than three times the tree.
-        """
-        if not self._calls:
-            return copied
-        data = int(SPREAD * (self._outstanding + 512 * self._calls) / self.space.page_size)
-        if self._outstanding > INLINE // 2 * self._calls:  # pages of their own count twice: in the tree, and when freed
-            data += self._outstanding // self.space.page_size + 4 * self._calls
-        whole = 3 * (self._high + 8)
-        return data + min(copied + 3 * self._calls * (PAGES_TOUCHED + 6), max(copied, whole))
-
-    def _fits(self, wanted: int, cost: int) -> bool:
-        """Whether the file has room, or can be made to have it, for an interval or at least for one change."""
-        while True:
-            need = self._need(wanted, None if wanted > cost else 1)
-            if need <= self.space.pages or self._grow(need):
-                self.inline = INLINE
-                self._interval = wanted
-                return True
-            if wanted <= cost:
-                return False
-            wanted = max(wanted // 4, cost)
-
-    def _grow(self, pages: int) -> bool:
-        """Make the file larger. What was refused is asked for again only when there is no other way."""
-        if pages >= self._refused:
-            return False
+    def _grow(self, needed: int) -> str:
+        """Have the disk give at least ``needed`` bytes; why it does not, or nothing."""
         if self.fault is not None:
             self.fault("grow")
-        grown = self.space.grow(pages)
-        self.tight = not grown
-        self._refused = _NEVER if grown else pages
-        return grown
+        most = self._map if self.limit is None else min(self.limit, self._map)
+        for size in (needed + max(AHEAD, min(self.have // 4, _STEP)), needed):
+            if size <= most and self._allocate(size):
+                self.have = size
+                return ""
+        what = f"it may have {self.limit} bytes" if self.limit is not None and needed > self.limit else "the disk is full"
+        return f"{self._file}: there is no room: {what}"
 
-    def _fits_tightly(self, wanted: int, cost: int, margin: int) -> bool:
-        """Whether a change of ``cost`` has room when the file cannot grow: then free pages count too."""
-        self.inline = -1
-        if not self.dirty and self._age_gains():
-            self._age()
-        return self._grant(wanted, cost, margin)
-
-    def _fits_now(self, cost: int) -> bool:
-        """The last ways to find room: the disk may have some again, or it was held for this change."""
-        self._refused = _NEVER
-        return self._fits(cost, cost) or self._was_reserved(cost)
-
-    def _was_reserved(self, cost: int) -> bool:
-        """Whether room for the change was held and has just been released for it: then it is there."""
-        if self._released_calls < 1 or self._released < cost - OPERATION:
-            return False
-        self._released -= cost - OPERATION
-        self._released_calls -= 1
-        self._interval = cost
+    def _allocate(self, size: int) -> bool:
+        """Reserve with the system's own call, or, where there is none, by writing what lies beyond the end."""
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(self._fd, 0, size)
+            else:
+                _write_zeros(self._file, size)
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                return False
+            raise StoreError(f"{self._file}: it cannot grow: {error.strerror}") from error
         return True
 
-    def _grant(self, wanted: int, cost: int, margin: int) -> bool:
-        """The largest interval there is room for."""
-        room = self.space.pages + self._free_pages()
-        while wanted > cost:
-            if self._need(wanted) <= room:
-                self._interval = wanted
-                return True
-            wanted = max(wanted // 4, cost)
-        self._interval = cost
-        kept_back = self.space.pages // _KEPT_BACK if margin else 0
-        return self._need(cost, operations=1) <= room + margin + kept_back
 
-    def _free_pages(self) -> int:
-        """Pages in LMDB's list that the open transaction may use again: not those the last two commits freed."""
-        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
-        return max(0, self._listed() - recent)
+def _write_zeros(file: Path, size: int) -> None:
+    with file.open("r+b") as handle:
+        end = handle.seek(0, os.SEEK_END)
+        while end < size:
+            end += handle.write(bytes(min(1 << 20, size - end)))
 
-    def _listed(self) -> int:
-        """About how many pages were in LMDB's list when the open transaction began, never more than there were."""
-        return self._used - self._before - 6 - self._used // 256
-
-    def _age_gains(self) -> bool:
-        """Whether a good part of the free pages is only too young to be used."""
-        recent = _ALL_RECENT if self._recent is None else sum(self._recent)
-        return min(self._listed(), recent) > max(3 * COMMIT_PAGES, self.space.pages // 16)
-
-    def _age(self) -> None:
-        self.renew()
-        self._recent = (COMMIT_PAGES, COMMIT_PAGES)
-
-    def reserve(self, nbytes: int) -> None:
-        """Hold room for a later change of ``nbytes``; StoreFull, and nothing held, when there is none."""
-        if self._calls < self._calls_ahead and self._outstanding + nbytes <= self._bytes_ahead:
-            self._outstanding += nbytes
-            self._calls += 1
-            return
-        self.begin()
-        if self._carried:
-            self._measure()
-        self._outstanding += nbytes
-        self._calls += 1
-        self._refused = _NEVER
-        if self._has_room(max(self.left, 0) + OPERATION):
-            self._look_ahead()
-            return
-        self.settle()
-        self._end_interval()  # its rest was room that had been found, not room that is needed
-        if not self._has_room(OPERATION):
-            self._outstanding -= nbytes
-            self._calls -= 1
-            raise self._full(OPERATION + nbytes)
-
-    def _look_ahead(self) -> None:
-        """See whether there is room for many reservations more, so that they need not look; large data must."""
-        calls, whole = self._calls, self._outstanding
-        if whole > INLINE * calls:
-            return
-        self._calls += _AHEAD_CALLS
-        self._outstanding += _AHEAD_BYTES
-        need = self._need(max(self.left, 0) + OPERATION)
-        if need <= self.space.pages or (not self.tight and self.space.grow(need)):
-            self._calls_ahead, self._bytes_ahead = self._calls, self._outstanding
-        self._calls, self._outstanding = calls, whole
-
-    def _has_room(self, interval: int) -> bool:
-        """Whether an interval has room beside what is reserved, free pages counted in when the file cannot grow."""
-        need = self._need(interval)
-        return need <= self.space.pages or self._grow(need) or need <= self.space.pages + self._free_pages()
-
-    def _end_interval(self) -> None:
-        """Give up what is left of the interval: the next change looks for room anew."""
-        self._spent = self._spent_now()
-        self.left = -1
-        self._interval = 0
-        self._calls_ahead = 0
-
-    def release(self, nbytes: int, puts: int = 1) -> None:
-        """Give back room that :meth:`reserve` holds, of so many puts."""
-        if nbytes > self._outstanding or puts > self._calls:
-            held = f"{self._outstanding} for {self._calls} puts"
-            raise ValueError(f"{nbytes} bytes for {puts} puts released, but only {held} are reserved")
-        self._outstanding -= nbytes
-        self._calls -= puts
-        self._released += nbytes
-        self._released_calls += puts
-
-
-def pages_of(stat: dict[str, int]) -> int:
-    """The pages of a tree."""
-    return stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]

@@ -1,69 +1,111 @@
-"""The state record of an environment, written by every commit."""
+"""The file ``state`` of a store: what must be known before LMDB opens a file.
+
+It has two slots of one form, written in turn, each with a number and a checksum; the newer one that is whole counts. So
+a write that is cut off loses nothing, and none ever needs room on the disk that the file does not have.
+"""
 
 from __future__ import annotations
 
-from struct import Struct
-from typing import Final
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
 
-from tdqsim.core.store._entry import STATE_KEY, seal, unseal
-from tdqsim.errors import StoreDamaged
+from tdqsim.core.store._layout import FORMAT
+from tdqsim.errors import StoreDamaged, StoreVersionError
 
-__all__ = ["State", "pair_problem"]
+__all__ = ["State", "StateFile"]
 
-_STATE: Final = Struct(">HB16sQQQB")
+_SLOT: Final = 512
+_FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 
 
+@dataclass(frozen=True, slots=True)
 class State:
-    """The state record: which environment this is, and what its last commit was.
+    """What is known of a store.
 
     Attributes:
-        format: version of the layout.
-        kind: ``V`` or ``D``, as a number.
-        store_id: the same 16 bytes in both environments of a store.
-        next_number: the next internal number of a queue.
-        txnid: LMDB's number of the commit that wrote the record; an older number in the tree means an older tree.
-        partner: the other environment's last commit, written at a clean close; 0 otherwise.
-        clean: whether the environment was closed cleanly.
-        journal: whether commits may be in the journal that came after the one that wrote the record.
-        synced: whether the journal was synced with each of them.
+        store_id: what tells it from other stores; in the head of each of its files too.
+        format: the version of the layout.
+        made: whether it was finished when it was made.
+        clean: whether it was closed cleanly.
+        salvaged: whether it was made by salvage, and nobody has closed it cleanly since.
+        boot: which start of the machine it was last opened in.
+        commits: at a clean close, the last commit of each of its files.
     """
 
-    __slots__ = ("clean", "format", "journal", "kind", "next_number", "partner", "store_id", "synced", "txnid")
-
-    def __init__(self, format_: int, kind: int, store_id: bytes, next_number: int) -> None:
-        self.format = format_
-        self.kind = kind
-        self.store_id = store_id
-        self.next_number = next_number
-        self.txnid = 0
-        self.partner = 0
-        self.clean = False
-        self.journal = False
-        self.synced = False
-
-    def pack(self) -> bytes:
-        """The record as stored."""
-        flags = self.clean | self.journal << 1 | self.synced << 2
-        body = _STATE.pack(self.format, self.kind, self.store_id, self.next_number, self.txnid, self.partner, flags)
-        return seal(STATE_KEY, body)
-
-    @classmethod
-    def unpack(cls, value: bytes, place: str) -> State:
-        """The record read back; StoreDamaged when it is not one. A newer format need only keep the first field."""
-        body = unseal(STATE_KEY, value, f"{place}: the state record")
-        if len(body) < _STATE.size:
-            raise StoreDamaged(f"{place}: the state record is too short")
-        format_, kind, store_id, number, txnid, partner, flags = _STATE.unpack_from(body)
-        state = cls(format_, kind, store_id, number)
-        state.txnid, state.partner = txnid, partner
-        state.clean, state.journal, state.synced = bool(flags & 1), bool(flags & 2), bool(flags & 4)
-        return state
+    store_id: str
+    format: int = FORMAT
+    made: bool = False
+    clean: bool = False
+    salvaged: bool = False
+    boot: str = ""
+    commits: dict[str, int] = field(default_factory=dict)
 
 
-def pair_problem(volatile: State, durable: State) -> str:
-    """Why the two halves of a store are not one; empty when they are."""
-    if volatile.store_id != durable.store_id:
-        return "the volatile and the durable files belong to different stores"
-    if durable.clean and durable.partner != volatile.txnid:
-        return "the volatile and the durable files were not closed together: one is older than the other"
-    return ""
+class StateFile:
+    """The file of one store directory."""
+
+    __slots__ = ("_number", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._number = 0
+
+    def read(self) -> State | None:
+        """The state; None when there is no such file.
+
+        Raises:
+            StoreDamaged: neither slot is whole.
+            StoreVersionError: another version of tdqsim wrote it.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDONLY | _FLAGS)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(fd, "rb") as handle:
+            raw = handle.read(2 * _SLOT)
+        slots = [slot for at in (0, _SLOT) if (slot := _slot(raw[at : at + _SLOT])) is not None]
+        if not slots:
+            raise StoreDamaged(f"{self.path}: the file is damaged: neither of its two records is whole")
+        self._number, fields = max(slots, key=lambda slot: slot[0])
+        if fields.get("format") != FORMAT:
+            raise StoreVersionError(
+                f"{self.path.parent}: the store has format {fields.get('format')}; this tdqsim reads format {FORMAT} only"
+            )
+        try:
+            return State(**fields)
+        except TypeError:
+            raise StoreDamaged(f"{self.path}: the file is damaged: its record has other fields than it should") from None
+
+    def write(self, state: State, *, sync: bool = False) -> None:
+        """Make ``state`` the newer one."""
+        number = self._number + 1
+        body = json.dumps([number, asdict(state)]).encode()
+        record = b"%08x " % crc32(body) + body
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            if os.fstat(fd).st_size < 2 * _SLOT:
+                os.pwrite(fd, b" " * (2 * _SLOT), 0)
+            os.pwrite(fd, record.ljust(_SLOT), number % 2 * _SLOT)
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        self._number = number
+
+
+def _slot(raw: bytes) -> tuple[int, dict[str, Any]] | None:
+    """The number and the fields in a slot; None when it is not whole."""
+    body = raw[9:].rstrip()
+    if raw[:9] != b"%08x " % crc32(body):
+        return None
+    try:
+        number, fields = json.loads(body)
+    except ValueError:
+        return None
+    return (number, fields) if isinstance(number, int) and isinstance(fields, dict) else None
+
+

@@ -1,11 +1,4 @@
-"""A store: two environments in one directory, and the promise that one process writes it.
-
-The *volatile* environment is committed often and never synced but at a clean close; the *durable* one is committed
-when its user says so. They are apart because a commit would otherwise pay for everything volatile before it.
-
-A commit of the durable environment is one short write to its journal, which is synced with durability ``power``; LMDB's
-own file catches up with it now and then.
-"""
+"""A store: a directory with volatile and durable queues, and the promise that one process writes it."""
 
 from __future__ import annotations
 
@@ -16,47 +9,53 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
-from tdqsim.core.store._entry import INLINE, Durability, Entry, Order, SearchOrder
-from tdqsim.core.store._environment import Environment
-from tdqsim.core.store._journal import forget_ends, forget_torn
+from tdqsim.core.store._durable import Durable
+from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._lockfile import LockFile, this_boot
-from tdqsim.core.store._meta import HELP, KINDS
-from tdqsim.core.store._moves import Moves
-from tdqsim.core.store._opening import make_half, open_half, read_state
-from tdqsim.core.store._queue import StoredQueue
-from tdqsim.core.store._state import State, pair_problem
+from tdqsim.core.store._meta import HELP, usable
+from tdqsim.core.store._opening import KINDS, make_half, open_half
+from tdqsim.core.store._state import State, StateFile
+from tdqsim.core.store._volatile import Volatile
 from tdqsim.core.store.check import look_through
-from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 
-__all__ = ["INLINE", "Durability", "Entry", "Environment", "Moves", "Order", "SearchOrder", "Store", "StoredQueue"]
+__all__ = ["Store"]
 
+MEMORY_BYTES: Final = 32 << 20
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 class Store:
-    """A directory with a volatile and a durable environment.
+    """A directory with volatile and durable queues.
 
     Args:
         path: the directory; None for a temporary one that is removed at close and at the end of the process.
-        durability: what a commit of the durable environment survives: ``process`` (SIGKILL) or ``power``.
-        limit_bytes: neither environment's file grows over this.
+        durability: what a commit survives: ``process`` (SIGKILL) or ``power``.
+        limit_bytes: neither of the two files grows over this; two megabytes of each are kept for commits.
         create: make the store when there is none.
-        readonly: look at a store that another process may be writing; every call sees its last commit.
+        readonly: look at a store that another process may be writing; every call sees its last commit, and of volatile
+            records those only that are on the disk.
+        memory_bytes: what volatile records may take in memory before they overflow to the disk.
 
     Attributes:
-        volatile: the environment that is never synced but at a clean close.
-        durable: the environment whose commits are kept.
+        volatile: the queues that are in memory and overflow.
+        durable: the queues and the meta data whose commits are kept.
         created: there was no store before.
-        closed_clean: how the run before this one ended; True too when there was none.
+        closed_clean: how the run before this one ended; True too when there was none. When the store is only looked
+            at, False says that another process has it open, or was killed: volatile records in memory are not seen.
+        salvaged: it was made by salvage, and nobody has closed it cleanly since: what refers to what was lost is to
+            be expected.
+        notes: what had to be set right when it was opened, for a log.
 
     Raises:
         StoreInUse: another process writes the store.
         StoreMissing: there is none, and none was to be made.
         StoreDamaged: what is there is not what was written; the message says what, and what can be done.
-        StoreVersionError: a newer version of tdqsim wrote it.
+        StoreVersionError: another version of tdqsim wrote it; it is left as it is.
         StoreFull: there is no room for a new store.
     """
 
@@ -68,15 +67,20 @@ class Store:
         limit_bytes: int | None = None,
         create: bool = True,
         readonly: bool = False,
+        memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         if durability not in ("process", "power"):
             raise ValueError(f"durability {durability!r}: it must be 'process' or 'power'")
+        if memory_bytes < 1:
+            raise ValueError(f"memory_bytes {memory_bytes}: it must be 1 or more")
         self._temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="tdqsim-")) if path is None else Path(path)
-        self._durability: Durability = durability
-        self._limit = limit_bytes
-        self._readonly = readonly
+        self.readonly = readonly
+        self._sync = durability == "power"
+        self._limit, self._memory = limit_bytes, memory_bytes
         self._lock: LockFile | None = None
+        self._file = StateFile(self.path / "state")
+        self._notes: list[str] = []
         self._closed = False
         try:
             self._open(create=create and not readonly)
@@ -96,99 +100,133 @@ class Store:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    @property
+    def store_id(self) -> bytes:
+        """What tells it from other stores."""
+        return bytes.fromhex(self._state.store_id)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """See the class."""
+        return tuple(self._notes)
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
     def _open(self, *, create: bool) -> None:
-        there = (self.path / "durable").exists() or (self.path / "volatile").exists()
-        if not there and not create:
+        state = self._known()
+        if state is None and not create:
             raise StoreMissing(f"{self.path}: there is no store here")
-        if not self._readonly:
+        if not self.readonly:
             self._make_directory()
             self._lock = LockFile(self.path / "lock")
-            there = there and not self._half_made()
-        self.created = not there
-        if self.created:
-            self._create()
-        if self._lock is not None and self._lock.boot_id not in (b"", this_boot()):
-            if not self.created:
-                self._machine_stopped()  # if this is killed, or refuses the store, the next start does the same
-            self._lock.settle()
-        self._open_halves()
-        self.closed_clean = self.created or self.durable.state.clean
-        if not self._readonly:
-            self.durable.mark(clean=False)
+            state = self._known()
+        self.created = state is None or not state.made
+        if state is None or not state.made:
+            if self.readonly:
+                raise StoreMissing(f"{self.path}: the store is not finished yet")
+            state = self._create()
+        self._state = state
+        self.closed_clean, self.salvaged = self.created or state.clean, state.salvaged
+        if not self.readonly and not self.closed_clean and state.boot not in ("", this_boot()):
+            self._machine_stopped()
+        self._check_commits()
+        self._open_halves(bytes.fromhex(state.store_id))
+        if not self.readonly:
+            self._state = replace(state, clean=False, boot=this_boot(), commits={})
+            self._file.write(self._state)
+
+    def _known(self) -> State | None:
+        """The state of the store that is here; None when there is none."""
+        state = self._file.read()
+        if state is None and any((self.path / kind / "data.mdb").exists() for kind in KINDS):
+            raise StoreVersionError(
+                f"{self.path}: the store has no file `state`: it is of an older format, which this tdqsim does not read, "
+                f"or is not whole; it was left as it is"
+            )
+        return state
 
     def _make_directory(self) -> None:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: the directory of the store cannot be made: {error.strerror}") from error
 
-    def _half_made(self) -> bool:
-        """Whether the process that made the store was killed before it was done: then nobody has used it."""
-        return not (self.path / "durable").exists() and (self.path / "durable.new").exists()
-
-    def _create(self) -> None:
-        store_id = os.urandom(16)
-        for kind in KINDS:
-            shutil.rmtree(self.path / f"{kind}.new", ignore_errors=True)
-            make_half(self.path / f"{kind}.new", kind, store_id, self._limit, brief=self._temporary)
-        for kind in KINDS:
-            shutil.rmtree(self.path / kind, ignore_errors=True)
-            (self.path / f"{kind}.new").rename(self.path / kind)
+    def _create(self) -> State:
+        """Make a store; killed in between, it is made again from the beginning."""
+        state = State(os.urandom(16).hex())
+        self._file.write(state)
+        shutil.rmtree(self.path / "durable", ignore_errors=True)
+        make_half(self.path / "durable", 1, bytes.fromhex(state.store_id), self._limit)
+        state = replace(state, made=True, clean=True)
+        self._file.write(state)
+        return state
 
     def _machine_stopped(self) -> None:
-        """The machine has been started anew: unless the store was closed, what was not synced is doubtful.
+        """The machine has been started anew while the store was open: what was not synced is doubtful.
 
         The volatile data is given up. The durable data is looked through, in a process of its own.
         """
-        state = read_state(self.path / "durable")
-        if state.clean:
-            return
-        forget_ends(self.path / "durable")
-        if state.synced:
-            forget_torn(self.path / "durable", state.txnid)
-        report = look_through(self.path)
-        wrong = [problem for problem in report.problems if problem.startswith("durable")]
-        damaged = [queue for queue in report.queues if queue.environment == "durable" and queue.damaged]
-        if wrong or damaged:
-            what = wrong[0] if wrong else f"entry {damaged[0].damaged[0]} of queue {damaged[0].name!r} is damaged"
-            raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {HELP}")
-        shutil.rmtree(self.path / "volatile.new", ignore_errors=True)
-        make_half(self.path / "volatile.new", "volatile", state.store_id, self._limit)
         shutil.rmtree(self.path / "volatile", ignore_errors=True)
-        (self.path / "volatile.new").rename(self.path / "volatile")
+        report = look_through(self.path)
+        damaged = [queue for queue in report.queues if queue.damaged]
+        if report.problems or damaged:
+            what = report.problems[0] if report.problems else f"record {damaged[0].damaged[0]} of {damaged[0].name!r}"
+            raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {HELP}")
 
-    def _open_halves(self) -> None:
-        self.volatile = self._half("volatile", sync=False, automatic=True)
+    def _check_commits(self) -> None:
+        """After a clean close both files must be the ones that were closed."""
+        for kind, commit in self._state.commits.items():
+            if not self._state.clean or not commit:
+                continue
+            meta, _ = usable(self.path / kind)
+            if meta.txnid < commit:
+                raise StoreDamaged(
+                    f"{self.path / kind}: the file is of commit {meta.txnid}, and was closed at {commit}: it is older than "
+                    f"the store; {HELP}"
+                )
+
+    def _open_halves(self, store_id: bytes) -> None:
+        self.durable = self._half("durable", store_id)
         try:
-            self.durable = self._half("durable", sync=self._durability == "power", automatic=False)
-            try:
-                self._check_pair(self.volatile.state, self.durable.state)
-            except BaseException:
-                self.durable.close()
-                raise
+            place = self.path / "volatile"
+            there = (place / "made").exists()
+            self.volatile = Volatile(place, self._memory, lambda: self._volatile_half(store_id), there=there)
         except BaseException:
-            self.volatile.close()
+            self.durable.close()
             raise
 
-    def _half(self, kind: str, *, sync: bool, automatic: bool) -> Environment:
-        return open_half(
+    def _volatile_half(self, store_id: bytes) -> Durable:
+        """The file to which volatile queues overflow; the file ``made`` beside it says that it was finished."""
+        place = self.path / "volatile"
+        if not (place / "made").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            make_half(place, 0, store_id, self._limit)
+            (place / "made").touch(mode=0o600)
+        return self._half("volatile", store_id)
+
+    def _half(self, kind: str, store_id: bytes) -> Durable:
+        half = open_half(
             self.path / kind,
             limit=self._limit,
-            sync=sync,
-            automatic=automatic,
-            readonly=self._readonly,
-            brief=self._temporary,
+            sync=self._sync and kind == "durable",
+            readonly=self.readonly,
+            notes=self._notes,
         )
+        try:
+            problem = half.check_head(KINDS.index(kind), store_id)
+        except BaseException:
+            half.close()
+            raise
+        if problem:
+            half.close()
+            raise StoreDamaged(f"{problem}; {HELP}")
+        return half
 
-    def _check_pair(self, volatile: State, durable: State) -> None:
-        if problem := pair_problem(volatile, durable):
-            raise StoreDamaged(f"{self.path}: {problem}; {HELP}")
-
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- life ---------------------------------------------------------------------------------------------------------
 
     def discard_volatile(self) -> None:
         """Throw everything volatile away, as an emergency restart does. Volatile queue objects become unusable."""
-        self.volatile.empty()
+        self.volatile.discard()
 
     def clear(self, keep: Mapping[bytes, bytes] | None = None) -> None:
         """Throw everything away, as a cold start does. All queue objects become unusable.
@@ -196,30 +234,38 @@ class Store:
         Args:
             keep: durable meta data that is there instead, from the same commit on.
         """
-        self.volatile.empty()
+        self.volatile.discard()
         self.durable.empty(keep)
 
     def close(self, *, clean: bool = True) -> None:
-        """Close the store. Unless ``clean``, what is not committed is lost, as if the process had been killed."""
+        """Close the store, writing volatile records out. Unless ``clean``, as if the process had been killed.
+
+        Raises:
+            StoreFull: there is no room for the volatile records; the store is closed, but not cleanly.
+            StoreError: the system refused to write; likewise.
+        """
         if self._closed:
             return
         self._closed = True
         try:
-            if not self._readonly:
-                self._finish(clean=clean and not self._temporary)
+            if clean and not self.readonly and not self._temporary:
+                self._finish()
+        except OSError as error:
+            raise StoreError(f"{error.filename or self.path}: the store cannot be closed: {error.strerror}") from error
         finally:
-            self.volatile.close()
-            self.durable.close()
-            self._let_go()
+            try:
+                self.volatile.close()
+            finally:
+                self.durable.close()
+                self._let_go()
 
-    def _finish(self, *, clean: bool) -> None:
-        if not clean:
-            return
-        self.volatile.commit()
-        self.volatile.sync()
-        self.durable.commit()
-        self.durable.mark(clean=True, partner=self.volatile.state.txnid)
+    def _finish(self) -> None:
+        self.durable.settle()
+        self.volatile.write_out()
+        commits = {"volatile": self.volatile.sync()}
         self.durable.sync()
+        commits["durable"] = self.durable.txnid
+        self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
 
     def _let_go(self) -> None:
         if self._lock is not None:
@@ -232,8 +278,8 @@ class Store:
         """In a forked child: the store belongs to the parent, so refuse every use and let the lock go."""
         self._closed = True
         self._temporary = False
-        for half in (self.volatile, self.durable):
-            half.disown()
+        self.volatile.disown()
+        self.durable.disown()
         if self._lock is not None:
             self._lock.release()
 
@@ -252,3 +298,4 @@ def _in_child() -> None:
 atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
+

@@ -12,7 +12,7 @@ KEPT_BY = b"kept-by"
 
 
 def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
-    """Say who keeps things in a store, with its next commit; ``Store.clear`` forgets it.
+    """Say who keeps things in a store, in a commit of its own; ``Store.clear`` forgets it.
 
     Args:
         store: an open store.
@@ -25,6 +25,6 @@ def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
     kept_by = store.durable.get_meta(KEPT_BY)
     if kept_by is None:
         if not readonly:
-            store.durable.put_meta(KEPT_BY, keeper.encode())
+            store.durable.commit(meta={KEPT_BY: keeper.encode()})
     elif kept_by != keeper.encode():
         raise StoreError(f"{store.path}: this is the store of {kept_by.decode(errors='replace')}, not of {keeper}")

@@ -1,4 +1,7 @@
-"""What is on queues: put there before anything happens, and put down at the end."""
+"""What is on queues: put there before anything happens, how much there is, and put down at the end.
+
+No other module of the stages knows how queues are kept.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,19 @@ from tdqsim.cics import Region
 from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import System
+from tdqsim.ibmi import DataQueue, System
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["put_data_queues", "put_queues", "put_seeds"]
+__all__ = ["depth", "put_data_queues", "put_queues", "put_seeds"]
 
 _ROWS: Final = 8192
 _BYTES: Final = 16 << 20
+
+
+def depth(queue: IntraQueue | DataQueue) -> int:
+    """How many records are on a queue, those of units of work that are under way included."""
+    return queue.stored.count
 
 
 class Seeded(Protocol):

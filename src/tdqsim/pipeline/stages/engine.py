@@ -7,29 +7,29 @@ Below a size, starting Spark and its workers costs more than it saves; ``auto`` 
 
 from __future__ import annotations
 
-import ctypes
 import json
+import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
-from uuid import uuid4
-
-import pyarrow as pa
+from typing import Any, Literal, Protocol, TypeVar
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stages.arguments import one_of
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, publish_json, write_manifest
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
 
-__all__ = ["Engine", "EngineName", "StageFailed", "Task", "choose", "run_stage"]
+__all__ = ["Engine", "EngineName", "StageFailed", "Task", "Told", "choose", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -37,14 +37,12 @@ ROUNDS = 4
 LOCAL_ROUNDS = 64
 """The same where one process does it all: each death is of one region, which is a row after two of them."""
 
-_INTERRUPTED = 128 + signal.SIGINT
-_PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux."""
 _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
 """More lines are the frames of an error."""
+_TOLD = re.compile(r'\{"told": ".*", "ours": (?:true|false)\}')
 ENGINES = ("local", "spark", "auto")
-_ROW = pa.schema([("bucket", pa.int32()), ("body", pa.string())])
+_ROW = schema("bucket int32, body string")
 
 
 class StageFailed(DatasetError):
@@ -104,36 +102,39 @@ class Engine:
         Args:
             tasks: the tasks.
             function: does one.
-            apart: not in this process, which it may end; receipts that have been put where they belong are not given.
+            apart: not in this process, which it may end.
+
+        Raises:
+            Told: a task raised something in another process; the tasks that have not begun do not begin.
         """
         if self.name == "local":
-            return _apart(tasks, function) if apart and _may_fork() else [function(task) for task in tasks]
-        from tdqsim.pipeline.session import progress, run_tasks  # noqa: PLC0415
+            if not (apart and _may_fork()):
+                return [function(task) for task in tasks]
+            with warnings.catch_warnings(), _pool() as pool:
+                warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's provide for it
+                return list(pool.map(partial(_done, function), tasks))
+        from tdqsim.pipeline.session import run_tasks  # noqa: PLC0415
 
-        spark = self.session()
-        sign = tasks[0].run / "manifest" / f"{uuid4().hex}.failed"
-        try:
-            with progress(spark):
-                rows = run_tasks(spark, tasks, partial(_answer, function, sign), _ROW)
-        finally:
-            sign.unlink(missing_ok=True)
-        found = [json.loads(row["body"]) for row in rows]
-        for each in found:
-            if "error" in each:
-                raise _Told(each["error"], ours=each["ours"])
-        return [Receipt.from_json(each) for each in found]
+        rows = run_tasks(self.session(), tasks, partial(_row, function), _ROW)
+        return [Receipt.from_json(json.loads(row["body"])) for row in rows]
 
 
-class _Told(Exception):
-    """What a task raised in a worker; ``ours`` when it is for the user as it is."""
+class Told(Exception):
+    """What a task raised, as it travels to where the stage was started: one line of JSON, whatever Spark puts around.
 
-    def __init__(self, text: str, *, ours: bool) -> None:
-        super().__init__(text)
-        self.ours = ours
+    The error's text is under ``told``; ``ours`` says that it is for the user as it is.
+    """
 
 
-class _Died(Exception):
-    """The process of the tasks ended before they were done."""
+def _done(function: Callable[[Any], Receipt], task: Any) -> Receipt:
+    try:
+        return function(task)
+    except Exception as error:  # noqa: BLE001  (it is raised again where the stage was started)
+        raise Told(json.dumps({"told": _text_of(error), "ours": isinstance(error, TdqError)})) from None
+
+
+def _row(function: Callable[[Any], Receipt], task: Any) -> list[dict[str, Any]]:
+    return [{"bucket": task.bucket, "body": json.dumps(_done(function, task).as_json())}]
 
 
 def _may_fork() -> bool:
@@ -142,68 +143,21 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and waits and threading.active_count() == 1
 
 
-def _apart(tasks: Sequence[Any], function: Callable[[Any], Receipt]) -> list[Receipt]:
-    """Do tasks one after another in a copy of this process. Their receipts are where they have put them.
-
-    Raises:
-        _Told: a task raised something.
-        _Died: the process ended before they were done.
-    """
-    sign, parent = tasks[0].run / "manifest" / f"{uuid4().hex}.failed", os.getpid()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's, which provide for it
-        child = os.fork()
-    if not child:
-        _work(tasks, function, sign, parent)
-    status = None
-    try:
-        _, status = os.waitpid(child, 0)
-        if sign.is_file():
-            told = json.loads(sign.read_text("utf-8"))
-            raise _Told(told["error"], ours=told["ours"])
-    finally:
-        sign.unlink(missing_ok=True)
-        if status is None:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if code == _INTERRUPTED:
-        raise KeyboardInterrupt
-    if code:
-        raise _Died(f"its process ended with status {code}")
-    return []
+def _pool() -> ProcessPoolExecutor:
+    """One process for all tasks, a copy of this one: programs of the user's may end it, and nothing else."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _end_with_parent)
 
 
-def _work(tasks: Sequence[Any], function: Callable[[Any], Receipt], sign: Path, parent: int) -> NoReturn:
-    """Be the process that does the tasks; whatever happens, nothing of the other one's is done at the end."""
-    code = 1
-    try:
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)  # nobody waits for what it would go on to do
-        for task in tasks if os.getppid() == parent else ():
-            _answer(function, sign, task)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        code = 0
-    except KeyboardInterrupt:
-        code = _INTERRUPTED
-    finally:
-        os._exit(code)
+def _end_with_parent() -> None:
+    """Nobody waits for what this process would go on to do when the one that made it is gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
 
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
 
-def _answer(function: Callable[[Any], Receipt], sign: Path, task: Any) -> Iterable[dict[str, Any]]:
-    """A task's receipt or its error, as a row: an error that Spark sees is tried again, and told with all its frames.
-
-    The first error is put down at the sign, and tasks that have not begun by then do not begin.
-    """
-    try:
-        body = json.loads(sign.read_text("utf-8")) if sign.is_file() else function(task).as_json()
-    except Exception as error:  # noqa: BLE001  (it is raised again where the stage was started)
-        body = {"error": _text_of(error), "ours": isinstance(error, TdqError)}
-        with suppress(OSError, DatasetError):
-            publish_json(sign, body)
-    return [{"bucket": task.bucket, "body": json.dumps(body)}]
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _text_of(error: Exception) -> str:
@@ -262,6 +216,7 @@ def run_stage(
 
     Raises:
         StageFailed: it could not be finished.
+        DatasetError: what tasks wrote is not seen here.
         TdqError: what the function raised in this process.
     """
     receipts = Receipts(run, stage)
@@ -292,29 +247,44 @@ def run_stage(
     if len(done) < len(tasks):
         look()
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]
+    _check_seen(run, ordered)
     if folder:
         keep_only(run, folder, ordered)
     write_manifest(run, stage, ordered)
     return ordered
 
 
+def _check_seen(run: Path, receipts: Sequence[Receipt]) -> None:
+    """Make sure that this process sees what tasks wrote."""
+    for each in receipts:
+        for name in each.files:
+            if not (run / name).is_file():
+                raise DatasetError(
+                    f"{run / name}: a task wrote it, and it is not seen here: tasks and this process need the same "
+                    "directory; give one that is shared, or a place in an object store where that can be"
+                )
+
+
 def _died(error: Exception) -> bool:
     """Whether a worker process went away, which another attempt may survive; not an error of the task's own."""
-    if isinstance(error, (_Died, TdqError, _Told)):
-        return isinstance(error, _Died)
     text = str(error)
-    return "Python worker exited unexpectedly" in text or "crashed" in text or "ExecutorLostFailure" in text
+    if isinstance(error, TdqError) or _TOLD.search(text):
+        return False
+    lost = ("Python worker exited unexpectedly", "crashed", "ExecutorLostFailure")
+    return isinstance(error, BrokenProcessPool) or any(each in text for each in lost)
 
 
 def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
     """An error of ours as it is; one that came through Spark by what the worker said at its end."""
     if isinstance(error, TdqError):
         return error
-    if isinstance(error, _Told) and error.ours:
-        return DatasetError(str(error))
-    if (said := _said(error)).startswith(_OURS):
-        return DatasetError(said.removeprefix(_OURS))
-    text = str(error) if isinstance(error, _Told) else said
+    if found := _TOLD.search(str(error)):
+        told = json.loads(found[0])
+        if told["ours"]:
+            return DatasetError(told["told"])
+        text = str(told["told"])
+    elif (text := _said(error)).startswith(_OURS):
+        return DatasetError(text.removeprefix(_OURS))
     return StageFailed(f"{stage}: {len(left)} buckets are left; run it again to go on with them. {text}")
 
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.parquet import schema
 
 __all__ = [
     "COLUMNS",
@@ -54,20 +55,9 @@ COLUMNS = {
 }
 """What each column of an event table holds."""
 
-EVENTS = pa.schema(
-    [
-        ("region", pa.string()),
-        ("seq", pa.int64()),
-        ("time_us", pa.int64()),
-        ("task", pa.int64()),
-        ("tran", pa.string()),
-        ("command", pa.string()),
-        ("queue", pa.string()),
-        ("key", pa.binary()),
-        ("data", pa.binary()),
-        ("resp", pa.string()),
-        ("resp2", pa.int32()),
-    ]
+EVENTS = schema(
+    "region string, seq int64, time_us int64, task int64, tran string, command string, queue string, key binary, "
+    "data binary, resp string, resp2 int32"
 )
 _NEEDED = ("region", "seq", "command")
 

@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls
 from tdqsim.pipeline.stages.jobs import loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 
 __all__ = [
     "DD_SHIFT",

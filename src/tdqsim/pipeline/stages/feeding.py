@@ -14,7 +14,8 @@ from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi._journal import sent_key
+from tdqsim.ibmi.journals import sent_key
+from tdqsim.pipeline.stages.contents import depth
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
@@ -86,7 +87,7 @@ class _Feed:
         """Issue the events: the one loop that is gone through for every one of them."""
         clock, depths, depth_of, short = self.clock, self.depths, self._depth, self._short
         jumped, now = clock.jumped, taken.moments[0][1]
-        times, tasks, keys, depth, seq = taken.time_us, taken.task, taken.key, taken.depth, taken.seq
+        times, tasks, keys, deeps, seq = taken.time_us, taken.task, taken.key, taken.depth, taken.seq
         for at, (command, queue, data) in enumerate(zip(taken.command, taken.queue, taken.data, strict=True)):
             if times is not None and times[at]:
                 clock.advance_to(times[at] * 1000)
@@ -101,7 +102,7 @@ class _Feed:
             if clock.jumped != jumped:
                 jumped, now = clock.jumped, clock.time_ns() // 1000
                 taken.moments.append((at, now))
-            depth[at] = deep = depth_of(queue)
+            deeps[at] = deep = depth_of(queue)
             if deep is not None:
                 probe = depths[queue]
                 if deep > probe.peak:  # noqa: PLR1730  (max() costs more than the rest of this)
@@ -228,7 +229,7 @@ class CicsFeed(_Feed):
 
     def _depth(self, queue: str) -> int | None:
         found = self.region.tdqueues.get(queue)
-        return found.stored.count if found.__class__ is IntraQueue else None
+        return depth(found) if isinstance(found, IntraQueue) else None
 
     def finish(self) -> None:
         """The events are over: tasks that are still on end normally, and whatever waits for time runs."""
@@ -287,7 +288,7 @@ class IbmiFeed(_Feed):
         library, name = self._name(queue)
         if command == "QSNDDTAQ JE":
             found, block = self._queues.get(queue), data or b""
-            key = sent_key(block, found.key_length) if found is not None and found.key_length else None
+            key = None if found is None else sent_key(block, found.key_length) or None
             self.job.qsnddtaq(name, library, block, key, from_journal_entry=True)
             return None
         if command == "QCLRDTAQ":
@@ -297,7 +298,7 @@ class IbmiFeed(_Feed):
 
     def _depth(self, queue: str) -> int | None:
         found = self._queues.get(queue)
-        return None if found is None or found.ddm else found.stored.count
+        return None if found is None or found.ddm else depth(found)
 
     def seed(self, name: str, records: Iterable[bytes]) -> int:
         """Put entries on a data queue before anything happens."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tdqsim.pipeline.stages.manifest import no_room
+from tdqsim.pipeline.publishing import no_room
 
 __all__ = ["holding"]
 

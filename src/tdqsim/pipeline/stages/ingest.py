@@ -26,13 +26,15 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
+from tdqsim.pipeline.publishing import is_local, place, published, stamp
+from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
 from tdqsim.pipeline.stages.holding import holding
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, file_stamp, published
-from tdqsim.pipeline.stages.records import records_of, splits_of
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
+from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of
 
@@ -58,8 +60,6 @@ _EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
 _ROWS_AT_ONCE = 8192
 _BYTES_AT_ONCE = 16 << 20
 _HEX = ("key_hex", "data_hex")
-_FILE_SHIFT = 40
-"""Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,42 +85,6 @@ class IngestRequest:
     engine: EngineName = "auto"
     buckets: int = BOUNDS["buckets"]
     mode: str = "failfast"
-
-
-@dataclass(frozen=True, slots=True)
-class IngestTask:
-    """Bring in one file, or a part of one.
-
-    Attributes:
-        run: the run's directory.
-        bucket: the number of the task.
-        inputs: digest of what its outcome depends on.
-        weight: bytes to read.
-        path: the file.
-        form: one of :data:`FORMATS`.
-        columns: columns that every record has.
-        options: those of ``format("qsam")``.
-        mode: one of :data:`MODES`.
-        file: the number of the file among the sources.
-        part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
-    """
-
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
-    path: str
-    form: str
-    columns: Mapping[str, str]
-    options: Mapping[str, str]
-    mode: str
-    file: int = 0
-    part: Any = None
-
-    @property
-    def first_seq(self) -> int:
-        """Sequence numbers that the file does not give begin here."""
-        return self.file << _FILE_SHIFT
 
 
 _GO_ON = "correct it, or choose --mode dropmalformed to go on without it"
@@ -337,10 +301,10 @@ def _by_record(task: IngestTask, part: pa.Table, first: int) -> Iterator[tuple[p
 
 def _moments(part: pa.Table) -> pa.Table:
     """Times of whatever unit as microseconds."""
-    for place, field_ in enumerate(part.schema):
+    for at, field_ in enumerate(part.schema):
         if pa.types.is_timestamp(field_.type):
-            moments = part.column(place).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
-            part = part.set_column(place, field_.name, moments)
+            moments = part.column(at).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
+            part = part.set_column(at, field_.name, moments)
     return part
 
 
@@ -366,6 +330,9 @@ _READERS: dict[str, Callable[[IngestTask], Iterator[Row]]] = {
 def _files(sources: Iterable[str]) -> list[Path]:
     found: list[Path] = []
     for source in sources:
+        if "://" in source:
+            found += [place(name) for name, _ in list_files((source,))]
+            continue
         path = Path(source)
         if path.is_dir():
             inside = (each for each in path.iterdir() if not each.name.startswith((".", "_")))
@@ -391,9 +358,12 @@ def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTa
         DatasetError: it cannot be read, or its descriptor words lie; names it.
     """
     form = _form(request, path)
+    if form != "qsam" and not is_local(path):
+        raise NotAllowed(f"{path}: from an object store data sets are brought in (--format qsam); copy this file here")
     stamp = _stamp(path)
+    name = str(path.resolve() if is_local(path) else path)
     whole = IngestTask(
-        request.run, 0, "", stamp[1], str(path.resolve()), form, dict(request.columns), dict(request.options),
+        request.run, 0, "", stamp[1], name, form, dict(request.columns), dict(request.options),
         request.mode, number,
     )  # fmt: skip
     for weight, part in _parts(whole, stamp[1]):
@@ -405,18 +375,20 @@ def _form(request: IngestRequest, path: Path) -> str:
     return request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
+def _stamp(path: Path) -> tuple[str, int, str]:
     """What tells a file from another.
 
     Raises:
         DatasetError: it cannot be read.
     """
+    if not is_local(path):
+        return stamp(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise DatasetError(f"{path}: is no file of records; leave it out, or name the files in it")
         with path.open("rb"):
             pass
-        return file_stamp(path)
+        return stamp(path)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}; give access, or leave it out") from error
 

@@ -9,15 +9,10 @@ read, and the same as JSON.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import socket
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +21,17 @@ import pyarrow.parquet as pq
 
 from tdqsim import __version__
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.publishing import left_behind, publish_json, published
 
 __all__ = [
     "Receipt",
     "Receipts",
-    "alive",
     "digest_of",
     "file_digest",
-    "file_stamp",
     "finished",
     "keep_only",
     "manifest_path",
-    "no_room",
     "outdate",
-    "publish_json",
-    "published",
     "write_manifest",
 ]
 
@@ -96,17 +87,7 @@ class Receipt:
 
     def as_json(self) -> dict[str, Any]:
         """As it is kept in its file."""
-        return {
-            "stage": self.stage,
-            "bucket": self.bucket,
-            "inputs": self.inputs,
-            "files": list(self.files),
-            "rows": self.rows,
-            "size": self.size,
-            "digest": self.digest,
-            "seconds": self.seconds,
-            "details": dict(self.details),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Receipt:
@@ -147,43 +128,6 @@ class Receipts:
         return self.folder / f"{bucket:05d}.json"
 
 
-@contextmanager
-def published(path: Path) -> Iterator[Path]:
-    """A name to write to; at the end of the block the file takes its real name, whole or not at all.
-
-    Raises:
-        DatasetError: there is no room for it; or what the block raised as one, by the file's real name.
-    """
-    fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield fresh
-        fresh.replace(path)
-    except OSError as error:
-        if (told := no_room(path, error)) is None:
-            raise
-        raise told from error
-    except DatasetError as error:
-        if str(fresh) not in str(error):
-            raise
-        raise DatasetError(str(error).replace(str(fresh), str(path))) from error
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-def no_room(path: Path, error: OSError) -> DatasetError | None:
-    """The error that says what to do when a disk is full; None when it was something else."""
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return None
-    return DatasetError(f"{path}: there is no room for it; make some and run it again: what is finished is kept")
-
-
-def publish_json(path: Path, value: Any) -> None:
-    """Write JSON under a name, whole or not at all."""
-    with published(path) as fresh:
-        fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
-
-
 def digest_of(*parts: Any) -> str:
     """A digest of plain values: the same values, the same digest, in any process."""
     text = json.dumps(parts, sort_keys=True, default=str)
@@ -199,12 +143,6 @@ def file_digest(path: Path) -> str:
     return found.hexdigest()
 
 
-def file_stamp(path: Path) -> tuple[str, int, int]:
-    """What tells a file from another, or from itself after a change, without reading it: as ``make`` does."""
-    found = path.stat()
-    return str(path.resolve()), found.st_size, found.st_mtime_ns
-
-
 def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
     """Remove the files of a folder that no receipt names: those of an earlier run with other arguments.
 
@@ -213,27 +151,9 @@ def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
     """
     named = {run / file for receipt in receipts for file in receipt.files}
     for path in (run / folder).rglob("*"):
-        if path in named or not path.is_file() or (path.name.startswith(".") and not _left_behind(path.name)):
+        if path in named or not path.is_file() or (path.name.startswith(".") and not left_behind(path.name)):
             continue
         path.unlink(missing_ok=True)
-
-
-def _left_behind(name: str) -> bool:
-    """Whether a hidden file is one of :func:`published`'s, of this machine, and of a process that is gone."""
-    head, _, rest = name.rpartition(f".{socket.gethostname()}.")
-    pid = rest.partition(".")[0]
-    return bool(head) and pid.isdecimal() and not alive(int(pid))
-
-
-def alive(pid: int) -> bool:
-    """Whether there is such a process on this machine."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def manifest_path(run: Path, stage: str) -> Path:

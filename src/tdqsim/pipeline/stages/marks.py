@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tdqsim.pipeline.stages.manifest import alive
+from tdqsim.pipeline.publishing import alive
 
 __all__ = ["Marks"]
 

@@ -25,28 +25,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, published
-from tdqsim.pipeline.stages.reconcile_columns import Column, alike, ranked, unequal_at_places
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts
+from tdqsim.pipeline.stages.reconcile_columns import Column, matrices, ranked, unequal
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
 from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_records, one
 
 __all__ = ["DIFFS", "Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
 
 STAGE = "reconcile"
-DIFFS = pa.schema(
-    [
-        ("region", pa.string()),
-        ("queue", pa.string()),
-        ("kind", pa.string()),
-        ("position", pa.int64()),
-        ("key", pa.binary()),
-        ("field", pa.string()),
-        ("expected", pa.string()),
-        ("actual", pa.string()),
-    ]
+DIFFS = schema(
+    "region string, queue string, kind string, position int64, key binary, field string, expected string, actual string"
 )
 
 
@@ -180,11 +174,11 @@ class Comparison:
     def _compare(self, expected: pa.Array, actual: pa.Array) -> int:
         """Compare records at the same places, as many as belong together; says how many."""
         left, right = Column(expected), Column(actual)
-        unequal = unequal_at_places(left, right)
+        differ = unequal(left, right)
         done = len(expected)
-        if len(unequal):
-            done = _settled(left, right, unequal, self._match.key)
-            places = unequal[: np.searchsorted(unequal, done)]
+        if len(differ):
+            done = _settled(left, right, differ, self._match.key)
+            places = differ[: np.searchsorted(differ, done)]
             changes = _Changes(left, right, (places, places), Naming(self._match))
             most = None if self._most is None else self._most - len(self._samples)
             self._samples += _changed(left, self._match.key, changes, self.compared, most)
@@ -240,7 +234,7 @@ def _changed(left: Column, key: slice | None, changes: _Changes, done: int, most
         yield "changed", done + place + 1, _known(left, place, key), name, old, new
 
 
-def _settled(left: Column, right: Column, unequal: Any, key: slice | None) -> int:
+def _settled(left: Column, right: Column, differ: Any, key: slice | None) -> int:
     """How many places have the same key on both sides, before the first that has not.
 
     So far both sides have each key as often: what is paired there changes no count for what comes after.
@@ -248,13 +242,13 @@ def _settled(left: Column, right: Column, unequal: Any, key: slice | None) -> in
     Args:
         left: the expected side.
         right: the actual side.
-        unequal: the places where they differ.
+        differ: the places where they differ.
         key: where the key is; without one every place of both is settled.
     """
-    if key is not None and len(unequal):
-        moved = (left.words(key, unequal) != right.words(key, unequal)).any(axis=1)
-        if bool(moved.any()):
-            return int(unequal[np.argmax(moved)])
+    if key is not None and len(differ):
+        moved = pc.index(pc.not_equal(left.part(key, differ), right.part(key, differ)), True).as_py()
+        if moved >= 0:
+            return int(differ[moved])
     return min(left.count, right.count)
 
 
@@ -274,11 +268,7 @@ class _Pairs:
 
     def unequal(self, left: Column, right: Column) -> tuple[Any, Any]:
         """The places of pairs with other bytes, in expected order."""
-        same = left.lengths[self.mine] == right.lengths[self.theirs]
-        differ = ~same
-        where = np.flatnonzero(same)
-        for which, *_ in alike(left, right, self.mine[where], self.theirs[where]):
-            differ[where[which]] = True
+        differ = unequal(left, right, self.mine, self.theirs)
         return self.mine[differ], self.theirs[differ]
 
 
@@ -287,7 +277,7 @@ def _paired(left: Column, right: Column, key: slice | None) -> _Pairs:
     mine, theirs, none = np.arange(left.count), np.arange(right.count), np.empty(0, np.int64)
     if key is None or not len(mine) or not len(theirs):
         return _Pairs(none, none, mine, theirs)
-    order, groups = ranked(np.concatenate([left.words(key, mine), right.words(key, theirs)]))
+    order, groups = ranked(pa.concat_arrays([left.part(key), right.part(key)]))
     ours = order < len(mine)  # of each group those of the left side come first
     size = int(groups[-1]) + 1
     lefts = np.bincount(groups[ours], minlength=size)
@@ -323,12 +313,10 @@ class _Changes:
 
     def _counted(self, mine: Any, theirs: Any) -> Any:
         left, right = self._sides
-        found = np.zeros(len(mine), np.int64)
-        same = left.lengths[mine] == right.lengths[theirs]
-        where = np.flatnonzero(same)
-        for which, before, after in alike(left, right, mine[where], theirs[where]):
-            found[where[which]] = self._naming.counted(before, after)
-        for at in np.flatnonzero(~same).tolist():
+        found = np.full(len(mine), -1)
+        for which, before, after in matrices(left, right, mine, theirs):
+            found[which] = self._naming.counted(before, after)
+        for at in np.flatnonzero(found < 0).tolist():
             found[at] = sum(1 for _ in self._naming.named(left.record(mine[at]), right.record(theirs[at])))
         return found
 
@@ -347,7 +335,7 @@ def _breaks(left: Column, pairs: _Pairs, part: slice) -> list[tuple[int, int, in
     """
     if bool((np.diff(pairs.theirs) > 0).all()):
         return []
-    order, groups = ranked(left.words(part, pairs.mine))
+    order, groups = ranked(left.part(part, pairs.mine))
     places = pairs.theirs[order]
     late = np.flatnonzero((np.diff(groups) == 0) & (np.diff(places) < 0))
     late = late[np.argsort(order[late + 1])]

@@ -10,6 +10,7 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.queues.kinds import IntraQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.pipeline.stages.budget import Budget
+from tdqsim.pipeline.stages.contents import depth
 from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
@@ -56,7 +57,7 @@ class Recording:
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
-            probe.sample(budget.used, now, queue.stored.count)
+            probe.sample(budget.used, now, depth(queue))
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
@@ -70,7 +71,7 @@ class Recording:
     # as a region's recorder
 
     def task_started(self, task: Task) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self.tasks += 1
         if task.request is None:
             return
@@ -79,19 +80,19 @@ class Recording:
         self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, queue.numitems)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         if not normal:
             self.abends[task.abcode or "ended"] += 1
             self._row(task, "ABEND", "", task.abcode or "", 0, None)
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """See :class:`tdqsim.cics.region_state.Recorder`."""
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self._budget.dispatched(task)
         if not self._commands:
             return

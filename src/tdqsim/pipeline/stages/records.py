@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,42 +23,54 @@ from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import CORRUPT_COLUMN, SplitReader
 from tdqsim.pipeline.splits import Split, plan
 
-__all__ = ["records_of", "splits_of"]
+__all__ = ["IngestTask", "records_of", "splits_of"]
 
 _FIELD: Final = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 _BYTES: Final = ("key", "data")
 _OFFSET: Final = "Record_Offset_"
 
 
-class Asked(Protocol):
-    """What is asked of a file; see :class:`~tdqsim.pipeline.stages.ingest.IngestTask`."""
+_FILE_SHIFT = 40
+"""Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
 
-    @property
-    def path(self) -> str:
-        """The file."""
 
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """Columns of the event table."""
+@dataclass(frozen=True, slots=True)
+class IngestTask:
+    """Bring in one file, or a part of one.
 
-    @property
-    def options(self) -> Mapping[str, str]:
-        """Options of the data source."""
+    Attributes:
+        run: the run's directory.
+        bucket: the number of the task.
+        inputs: digest of what its outcome depends on.
+        weight: bytes to read.
+        path: the file.
+        form: one of :data:`~tdqsim.pipeline.stages.ingest.FORMATS`.
+        columns: columns that every record has.
+        options: those of ``format("qsam")``.
+        mode: one of :data:`~tdqsim.pipeline.stages.ingest.MODES`.
+        file: the number of the file among the sources.
+        part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
+    """
 
-    @property
-    def mode(self) -> str:
-        """What a bad record does."""
+    run: Path
+    bucket: int
+    inputs: str
+    weight: int
+    path: str
+    form: str
+    columns: Mapping[str, str]
+    options: Mapping[str, str]
+    mode: str
+    file: int = 0
+    part: Any = None
 
     @property
     def first_seq(self) -> int:
-        """Where sequence numbers begin."""
-
-    @property
-    def part(self) -> Any:
-        """The split; None for the whole file."""
+        """Sequence numbers that the file does not give begin here."""
+        return self.file << _FILE_SHIFT
 
 
-def splits_of(task: Asked) -> list[tuple[int, Split]]:
+def splits_of(task: IngestTask) -> list[tuple[int, Split]]:
     """The parts of a data set, with their bytes.
 
     Raises:
@@ -70,14 +84,14 @@ def splits_of(task: Asked) -> list[tuple[int, Split]]:
     return [(split.end - split.start, split) for split in plan(_options(task), count=False)]
 
 
-def _options(task: Asked) -> QsamOptions:
+def _options(task: IngestTask) -> QsamOptions:
     fixed = {"path": task.path, "generate_record_bytes": "true", "with_record_offset_col": _OFFSET, "mode": task.mode}
     if task.mode != "failfast":  # bad records are counted here, so they must come this far
         fixed |= {"mode": "permissive", "generate_corrupt_fields": "true"}
     return read_options({**task.options, **fixed})
 
 
-def records_of(task: Asked) -> Iterator[tuple[pa.Table, int]]:
+def records_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
     """The events of a part of a data set, some megabytes at a time; with how many bad records were met.
 
     Sequence numbers are by the record's place in the file: its offset, which no counting is needed for.
@@ -95,7 +109,7 @@ def records_of(task: Asked) -> Iterator[tuple[pa.Table, int]]:
             yield _checked(maker.table(batch), task, spoiled)
 
 
-def _checked(made: pa.Table, task: Asked, spoiled: pa.Array | None) -> tuple[pa.Table, int]:
+def _checked(made: pa.Table, task: IngestTask, spoiled: pa.Array | None) -> tuple[pa.Table, int]:
     """Events of which each has a region and a command, and how many records had none, by the task's mode."""
     bad = np.zeros(made.num_rows, bool)
     if spoiled is not None:
@@ -122,7 +136,7 @@ def _checked(made: pa.Table, task: Asked, spoiled: pa.Array | None) -> tuple[pa.
 class _Maker:
     """Makes the columns of events of those of records."""
 
-    def __init__(self, task: Asked, options: QsamOptions) -> None:
+    def __init__(self, task: IngestTask, options: QsamOptions) -> None:
         self._task = task
         self._layout = options.layout
         self._spans = {name: self._span(name, task.columns[name]) for name in _BYTES if name in task.columns}

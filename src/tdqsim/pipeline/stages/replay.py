@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region
-from tdqsim.cics.look import inspecting
+from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
@@ -273,14 +273,14 @@ def _make(
 ) -> Region:  # fmt: skip
     """A region that has just had its initial start."""
     file, definitions = _definitions(spec.directory, spec.definitions)
-    return inspecting.from_region_file(
-        Region,
+    arguments = from_region_file(
         file,
         {
             "definitions": definitions, "applid": name, "dispatcher": turns, "dd": cards, "store": workshop.store,
             "start": "INITIAL", "handlers": (*file.handlers, *spec.handlers),
         },
     )  # fmt: skip
+    return Region(**arguments)
 
 
 def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile) -> None:

@@ -15,18 +15,16 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.arguments import NotAllowed
-from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
+from tdqsim.pipeline.stages.engine import Engine, EngineName, choose
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
-from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
+from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.reconcile_fields import checked
 from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.run import parquet_pieces, replay_exchange, spread_events
+from tdqsim.pipeline.stages.run import code_of, parquet_pieces, reconcile_exchange, replay_exchange, spread_events
 from tdqsim.pipeline.stages.tables import read_table
 
 __all__ = ["parse_match", "run_reconcile", "run_replay"]
-
-_CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
 
 
 def _plan(run: Path) -> dict[str, Any]:
@@ -72,7 +70,7 @@ def _replayed(
     records = sum(plan["events"].values())
     chosen = choose(engine, records=records, size=_size(run), spark=spark, say=say)
     chosen.say(f"engine {chosen.name}: {chosen.why}")
-    base = digest_of(plan, _inputs(run), _code(spec))
+    base = digest_of(plan, _inputs(run), code_of(spec.directory, spec.definitions))
     replay_exchange(chosen, run, plan["regions"], plan["events"], spec, base)
     rows = read_table(run, "replay", "regions").to_pylist()
     causes = {row["region"]: row["cause"] for row in rows if row["cause"]}
@@ -99,17 +97,6 @@ def _inputs(run: Path) -> str:
     """A digest of the exchange: of the receipts that ingest gave for it."""
     files = sorted((run / "manifest" / "split.exchange").glob("*.json"))
     return digest_of([json.loads(path.read_text("utf-8"))["inputs"] for path in files])
-
-
-def _code(spec: ReplaySpec) -> str:
-    """A digest of definitions and programs."""
-    folder = spec.directory
-    files = [] if folder is None else [path for path in sorted(folder.glob("*")) if path.suffix in _CODE]
-    for path in spec.definitions:
-        if not path.exists():
-            raise DatasetError(f"{path}: there is no such definition file")
-        files += [path] if path.is_file() else sorted(path.glob("*"))
-    return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
 
 
 def run_reconcile(
@@ -199,15 +186,7 @@ def _compare(
 ) -> dict[str, Any]:
     replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
     inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))
-    tasks = [
-        ReconcileTask(
-            run, bucket, digest_of(inputs, bucket), 1,
-            tuple(sorted((run / "expected" / f"{bucket:05d}").glob("[0-9]*.arrow"))),
-            run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
-        )
-        for bucket in sorted(set(plan.values()))
-    ]  # fmt: skip
-    receipts = run_stage(engine, "reconcile", run, tasks, reconcile_bucket, "reconcile")
+    receipts = reconcile_exchange(engine, run, plan, matches, inputs)
     counts: Counter[str] = Counter()
     for receipt in receipts:
         counts.update(receipt.details["differences"])

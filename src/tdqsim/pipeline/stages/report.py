@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
+from tdqsim.pipeline.publishing import place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
-from tdqsim.pipeline.stages.manifest import manifest_path, publish_json, published
+from tdqsim.pipeline.stages.manifest import manifest_path
 from tdqsim.pipeline.stages.plots import bars, lines
 from tdqsim.pipeline.stages.run import RunResult, abends_of, few
 from tdqsim.pipeline.stages.tables import read_table, table_files
@@ -45,12 +46,13 @@ width:.8em;height:.8em;margin-right:.35em}.none,.note{opacity:.75}code{font-size
 """
 
 
-def write_report(run: Path, result: RunResult | None = None) -> Path:
-    """Write report.html, report.json and junit.xml into a run's directory.
+def write_report(run: Path, result: RunResult | None = None, out: str | Path = "") -> Path:
+    """Write report.html, report.json and junit.xml; gives the place of the page.
 
     Args:
         run: the run's directory; replay at least must have been run there.
         result: the outcome of the whole run; read from the directory when not given.
+        out: where they go, also in an object store; by default the run's directory.
 
     Raises:
         DatasetError: there is nothing to report of.
@@ -62,10 +64,11 @@ def write_report(run: Path, result: RunResult | None = None) -> Path:
     else:
         summary = _summary_of_stages(run)
     tables = _Tables(run)
-    publish_json(run / "report.json", summary | {"regions_table": tables.regions.to_pylist()[:ROWS]})
-    with published(run / "junit.xml") as fresh:
+    target = place(out) if out else run
+    publish_json(target / "report.json", summary | {"regions_table": tables.regions.to_pylist()[:ROWS]})
+    with published(target / "junit.xml") as fresh:
         fresh.write_text(_junit(summary), "utf-8")
-    page = run / "report.html"
+    page = target / "report.html"
     with published(page) as fresh:
         fresh.write_text(_page(summary, tables, run), "utf-8")
     return page
@@ -273,12 +276,12 @@ def _samples(diffs: pa.Table) -> list[dict[str, Any]]:
     """Some differences of each queue and kind, from many regions: the first of each, then the second of each."""
     ranks: Counter[tuple[str, str, str]] = Counter()
     kinds: dict[tuple[str, str], list[tuple[int, int, dict[str, Any]]]] = {}
-    for place, row in enumerate(diffs.select(["region", "queue", "kind"]).to_pylist()):
+    for at, row in enumerate(diffs.select(["region", "queue", "kind"]).to_pylist()):
         group = (row["queue"], row["kind"])
         rank = ranks[(row["region"], *group)] = ranks[(row["region"], *group)] + 1
-        kinds.setdefault(group, []).append((rank, place, row))
+        kinds.setdefault(group, []).append((rank, at, row))
     most = max(5, ROWS // max(1, len(kinds)))
-    places = [place for found in kinds.values() for _, place, _ in sorted(found, key=itemgetter(0, 1))[:most]]
+    places = [at for found in kinds.values() for _, at, _ in sorted(found, key=itemgetter(0, 1))[:most]]
     return diffs.take(sorted(places)[: ROWS * 2]).to_pylist()  # type: ignore[no-any-return]
 
 

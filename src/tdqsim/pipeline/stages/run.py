@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.publishing import publish_json, published, stamp
 from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
@@ -37,15 +38,7 @@ from tdqsim.pipeline.stages.exchange import (
     split_piece,
 )
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import (
-    Receipt,
-    digest_of,
-    file_digest,
-    file_stamp,
-    keep_only,
-    publish_json,
-    published,
-)
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, keep_only
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
@@ -54,8 +47,10 @@ __all__ = [
     "RunRequest",
     "RunResult",
     "abends_of",
+    "code_of",
     "few",
     "parquet_pieces",
+    "reconcile_exchange",
     "replay_exchange",
     "run_job",
     "spread_events",
@@ -218,7 +213,7 @@ def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, i
         "records": request.records,
         "seed": request.seed,
         "version": __version__,
-        "code": _code(request.directory),
+        "code": code_of(request.directory),
     }
     if not request.dd and stamp.is_file():
         found = json.loads(stamp.read_text("utf-8"))
@@ -235,19 +230,28 @@ def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, i
     return {name: files[name].resolve() for name in job.inputs}
 
 
-def _code(directory: Path) -> str:
-    """A digest of the region directory: other programs or definitions, another outcome."""
-    return digest_of({path.name: file_digest(path) for path in sorted(directory.glob("*")) if path.suffix in _CODE})
+def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
+    """A digest of programs and definitions: other ones, another outcome.
+
+    Raises:
+        DatasetError: there is no such definition file.
+    """
+    files = [] if directory is None else [each for each in sorted(directory.glob("*")) if each.suffix in _CODE]
+    for path in definitions:
+        if not path.exists():
+            raise DatasetError(f"{path}: there is no such definition file")
+        files += [path] if path.is_file() else sorted(path.glob("*"))
+    return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
 
 
-_CODE = (".py", ".yaml", ".yml", ".csd")
+_CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
 
 
 def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     """A digest of everything that the outcome depends on."""
-    content = {name: file_stamp(path) for name, path in files.items()}
+    content = {name: stamp(path) for name, path in files.items()}
     return digest_of(
-        content, _code(request.directory), request.regions, request.buckets, request.seed, request.commands,
+        content, code_of(request.directory), request.regions, request.buckets, request.seed, request.commands,
         request.piece_bytes,
     )  # fmt: skip
 
@@ -441,10 +445,24 @@ def _reconcile(
         name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
         for name, each in job.outputs.items()
     }
-    run = request.out
+    return reconcile_exchange(engine, request.out, plan, matches, digest_of(base, engine.name, repr(matches)))
+
+
+def reconcile_exchange(
+    engine: Engine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], inputs: str
+) -> list[Receipt]:
+    """Compare what replay left with the expected events, bucket by bucket.
+
+    Args:
+        engine: where tasks run.
+        run: the run's directory.
+        plan: the bucket of each region.
+        matches: how each queue is compared.
+        inputs: digest of everything the outcome depends on.
+    """
     tasks = [
         ReconcileTask(
-            run, bucket, digest_of(base, engine.name, repr(matches), bucket), 1, _files_of(run, "expected", bucket),
+            run, bucket, digest_of(inputs, bucket), 1, _files_of(run, "expected", bucket),
             run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
         )
         for bucket in sorted(set(plan.values()))

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.stages.manifest import finished, no_room, published
+from tdqsim.pipeline.parquet import parquet_writer, schema
+from tdqsim.pipeline.publishing import no_room, published
+from tdqsim.pipeline.stages.manifest import finished
 from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
 __all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
@@ -25,81 +26,22 @@ _ROWS_AT_ONCE = 8192
 """Rows that are kept as tuples before they become columns; each may have a record of 32,760 bytes."""
 
 TABLES = {
-    "results": pa.schema(
-        [
-            ("region", pa.string()),
-            ("seq", pa.int64()),
-            ("time_us", pa.int64()),
-            ("task", pa.int64()),
-            ("command", pa.string()),
-            ("queue", pa.string()),
-            ("resp", pa.string()),
-            ("resp2", pa.int32()),
-            ("as_expected", pa.bool_()),
-            ("length", pa.int32()),
-            ("data", pa.binary()),
-            ("depth", pa.int64()),
-            ("cause", pa.string()),
-        ]
+    "results": schema(
+        "region string, seq int64, time_us int64, task int64, command string, queue string, resp string, "
+        "resp2 int32, as_expected bool, length int32, data binary, depth int64, cause string"
     ),
-    "records": pa.schema(
-        [
-            ("region", pa.string()),
-            ("queue", pa.string()),
-            ("kind", pa.string()),
-            ("recno", pa.int64()),
-            ("key", pa.binary()),
-            ("data", pa.binary()),
-        ]
+    "records": schema("region string, queue string, kind string, recno int64, key binary, data binary"),
+    "queue_final": schema(
+        "region string, queue string, kind string, depth int64, peak int64, bytes int64, digest string"
     ),
-    "queue_final": pa.schema(
-        [
-            ("region", pa.string()),
-            ("queue", pa.string()),
-            ("kind", pa.string()),
-            ("depth", pa.int64()),
-            ("peak", pa.int64()),
-            ("bytes", pa.int64()),
-            ("digest", pa.string()),
-        ]
+    "ati_events": schema(
+        "region string, queue string, tran string, task int64, depth int64, attached_us int64, began_us int64, "
+        "waited_dispatches int64"
     ),
-    "ati_events": pa.schema(
-        [
-            ("region", pa.string()),
-            ("queue", pa.string()),
-            ("tran", pa.string()),
-            ("task", pa.int64()),
-            ("depth", pa.int64()),
-            ("attached_us", pa.int64()),
-            ("began_us", pa.int64()),
-            ("waited_dispatches", pa.int64()),
-        ]
-    ),
-    "depth": pa.schema(
-        [
-            ("region", pa.string()),
-            ("queue", pa.string()),
-            ("step", pa.int64()),
-            ("time_us", pa.int64()),
-            ("depth", pa.int64()),
-        ]
-    ),
-    "regions": pa.schema(
-        [
-            ("region", pa.string()),
-            ("kind", pa.string()),
-            ("events", pa.int64()),
-            ("unexpected", pa.int64()),
-            ("tasks", pa.int64()),
-            ("dispatches", pa.int64()),
-            ("ati_starts", pa.int64()),
-            ("abends", pa.string()),
-            ("waiting", pa.string()),
-            ("cause", pa.string()),
-            ("figures", pa.string()),
-            ("checks", pa.string()),
-            ("digest", pa.string()),
-        ]
+    "depth": schema("region string, queue string, step int64, time_us int64, depth int64"),
+    "regions": schema(
+        "region string, kind string, events int64, unexpected int64, tasks int64, dispatches int64, "
+        "ati_starts int64, abends string, waiting string, cause string, figures string, checks string, digest string"
     ),
 }
 """What replay writes; ``results`` every response, ``records`` what is in queues and data sets at the end, and so on."""

@@ -3,6 +3,9 @@
 To open a store costs more than everything else about a small region. So a store is handed to one region after another,
 each of which begins with an initial start and so finds nothing in it; a region that did not end well, or made the
 store large, is the last one to have it.
+
+All of it is in one temporary folder, whose name tells its process: whoever comes next removes those of processes that
+were killed.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,10 +24,11 @@ from typing import Final, Self
 from tdqsim.core.store import Store
 from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.leftovers import Claim, sweep
+from tdqsim.pipeline.publishing import left_behind
 
 __all__ = ["LentStore", "Workshop"]
 
+_PREFIX: Final = "tdqsim-replay"
 _ROOM: Final = 1 << 20
 
 
@@ -43,13 +48,10 @@ class LentStore(Store):
 
     def tidy(self) -> int:
         """Remove what a borrower laid beside it (a spool); gives the bytes of the store's own files."""
-        size = 0
-        for entry in os.scandir(self.path):
-            if entry.name not in self._own:
-                shutil.rmtree(entry.path)
-            elif entry.is_dir():
-                size += sum(each.stat().st_size for each in os.scandir(entry.path))
-        return size
+        for path in self.path.iterdir():
+            if path.name not in self._own:
+                shutil.rmtree(path)
+        return sum(path.stat().st_size for path in self.path.glob("*/*"))
 
 
 class Workshop:
@@ -58,13 +60,12 @@ class Workshop:
     def __init__(self) -> None:
         self._store: LentStore | None = None
         self._folder = Path()
-        self._claim: Claim | None = None
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="tdqsim-"))
-        sweep(self._folder.parent)
-        with suppress(OSError):  # on a full disk it is said when there is something to write
-            self._claim = Claim(self._folder)
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}.{socket.gethostname()}.{os.getpid()}."))
+        for other in self._folder.parent.glob(f"{_PREFIX}.*"):
+            if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == os.getuid():
+                shutil.rmtree(other, ignore_errors=True)
         return self
 
     def __exit__(
@@ -72,8 +73,6 @@ class Workshop:
     ) -> None:
         self.spoil()
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._claim is not None:
-            self._claim.release()
 
     @property
     def store(self) -> LentStore:
@@ -81,9 +80,11 @@ class Workshop:
         if self._store is not None and self._store.tidy() > BOUNDS["store_bytes"]:
             self.spoil()
         if self._store is None:
-            self._store = LentStore()
-            if self._claim is not None:
-                self._claim.add(self._store.path)
+            before, tempfile.tempdir = tempfile.tempdir, str(self._folder)
+            try:
+                self._store = LentStore()
+            finally:
+                tempfile.tempdir = before
         return self._store
 
     def spoil(self) -> None:
@@ -94,13 +95,14 @@ class Workshop:
 
     @contextmanager
     def place(self) -> Iterator[Path]:
-        """The folder, empty, for one region.
+        """A folder for one region, empty.
 
         Raises:
             DatasetError: the disk is full: what the region gave is then worth nothing.
         """
-        folder = self._folder
+        folder = self._folder / "region"
         try:
+            folder.mkdir()
             yield folder
             if shutil.disk_usage(folder).free < _ROOM:
                 raise self.full()
@@ -111,11 +113,7 @@ class Workshop:
                 raise self.full() from error
             raise
         finally:
-            for entry in os.scandir(folder):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                else:
-                    Path(entry.path).unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def full(self) -> DatasetError:
         """The error that says what to do."""

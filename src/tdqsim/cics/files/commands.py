@@ -1,0 +1,321 @@
+"""READ, WRITE, REWRITE, DELETE, UNLOCK, STARTBR, READNEXT, READPREV, RESETBR and ENDBR."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from tdqsim.cics.files.requests import (
+    FileRecord,
+    FileTask,
+    Search,
+    add,
+    find,
+    fit,
+    hold,
+    let_go,
+    move,
+    remove,
+    replace,
+    started,
+)
+from tdqsim.cics.files.table import Browse
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.facts import Resp
+
+__all__ = [
+    "delete_file",
+    "endbr",
+    "read_file",
+    "readnext",
+    "readprev",
+    "resetbr",
+    "rewrite_file",
+    "startbr",
+    "unlock",
+    "write_file",
+]
+
+_FileName = Annotated[str, Opt("name", 8, "FILE")]
+_Key = Annotated[bytes, Opt("data", word="RIDFLD")]
+_Half = Annotated[int | None, Opt("halfword", 2)]
+_Token = Annotated[int | None, Opt("fullword", 4, "TOKEN")]
+_ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
+_From = Annotated[bytes, Opt("data", word="FROM")]
+_INTO: Final = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
+_CONDITIONS: Final = "DISABLED FILENOTFOUND ILLOGIC INVREQ IOERR ISCINVREQ NOTAUTH NOTOPEN SYSIDERR"
+
+
+def _cut(record: bytes, length: int | None) -> bytes:
+    if length is not None and length < 0:
+        raise Condition(Resp.LENGERR, 12, f"LENGTH is {length}; it is 1 or more")
+    return bytes(record if length is None else record[:length])
+
+
+@command(
+    "READ",
+    f"{_CONDITIONS} DUPKEY LENGERR LOADING LOCKED NOTFND RECORDBUSY",
+    {**_INTO, "TOKEN": Opt("fullword", 4)},
+    resource="file",
+)
+def read_file(
+    task: FileTask,
+    file: _FileName,
+    ridfld: _Key,
+    length: _Half = None,
+    *,
+    keylength: _Half = None,
+    generic: Flag = False,
+    equal: Flag = False,  # noqa: ARG001  (the default)
+    gteq: Flag = False,
+    rba: Flag = False,
+    rrn: Flag = False,
+    update: Flag = False,
+    token: _Token = None,
+    nohandle: Flag = False,
+) -> FileRecord:
+    """Read a record of a file.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: the key, or RBA or RRN as four bytes, big-endian.
+        length: bytes of the area (INTO); the whole record is given when there is none.
+        keylength: bytes of the key; required with ``generic``.
+        generic: look for the first record whose key begins so.
+        equal: look for this key only, as without it.
+        gteq: the next higher one will do.
+        rba, rrn: what ``ridfld`` holds.
+        update: hold the record, to rewrite or delete it.
+        token: any value: hold it under a token, several at a time.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 28, 42, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
+            record.
+    """
+    wants_update = update or token is not None
+    found = task.region.files.find(file, "UPDATE" if wants_update else "READ")
+    search = Search.of(found, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
+    place, key = find(found, search)
+    number = hold(task, found, key, token=token is not None) if wants_update else 0
+    return fit(found, place, key, length, number)
+
+
+@command("WRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE SUPPRESSED", {"RIDFLD": Opt("data")}, resource="file")
+def write_file(
+    task: FileTask,
+    file: _FileName,
+    from_: _From,
+    ridfld: _Key = b"",
+    length: _Half = None,
+    *,
+    keylength: _Half = None,  # noqa: ARG001  (that of the file)
+    rba: Flag = False,  # noqa: ARG001
+    rrn: Flag = False,  # noqa: ARG001
+    massinsert: Flag = False,  # noqa: ARG001  (a matter of speed)
+    nohandle: Flag = False,
+) -> dict[str, Any]:
+    """Add a record to a file.
+
+    Args:
+        file: 1 to 8 characters.
+        from_: the record.
+        ridfld: its key, equal to that in the record; its RRN; not read for an ESDS, which gives the RBA.
+        length: how many bytes of ``from_``.
+        keylength: accepted.
+        rba, rrn: accepted: the organisation says what ``ridfld`` is.
+        massinsert: accepted.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        RIDFLD: where the record is.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
+    """
+    found = task.region.files.find(file, "ADD")
+    return {"RIDFLD": add(task, found, _cut(from_, length), ridfld)}
+
+
+@command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")
+def rewrite_file(
+    task: FileTask,
+    file: _FileName,
+    from_: _From,
+    length: _Half = None,
+    *,
+    token: _Token = None,
+    nohandle: Flag = False,
+) -> None:
+    """Put other data in the place of the record that was read for update.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
+    """
+    found = task.region.files.find(file, "UPDATE")
+    replace(task, found, _cut(from_, length), token)
+
+
+@command("DELETE", f"{_CONDITIONS} DUPKEY LOCKED NOTFND RECORDBUSY", {"NUMREC": Opt("halfword", 2)}, resource="file")
+def delete_file(
+    task: FileTask,
+    file: _FileName,
+    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
+    *,
+    keylength: _Half = None,
+    generic: Flag = False,
+    rba: Flag = False,
+    rrn: Flag = False,
+    token: _Token = None,
+    nohandle: Flag = False,
+) -> dict[str, Any]:
+    """Delete the record that was read for update, or those with a key.
+
+    Returns:
+        NUMREC: how many went.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
+    """
+    found = task.region.files.find(file, "DELETE")
+    search = (
+        None if ridfld is None else Search.of(found, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
+    )
+    return {"NUMREC": remove(task, found, search, token)}
+
+
+@command("UNLOCK", _CONDITIONS, resource="file")
+def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: Flag = False) -> None:
+    """Let go of the record that was read for update.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 47.
+    """
+    let_go(task, task.region.files.find(file, "READ"), token)
+
+
+# -- browsing -----------------------------------------------------------------------------------------------------
+
+
+@command("STARTBR", f"{_CONDITIONS} LOADING NOTFND", resource="file")
+def startbr(
+    task: FileTask,
+    file: _FileName,
+    ridfld: _Key,
+    *,
+    keylength: _Half = None,
+    generic: Flag = False,
+    equal: Flag = False,
+    gteq: Flag = False,  # noqa: ARG001  (the default)
+    rba: Flag = False,
+    rrn: Flag = False,
+    reqid: _ReqId = 0,
+    nohandle: Flag = False,
+) -> None:
+    """Begin a browse; nothing is read yet.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
+    """
+    found = task.region.files.find(file, "BROWSE")
+    browses = task.region.files.of(task.uow).browses
+    if (found.name, reqid) in browses:
+        raise Condition(Resp.INVREQ, 33, f"a browse of file {found.name} with REQID {reqid} is on already")
+    search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
+    if set(search.key) != {0xFF}:
+        find(found, search)
+    browses[found.name, reqid] = _browse(search)
+
+
+def _browse(search: Search) -> Browse:
+    return Browse(search.key, len(search.key) if search.generic else 0, search.gteq, search.numbers)
+
+
+@command("RESETBR", f"{_CONDITIONS} NOTFND", resource="file")
+def resetbr(
+    task: FileTask,
+    file: _FileName,
+    ridfld: _Key,
+    *,
+    keylength: _Half = None,
+    generic: Flag = False,
+    equal: Flag = False,
+    gteq: Flag = False,  # noqa: ARG001
+    rba: Flag = False,
+    rrn: Flag = False,
+    reqid: _ReqId = 0,
+    nohandle: Flag = False,
+) -> None:
+    """Put a browse somewhere else.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
+    """
+    found = task.region.files.find(file, "BROWSE")
+    started(task, found, reqid, 36)
+    search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
+    if set(search.key) != {0xFF}:
+        find(found, search)
+    task.region.files.of(task.uow).browses[found.name, reqid] = _browse(search)
+
+
+@command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
+def readnext(
+    task: FileTask,
+    file: _FileName,
+    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
+    length: _Half = None,
+    *,
+    keylength: _Half = None,  # noqa: ARG001  (that of the browse)
+    rba: Flag = False,  # noqa: ARG001
+    rrn: Flag = False,  # noqa: ARG001
+    reqid: _ReqId = 0,
+    nohandle: Flag = False,
+) -> FileRecord:
+    """Read the next record of a browse; a changed RIDFLD moves it there first.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
+    """
+    found = task.region.files.find(file, "BROWSE")
+    place, key = move(found, started(task, found, reqid, 34), ridfld, forward=True)
+    return fit(found, place, key, length)
+
+
+@command("READPREV", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
+def readprev(
+    task: FileTask,
+    file: _FileName,
+    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
+    length: _Half = None,
+    *,
+    keylength: _Half = None,  # noqa: ARG001
+    rba: Flag = False,  # noqa: ARG001
+    rrn: Flag = False,  # noqa: ARG001
+    reqid: _ReqId = 0,
+    nohandle: Flag = False,
+) -> FileRecord:
+    """Read the record before; right after STARTBR it must be the very one that was named.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
+            record.
+    """
+    found = task.region.files.find(file, "BROWSE")
+    browse = started(task, found, reqid, 41)
+    if browse.generic:
+        raise Condition(Resp.INVREQ, 24, f"the browse of file {found.name} began with a generic key")
+    place, key = move(found, browse, ridfld, forward=False)
+    return fit(found, place, key, length)
+
+
+@command("ENDBR", _CONDITIONS, resource="file")
+def endbr(task: FileTask, file: _FileName, *, reqid: _ReqId = 0, nohandle: Flag = False) -> None:
+    """End a browse.
+
+    Raises:
+        Condition: FILENOTFOUND, DISABLED, INVREQ 35.
+    """
+    found = task.region.files.find(file, "BROWSE")
+    started(task, found, reqid, 35)
+    del task.region.files.of(task.uow).browses[found.name, reqid]

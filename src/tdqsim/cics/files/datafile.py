@@ -1,0 +1,200 @@
+"""A data set of records by key, in memory: KSDS, ESDS or RRDS, and paths over its alternate indexes.
+
+Every organisation is one sorted map from an identification to a record: the key of a KSDS, the relative byte address of
+an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path
+looks
+at the same records in the order of an alternate key; among equal keys they are in the order of writing.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, Protocol
+
+from sortedcontainers import SortedDict
+
+from tdqsim.errors import TdqError
+
+__all__ = ["DataFile", "Organisation", "Path", "View"]
+
+Organisation = Literal["KSDS", "ESDS", "RRDS"]
+NUMBER_SIZE: Final = 4
+
+
+class View(Protocol):
+    """Records in the order of an identification: a data set by its own, or a path by its alternate key."""
+
+    @property
+    def key_length(self) -> int:
+        """Bytes of an identification."""
+
+    def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """The first place whose identification is this or higher, with the record's own identification."""
+
+    def after(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """The next place."""
+
+    def before(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """The place before."""
+
+    def shown(self, place: bytes) -> bytes:
+        """The identification that RIDFLD shows for a place."""
+
+
+class DataFile:
+    """The data set of a file.
+
+    Args:
+        organisation: KSDS, ESDS or RRDS.
+        key_length, key_position: where the key of a KSDS is, the position from 0.
+        longest: the longest record, in bytes.
+        fixed: whether all records have that length.
+
+    Attributes:
+        records: identification -> record.
+        paths: the alternate indexes that are kept in step.
+    """
+
+    def __init__(
+        self,
+        organisation: Organisation = "KSDS",
+        *,
+        key_length: int = 0,
+        key_position: int = 0,
+        longest: int = 32767,
+        fixed: bool = False,
+    ) -> None:
+        if organisation == "KSDS" and not (0 < key_length <= 255 and 0 <= key_position <= longest - key_length):
+            raise TdqError(
+                f"a key of {key_length} bytes at {key_position}: allowed are 1 to 255 bytes inside the record"
+            )
+        self.organisation = organisation
+        self.key_length = key_length if organisation == "KSDS" else NUMBER_SIZE
+        self.key_position = key_position
+        self.longest = longest
+        self.fixed = fixed
+        self.records: SortedDict[bytes, bytes] = SortedDict()
+        self.paths: list[Path] = []
+        self._end = 0
+
+    def key_of(self, record: bytes) -> bytes:
+        """The key inside a record of a KSDS."""
+        return record[self.key_position : self.key_position + self.key_length]
+
+    def next_address(self, record: bytes) -> bytes:
+        """Where an ESDS puts a record: behind all others."""
+        address, self._end = self._end, self._end + len(record)
+        return address.to_bytes(NUMBER_SIZE, "big")
+
+    def put(self, key: bytes, record: bytes) -> None:
+        """Add a record, or put it in the place of the one that is there."""
+        for path in self.paths:
+            path.forget(key, self.records.get(key))
+            path.note(key, record)
+        self.records[key] = record
+
+    def remove(self, key: bytes) -> bytes:
+        """Take a record away; it must be there."""
+        record: bytes = self.records.pop(key)
+        for path in self.paths:
+            path.forget(key, record)
+        return record
+
+    def clash(self, key: bytes, record: bytes) -> bool:
+        """Whether a unique alternate key of a record belongs to another one."""
+        return any(path.unique and path.taken(key, record) for path in self.paths)
+
+    # -- as a view ------------------------------------------------------------------------------------------------
+
+    def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`; a place is the identification itself."""
+        return self._place(self.records.bisect_left(key))
+
+    def after(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`."""
+        return self._place(self.records.bisect_right(place))
+
+    def before(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`."""
+        return self._place(self.records.bisect_left(place) - 1)
+
+    def shown(self, place: bytes) -> bytes:
+        """See :class:`View`."""
+        return place
+
+    def _place(self, index: int) -> tuple[bytes, bytes] | None:
+        if not 0 <= index < len(self.records):
+            return None
+        key: bytes = self.records.keys()[index]
+        return key, key
+
+
+class Path:
+    """A path: the records of a data set by an alternate key.
+
+    Args:
+        base: the data set; it keeps the path in step from now on.
+        key_length, key_position: where the alternate key is.
+        unique: whether no two records may have the same.
+    """
+
+    def __init__(self, base: DataFile, *, key_length: int, key_position: int, unique: bool = False) -> None:
+        self.base = base
+        self.key_length = key_length
+        self.key_position = key_position
+        self.unique = unique
+        self._written = 0
+        self._orders: dict[bytes, int] = {}
+        self._places: SortedDict[bytes, bytes] = SortedDict()
+        for key, record in base.records.items():
+            self.note(key, record)
+        base.paths.append(self)
+
+    def _alternate(self, record: bytes) -> bytes | None:
+        key = record[self.key_position : self.key_position + self.key_length]
+        return key if len(key) == self.key_length else None
+
+    def note(self, key: bytes, record: bytes) -> None:
+        """A record has come."""
+        alternate = self._alternate(record)
+        if alternate is not None:
+            self._written += 1
+            order = self._orders[key] = self._written
+            self._places[alternate + order.to_bytes(8, "big")] = key
+
+    def forget(self, key: bytes, record: bytes | None) -> None:
+        """A record goes, if it was there."""
+        alternate = None if record is None else self._alternate(record)
+        if alternate is not None:
+            del self._places[alternate + self._orders.pop(key).to_bytes(8, "big")]
+
+    def taken(self, key: bytes, record: bytes) -> bool:
+        """Whether another record has the alternate key of this one."""
+        alternate = self._alternate(record)
+        found = None if alternate is None else self.at_or_after(alternate)
+        return found is not None and self.shown(found[0]) == alternate and found[1] != key
+
+    def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`; a place is the alternate key and the order of writing."""
+        return self._place(self._places.bisect_left(key))
+
+    def after(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`."""
+        return self._place(self._places.bisect_right(place))
+
+    def before(self, place: bytes) -> tuple[bytes, bytes] | None:
+        """See :class:`View`. Equal keys come in the order of writing in this direction too."""
+        key = self.shown(place)
+        following = self.after(place)
+        if following is not None and self.shown(following[0]) == key:
+            return following
+        before = self._place(self._places.bisect_left(key) - 1)
+        return None if before is None else self.at_or_after(self.shown(before[0]))
+
+    def shown(self, place: bytes) -> bytes:
+        """See :class:`View`."""
+        return place[: self.key_length]
+
+    def _place(self, index: int) -> tuple[bytes, bytes] | None:
+        if not 0 <= index < len(self._places):
+            return None
+        return self._places.peekitem(index)  # type: ignore[no-any-return]

@@ -1,0 +1,367 @@
+"""What the file control commands decide and do: identification, finding, holding, changing, browsing.
+
+A key is the first bytes of RIDFLD, as many as the key has, or as KEYLENGTH says with GENERIC. READ looks for that
+record
+(EQUAL), or for it or the next higher one (GTEQ). A browse that has just begun, or whose RIDFLD the program has changed,
+looks the same way; otherwise it goes on from where it is, and a change of direction gives the same record again.
+Source:
+READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tdqsim.cics.files.datafile import NUMBER_SIZE
+from tdqsim.cics.files.table import Browse, File, Files, Held
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.facts import Resp
+
+__all__ = ["FileRecord", "FileTask", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
+
+
+class FileRegion(Watched, Protocol):
+    """What file control asks of the region."""
+
+    @property
+    def files(self) -> Files:
+        """Its files."""
+
+
+class FileTask(Issuer, Protocol):
+    """What file control asks of the task."""
+
+    @property
+    def region(self) -> FileRegion:
+        """Its region."""
+
+    @property
+    def uow(self) -> Any:
+        """Its unit of work."""
+
+    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+        """Wait inside a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What a request that reads gives back.
+
+    Attributes:
+        data: the record.
+        ridfld: its full key, RBA or RRN.
+        token: by which it is held for update; 0 when it is not.
+    """
+
+    data: bytes
+    ridfld: bytes
+    token: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receivers by option."""
+        length = len(self.data)
+        return {"INTO": self.data, "SET": self.data, "LENGTH": length, "RIDFLD": self.ridfld, "TOKEN": self.token}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for.
+
+    Attributes:
+        key: the full or generic key.
+        generic: whether it is generic.
+        gteq: whether the next higher one will do.
+        numbers: whether it is an RBA or RRN.
+    """
+
+    key: bytes
+    generic: bool
+    gteq: bool
+    numbers: bool
+
+    @classmethod
+    def of(
+        cls, file: File, ridfld: bytes, keylength: int | None, *, generic: bool, gteq: bool, numbers: bool
+    ) -> Search:
+        """From the options of a command.
+
+        Raises:
+            Condition: INVREQ 25, 26, 42: KEYLENGTH does not go with the file's keys or with GENERIC.
+        """
+        full = NUMBER_SIZE if numbers else file.view.key_length
+        if generic and keylength is not None and keylength < 0:
+            raise Condition(Resp.INVREQ, 42, f"KEYLENGTH is {keylength}; a generic key has 0 to {full - 1} bytes")
+        if generic and (keylength is None or keylength >= full):
+            raise Condition(Resp.INVREQ, 25, f"KEYLENGTH is {keylength}; a generic key has 0 to {full - 1} bytes")
+        if not generic and keylength not in (None, full):
+            raise Condition(Resp.INVREQ, 26, f"KEYLENGTH is {keylength}; the keys of {file.name} have {full} bytes")
+        size = keylength if generic and keylength is not None else full
+        if size == 0:  # as one byte of zeros with GTEQ: the first record
+            return cls(b"\0", generic=False, gteq=True, numbers=numbers)
+        return cls(bytes(ridfld[:size]).ljust(size, b"\0"), generic=generic, gteq=gteq, numbers=numbers)
+
+
+def find(file: File, search: Search) -> tuple[bytes, bytes]:
+    """The place of the first record that is looked for, and its own identification.
+
+    Raises:
+        Condition: NOTFND 80.
+    """
+    view = file.data if search.numbers else file.view
+    found = view.at_or_after(search.key)
+    if found is not None:
+        shown = view.shown(found[0])
+        if search.gteq or (shown.startswith(search.key) if search.generic else shown == search.key):
+            return found
+    raise Condition(Resp.NOTFND, 80, f"file {file.name} has no record for key {search.key!r}")
+
+
+def fit(file: File, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
+    """The record at a place as the program gets it.
+
+    Raises:
+        Condition: LENGERR 11: it is longer than LENGTH and cut. DUPKEY 140: others with the same alternate key follow.
+            The record comes with both.
+    """
+    data: bytes = file.data.records[key]
+    ridfld = file.view.shown(place)
+    found = FileRecord(data, ridfld, token)
+    if length is not None and len(data) > length:
+        cut = data[: max(length, 0)]
+        raise Condition(
+            Resp.LENGERR,
+            11,
+            f"LENGTH is {length}, the record has {len(data)} bytes",
+            data=cut,
+            length=len(data),
+            brings={**found.as_dict(), "INTO": cut, "SET": data},
+        )
+    if file.view is not file.data and not file.view.unique:
+        following = file.view.after(place)
+        if following is not None and file.view.shown(following[0]) == ridfld:
+            raise Condition(
+                Resp.DUPKEY, 140, f"more records of {file.name} have key {ridfld!r}", data=data, brings=found.as_dict()
+            )
+    return found
+
+
+# -- holding and changing -----------------------------------------------------------------------------------------
+
+
+def hold(task: FileTask, file: File, key: bytes, *, token: bool) -> int:
+    """Read for update: hold a record for the task, waiting for whoever holds it.
+
+    Returns:
+        The token.
+
+    Raises:
+        Condition: INVREQ 28: the task holds another record of the file, without TOKEN.
+    """
+    files = task.region.files
+    has = files.of(task.uow)
+    held = has.held.setdefault(file.name, [])
+    if held and not token:
+        raise Condition(Resp.INVREQ, 28, f"a record of {file.name} is held for update already")
+    _lock(task, file, key)
+    number = files.next_token() if token else 0
+    held.append(Held(key, number))
+    return number
+
+
+def _lock(task: FileTask, file: File, key: bytes) -> None:
+    files, uow = task.region.files, task.uow
+
+    def attempt() -> Any:
+        return WAIT if files.holder(file, key, uow) is not None else None
+
+    if attempt() is WAIT:
+        task.wait(attempt, files.waiting, "FCRVWAIT", file.name)
+    files.of(uow).locked.add((id(file.data), key))
+
+
+def let_go(task: FileTask, file: File, token: int | None) -> None:
+    """UNLOCK: what is held by the token, or without one, is free; nothing held is no error.
+
+    Raises:
+        Condition: INVREQ 47: no record is held by that token.
+    """
+    has = task.region.files.of(task.uow)
+    held = has.held.get(file.name, [])
+    if token is not None:
+        held = [_held(task, file, token, 47)]
+    for one in held:
+        _free(task, file, one)
+
+
+def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held:
+    held = task.region.files.of(task.uow).held.get(file.name, [])
+    found = next((one for one in held if one.token == (token or 0)), None)
+    if found is None:
+        raise Condition(Resp.INVREQ, 47 if token else otherwise, f"no record of {file.name} is held for update")
+    return found
+
+
+def _free(task: FileTask, file: File, held: Held) -> None:
+    files = task.region.files
+    has = files.of(task.uow)
+    has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
+    if not any(data is file.data and key == held.key for data, key, _record in has.undo):
+        has.locked.discard((id(file.data), held.key))
+        files.waiting.wake_all()
+
+
+def _note(task: FileTask, file: File, key: bytes) -> None:
+    """Before a change of a recoverable file: what a backout puts back; the record is held to the end."""
+    if file.recoverable:
+        _lock(task, file, key)
+        task.region.files.of(task.uow).undo.append((file.data, key, file.data.records.get(key)))
+
+
+def _check_length(file: File, record: bytes) -> bytes:
+    data = file.data
+    if data.fixed and len(record) != data.longest:
+        raise Condition(
+            Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.longest}"
+        )
+    if len(record) > data.longest:
+        raise Condition(Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes {data.longest}")
+    return record
+
+
+def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
+    """WRITE: add a record; returns its identification.
+
+    Raises:
+        Condition: LENGERR 12, 14; INVREQ: RIDFLD is not the key in the record; DUPREC 150.
+    """
+    data = file.data
+    _check_length(file, record)
+    if data.organisation == "ESDS":
+        key = data.next_address(record)
+    else:
+        key = ridfld[: data.key_length]
+        if data.organisation == "KSDS" and data.key_of(record) != key:
+            raise Condition(Resp.INVREQ, 0, f"RIDFLD is {key!r}, the key in the record {data.key_of(record)!r}")
+    if key in data.records or data.clash(key, record):
+        raise Condition(Resp.DUPREC, 150, f"file {file.name} has a record with key {key!r}")
+    _note(task, file, key)
+    data.put(key, record)
+    return key
+
+
+def replace(task: FileTask, file: File, record: bytes, token: int | None) -> None:
+    """REWRITE: put the record that is held by other data.
+
+    Raises:
+        Condition: INVREQ 30, 47: none is held; INVREQ: the key has changed; LENGERR 12, 14; DUPREC 150.
+    """
+    held = _held(task, file, token, 30)
+    data = file.data
+    _check_length(file, record)
+    if data.organisation == "KSDS" and data.key_of(record) != held.key:
+        raise Condition(Resp.INVREQ, 0, f"the key in the record is {data.key_of(record)!r}, that held is {held.key!r}")
+    if data.clash(held.key, record):
+        raise Condition(Resp.DUPREC, 150, f"an alternate key of the record in {file.name} belongs to another record")
+    _note(task, file, held.key)
+    data.put(held.key, record)
+    _free(task, file, held)
+
+
+def remove(task: FileTask, file: File, search: Search | None, token: int | None) -> int:
+    """DELETE: the record that is held, or those that are looked for; returns how many went.
+
+    Raises:
+        Condition: INVREQ 21, 22: the organisation does not allow it; INVREQ 31, 47: none is held; NOTFND 80.
+    """
+    data = file.data
+    if data.organisation == "ESDS":
+        raise Condition(Resp.INVREQ, 21, f"file {file.name} is an ESDS, of which no record can be deleted")
+    if search is None:
+        held = _held(task, file, token, 31)
+        _note(task, file, held.key)
+        data.remove(held.key)
+        _free(task, file, held)
+        return 1
+    if search.generic and data.organisation != "KSDS":
+        raise Condition(Resp.INVREQ, 22, f"file {file.name} is no KSDS: it has no generic keys")
+    went = 0
+    while True:
+        try:
+            _place, key = find(file, search)
+        except Condition:
+            if went:
+                return went
+            raise
+        _note(task, file, key)
+        data.remove(key)
+        went += 1
+        if not search.generic:
+            return went
+
+
+# -- browsing -----------------------------------------------------------------------------------------------------
+
+
+def started(task: FileTask, file: File, reqid: int, missing: int) -> Browse:
+    """The browse of a file with this REQID.
+
+    Raises:
+        Condition: INVREQ with the RESP2 of the command: there is none.
+    """
+    found = task.region.files.of(task.uow).browses.get((file.name, reqid))
+    if found is None:
+        raise Condition(Resp.INVREQ, missing, f"no browse of file {file.name} with REQID {reqid} is on")
+    return found
+
+
+def move(file: File, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
+    """The next place of a browse, and the record's own identification; the browse is there now.
+
+    Raises:
+        Condition: ENDFILE 90; NOTFND 80: the record that READPREV must begin with is not there, or a changed RIDFLD
+            finds nothing.
+    """
+    view = file.data if browse.numbers else file.view
+    if ridfld is not None and browse.shown and bytes(ridfld[: len(browse.shown)]) != browse.shown:
+        browse.key, browse.place, browse.forward = bytes(ridfld[: len(browse.shown)]), None, None
+    if browse.place is None and browse.forward is None:
+        found = _begin(file, browse, view, forward=forward)
+    elif browse.place is None:  # behind the last record, or before the first
+        found = _from_the_end(view, browse, forward=forward)
+    elif browse.forward is not forward:
+        found = browse.place, _own(file, view, browse.place)
+    else:
+        found = view.after(browse.place) if forward else view.before(browse.place)
+    browse.forward = forward
+    if found is None:
+        browse.place = None
+        raise Condition(Resp.ENDFILE, 90, f"file {file.name} has no more records in this direction")
+    browse.place, browse.shown = found[0], view.shown(found[0])
+    return found
+
+
+def _own(file: File, view: Any, place: bytes) -> bytes:
+    if view is file.data:
+        return place
+    found = view.at_or_after(place)
+    assert found is not None, place
+    return bytes(found[1])
+
+
+def _begin(file: File, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
+    if not forward and set(browse.key) == {0xFF}:
+        last = b"\xff" * (len(browse.key) + 9)
+        return view.before(last)  # type: ignore[no-any-return]
+    gteq = browse.gteq and forward
+    search = Search(browse.key, generic=bool(browse.generic), gteq=gteq, numbers=browse.numbers)
+    return find(file, search)
+
+
+def _from_the_end(view: Any, browse: Browse, *, forward: bool) -> tuple[bytes, bytes] | None:
+    if browse.forward is forward:
+        return None
+    return view.at_or_after(b"") if forward else view.before(b"\xff" * 300)  # type: ignore[no-any-return]

@@ -1,0 +1,178 @@
+"""The files of a region: what may be done with each, who holds a record, and what a backout undoes.
+
+A file is a name for a data set or a path. Requests are refused in this order: the name is known (FILENOTFOUND 1), the
+file is enabled (DISABLED 50), the operation is one of its SERVREQs (INVREQ 20); then the request itself is looked at. A
+record that was read for update is held by its task until it is rewritten, deleted or unlocked, or the unit of work
+ends;
+changes to a recoverable file are undone by its backout, and its records stay held to the end of the unit of work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tdqsim.cics.files.datafile import DataFile, Path
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.dispatch import WaitQueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Resp
+
+__all__ = ["Browse", "File", "Files", "Held"]
+
+OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
+
+
+@dataclass(slots=True)
+class File:
+    """One file.
+
+    Attributes:
+        name: 1 to 8 characters.
+        data: the data set.
+        view: the data set, or the path that the file is.
+        operations: what may be done with it.
+        recoverable: whether a backout undoes its changes.
+        enabled: whether requests are taken.
+    """
+
+    name: str
+    data: DataFile
+    view: Any
+    operations: frozenset[str]
+    recoverable: bool = False
+    enabled: bool = True
+
+
+@dataclass(slots=True)
+class Held:
+    """A record that a task has read for update."""
+
+    key: bytes
+    token: int
+
+
+@dataclass(slots=True)
+class Browse:
+    """A browse of a file.
+
+    Attributes:
+        place: where it is; None before the first record and behind the last.
+        key: what the next request looks for when nothing was read since STARTBR or RESETBR.
+        generic: bytes of a generic key; 0 for a full one.
+        gteq: whether the next higher one will do.
+        forward: the direction of the last request; None before the first.
+        shown: what RIDFLD had then: another value moves the browse.
+    """
+
+    key: bytes
+    generic: int
+    gteq: bool
+    numbers: bool
+    place: bytes | None = None
+    forward: bool | None = None
+    shown: bytes = b""
+
+
+@dataclass(slots=True)
+class _OfTask:
+    """What one unit of work of a task has with files."""
+
+    held: dict[str, list[Held]] = field(default_factory=dict)
+    browses: dict[tuple[str, int], Browse] = field(default_factory=dict)
+    undo: list[tuple[DataFile, bytes, bytes | None]] = field(default_factory=list)
+    locked: set[tuple[int, bytes]] = field(default_factory=set)
+
+
+def _undo(ended: _OfTask) -> None:
+    for data, key, record in reversed(ended.undo):
+        if record is not None:
+            data.put(key, record)
+        elif key in data.records:
+            data.remove(key)
+
+
+class Files:
+    """The files of a region by name.
+
+    Attributes:
+        waiting: where tasks wait for a record that another unit of work holds.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, File] = {}
+        self._of_tasks: dict[Any, _OfTask] = {}
+        self._tokens = 0
+        self.waiting = WaitQueue("a record that another unit of work holds")
+
+    def define(
+        self,
+        name: str,
+        data: DataFile | Path,
+        *,
+        operations: tuple[str, ...] = OPERATIONS,
+        recoverable: bool = False,
+    ) -> File:
+        """Define a file.
+
+        Args:
+            name: 1 to 8 characters.
+            data: the data set, or a path over one.
+            operations: of READ, UPDATE, ADD, DELETE and BROWSE those that are allowed; all by default.
+            recoverable: whether a backout undoes its changes.
+
+        Raises:
+            TdqError: the name is no file's, or an operation is unknown.
+        """
+        if not 0 < len(name) <= 8:
+            raise TdqError(f"file {name!r}: the name of a file is 1 to 8 characters")
+        unknown = set(operations) - set(OPERATIONS)
+        if unknown:
+            raise TdqError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
+        base = data.base if isinstance(data, Path) else data
+        found = self._files[name.upper()] = File(name.upper(), base, data, frozenset(operations), recoverable)
+        return found
+
+    def find(self, name: str, operation: str) -> File:
+        """The file of this name, for an operation.
+
+        Raises:
+            Condition: FILENOTFOUND 1, DISABLED 50, INVREQ 20.
+        """
+        found = self._files.get(name.rstrip(" ").upper())
+        if found is None:
+            raise Condition(Resp.FILENOTFOUND, 1, f"file {name} is not defined")
+        if not found.enabled:
+            raise Condition(Resp.DISABLED, 50, f"file {name} is disabled")
+        if operation not in found.operations:
+            allowed = ", ".join(one for one in OPERATIONS if one in found.operations)
+            raise Condition(Resp.INVREQ, 20, f"file {name} does not allow {operation}; allowed are {allowed}")
+        return found
+
+    # -- what a unit of work has --------------------------------------------------------------------------------------
+
+    def of(self, uow: Any) -> _OfTask:
+        """What a unit of work has with files; it ends with it."""
+        found = self._of_tasks.get(uow)
+        if found is None:
+            found = self._of_tasks[uow] = _OfTask()
+            uow.at_end = (*uow.at_end, lambda committed: self._end(uow, committed=committed))
+        return found
+
+    def _end(self, uow: Any, *, committed: bool) -> None:
+        ended = self._of_tasks.pop(uow, None)
+        if ended is None:
+            return
+        if not committed:
+            _undo(ended)
+        self.waiting.wake_all()
+
+    def next_token(self) -> int:
+        """A token for a record that is held."""
+        self._tokens += 1
+        return self._tokens
+
+    def holder(self, file: File, key: bytes, but: Any) -> Any:
+        """The unit of work, other than ``but``, that holds a record; None for none."""
+        wanted = id(file.data), key
+        return next((uow for uow, has in self._of_tasks.items() if uow is not but and wanted in has.locked), None)

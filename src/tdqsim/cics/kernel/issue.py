@@ -1,0 +1,164 @@
+"""What surrounds the work of every command: who may issue it, who looks at it, and how it ends.
+
+The order is: the command is refused without effect when the task or the region has ended, or another thread issues it;
+a hook is told and may break it; the work is done; its end is put into the EIB, a condition by way of NOHANDLE, HANDLE
+and IGNORE (:mod:`~tdqsim.cics.kernel.handling`); whoever looks on is told; and, where it is the program outside that
+issues commands, tasks that are ready get their turn.
+
+READQ TD, WRITEQ TD, DELETEQ TD and SYNCPOINT keep the same order, each in a function of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from _thread import get_ident
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.eib import Eib, completion
+from tdqsim.core.dispatch import Dispatcher
+
+__all__ = ["Hook", "Issuer", "Recorder", "Watched", "issued"]
+
+P = ParamSpec("P")
+S = TypeVar("S", bound="Issuer")
+T = TypeVar("T")
+
+
+class Hook(Protocol):
+    """What may look at every command, and break it: history, fault plans, schedule exploration."""
+
+    def before(self, task: Any, command: str, arguments: Mapping[str, Any]) -> None:
+        """Called before the work; a Condition or Abend raised here is the command's outcome."""
+
+    def after(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Called after it, with what it returned or the Condition it ended with."""
+
+
+class Recorder(Protocol):
+    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way."""
+
+    @property
+    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
+        """Told of each request that went well on a short way; None when that is not wanted.
+
+        As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
+        unit of work's id behind these; and of SYNCPOINT, without a queue.
+        """
+
+    def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """A command on the long way has ended: what it returned, or its Condition."""
+
+    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
+        """A unit of work was committed or backed out; its locks are still held."""
+
+    def task_started(self, task: Any) -> None:
+        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
+
+    def task_ended(self, task: Any, *, normal: bool) -> None:
+        """A task has ended; its unit of work is settled."""
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """Records were put on a queue outside any task."""
+
+
+class Watched(Protocol):
+    """What surrounds a command asks of the region.
+
+    Attributes:
+        closed: whether the region has been closed.
+        dispatcher: whose ``thread`` is the one that may issue commands.
+        is_watched: whether there is a hook or a recorder.
+        hook: what looks at every command, or None.
+        recorder: what writes commands down, or None.
+    """
+
+    @property
+    def closed(self) -> bool: ...  # noqa: D102
+    @property
+    def dispatcher(self) -> Dispatcher: ...  # noqa: D102
+    @property
+    def is_watched(self) -> bool: ...  # noqa: D102
+    @property
+    def hook(self) -> Hook | None: ...  # noqa: D102
+    @property
+    def recorder(self) -> Recorder | None: ...  # noqa: D102
+
+
+class Issuer(Protocol):
+    """What surrounds a command asks of the task.
+
+    Attributes:
+        ended: whether it is over.
+        outside: whether its commands are issued by the program outside.
+        eib: its EIB.
+        region: its region.
+    """
+
+    ended: bool
+    outside: bool
+    eib: Eib
+
+    @property
+    def region(self) -> Watched: ...  # noqa: D102
+
+    def refuse(self, command: str) -> None:
+        """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
+
+    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: Any) -> Any:
+        """End a command with a condition; returns what the command returns, or raises the condition."""
+
+    def let_others_run(self) -> None:
+        """Give ready tasks their turn."""
+
+
+def issued(
+    name: str, work: Callable[Concatenate[S, P], T], *, resource: str, otherwise: Any
+) -> Callable[Concatenate[S, P], T]:
+    """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
+    signature = inspect.signature(work)
+    done = completion(name)
+
+    def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the program gave, by parameter, for those who look on."""
+        bound = signature.bind(task, *args, **kwargs).arguments
+        return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
+
+    def shown(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        value = args[0] if args else kwargs.get(resource)
+        return value.rstrip(" ") if isinstance(value, str) else ""
+
+    @wraps(work)
+    def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        region = task.region
+        if task.ended or region.closed or get_ident() != region.dispatcher.thread:
+            task.refuse(name)
+        given = arguments(task, args, kwargs) if region.is_watched else None
+        try:
+            if given is not None and region.hook is not None:
+                region.hook.before(task, name, given)
+            value = work(task, *args, **kwargs)
+            task.eib.last = completion(name, shown(args, kwargs)) if resource else done
+        except Condition as condition:
+            if given is not None:
+                _tell(region, task, name, given, condition)
+            nohandle = bool(kwargs.get("nohandle"))
+            instead = otherwise(*args) if callable(otherwise) else otherwise
+            where = shown(args, kwargs) if resource else ""
+            return task.respond(condition, name, where, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+        if given is not None:
+            _tell(region, task, name, given, value)
+        if task.outside:
+            task.let_others_run()
+        return value
+
+    return issue
+
+
+def _tell(region: Watched, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+    if region.hook is not None:
+        region.hook.after(task, name, given, outcome)
+    if region.recorder is not None:
+        region.recorder.command(task, name, given, outcome)

@@ -1,0 +1,167 @@
+"""The tasks of a region: which there are, how one is made, and what follows its end.
+
+A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
+of the dispatcher; the program outside opens one as a block (``with region.task() as t:``); or a command outside any
+task is a task of its own, with a syncpoint. The last is so common in tests that its task is used again as long as
+nothing is left of it. What else is tied to a task's end, ENQs, trigger cycles, its terminal, is done by
+:attr:`Tasks.on_end`, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.parts import TaskRegion
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.core.dispatch import Strand
+from tdqsim.errors import RegionClosed
+from tdqsim.facts import table
+
+__all__ = ["PURGED", "Tasks"]
+
+K = TypeVar("K", bound=TaskBase)
+T = TypeVar("T")
+
+PURGED: Final = "AEXY"
+"""The abend of a task that an operator has purged."""
+
+_LAST: Final = next(int(row["value"]) for row in table("kernel") if row["name"] == "last_task_number")
+_OUTSIDE: Final = "TEST"
+_SYSTEM: Final = "CSSY"
+
+
+class Tasks(Generic[K]):
+    """The tasks of one region.
+
+    Attributes:
+        known: the tasks that have begun and not ended, by number.
+        on_end: called with each task that has ended, and whether normally.
+    """
+
+    def __init__(self, region: TaskRegion, make: Callable[..., K]) -> None:
+        self._region = region
+        self._make = make
+        self.known: dict[int, K] = {}
+        self.on_end: list[Callable[..., object]] = []
+        self._last = 0
+        self._spare: K | None = None
+
+    def next_number(self) -> int:
+        """The number of the next task: 1 to 99999, then 1 again."""
+        self._last = self._last % _LAST + 1
+        return self._last
+
+    def outside(self, transid: str, userid: str) -> K:
+        """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
+        region = self._region
+        task = self._make(region, self.next_number(), transid or _OUTSIDE, userid or region.default_user)
+        task.outside = region.dispatcher.current is region.dispatcher.outside
+        entry = region.transactions.get(task.transid)
+        if entry is not None:
+            task.dtimout_ns = entry.dtimout_ns
+        self.known[task.number] = task
+        return task
+
+    def system(self) -> K:
+        """A task of the region's own, for its messages; it is not listed."""
+        task = self._make(self._region, self.next_number(), _SYSTEM, self._region.default_user)
+        task.outside = False
+        task.implicit = True
+        return task
+
+    def attach(
+        self,
+        entry: TransactionEntry,
+        *,
+        startcode: str,
+        userid: str,
+        facility: Any = None,
+        request: Any = None,
+        data: bytes | None = None,
+        args: tuple[Any, ...] = (),
+        make: Callable[..., K] | None = None,
+    ) -> Strand:
+        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
+        region, definition = self._region, entry.definition
+        task = (make or self._make)(region, self.next_number(), definition.name, userid, startcode=startcode)
+        task.outside = False
+        task.program = definition.program or definition.name
+        task.dtimout_ns = entry.dtimout_ns
+        task.request = request
+        if data is not None:
+            task.start_data.append(data)
+        if facility is not None:
+            task.facility = facility
+            task.eib.eibtrmid = facility.name
+            facility.task = task
+        self.known[task.number] = task
+        assert entry.program is not None, entry
+        strand = region.dispatcher.spawn(
+            partial(task.run, entry.program, args), name=f"task {task.number} {definition.name}", owner=region
+        )
+        strand.local = task
+        task.strand = strand
+        if region.recorder is not None:
+            region.recorder.task_started(task)
+        return strand
+
+    def ended(self, task: K, *, normal: bool) -> None:
+        """A task has ended and its unit of work is settled: do what else follows."""
+        self.known.pop(task.number, None)
+        region = self._region
+        if region.failed:
+            return
+        if region.recorder is not None:
+            region.recorder.task_ended(task, normal=normal)
+        for settle in self.on_end:
+            settle(task, normal=normal)
+
+    def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
+        """End a task that waits, as an operator's purge does; False when it does not wait."""
+        strand = handle if isinstance(handle, Strand) else handle.strand
+        return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
+
+    # -- a command outside any task -------------------------------------------------------------------------------
+
+    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
+        """Do one command as a task of its own."""
+        region = self._region
+        region.dispatcher.check_thread()
+        task, self._spare = self._spare, None
+        if region.closed:
+            raise RegionClosed(f"the region {region.applid} is closed")
+        if task is None:
+            task = self._make(region, 0, _OUTSIDE, region.default_user)
+            task.outside = False
+            task.implicit = True
+        task.number = task.eib.eibtaskn = self.next_number()
+        try:
+            value = command(task, *args, **kwargs)
+            if task.has_uow:
+                task.take_syncpoint()
+        except Condition:
+            self._end_alone(task)
+            raise
+        except BaseException:
+            task.end(normal=False)
+            raise
+        if task.qzero or task.browses or region.enqueues:
+            task.end(normal=True)
+        else:
+            self._spare = task
+        if region.dispatcher.pending:
+            region.dispatcher.run_ready()
+        return value
+
+    def _end_alone(self, task: K) -> None:
+        """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
+        try:
+            task.take_syncpoint()
+        except BaseException:
+            task.end(normal=False)
+            raise
+        task.end(normal=True)

@@ -1,0 +1,50 @@
+"""Looking at queues from outside any task: peek and snapshot. Nothing is consumed, counted or triggered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from tdqsim.cics.look.records import records, uncommitted
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
+from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.facts import Cvda
+
+__all__ = ["QueueSnapshot", "peek", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSnapshot:
+    """One queue at one moment.
+
+    Attributes:
+        name: the queue.
+        type: INTRA, EXTRA, INDIRECT or REMOTE.
+        enablestatus: as INQUIRE shows it; an alias is ENABLED.
+        numitems: records of an intrapartition queue, the committed ones; else 0.
+        target: INDIRECTNAME, or REMOTENAME; empty for others.
+        records: the records in order; empty when not asked for, and for aliases and remote queues.
+    """
+
+    name: str
+    type: str
+    enablestatus: Cvda
+    numitems: int
+    target: str
+    records: tuple[bytes, ...]
+
+
+def peek(region: QueueRegion, name: str, limit: int | None, *, with_uncommitted: bool) -> list[bytes]:
+    """See :meth:`tdqsim.cics.region.Region.peek`."""
+    queue = final_target(region, name.rstrip(" "))
+    found = uncommitted(queue) if with_uncommitted and isinstance(queue, IntraQueue) else records(queue)
+    return list(islice(found, limit))
+
+
+def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:
+    """One queue as it is now."""
+    numitems = queue.numitems if isinstance(queue, IntraQueue) else 0
+    target = getattr(queue, "indirectname", "") or getattr(queue, "remotename", "")
+    found = tuple(records(queue)) if with_records and queue.type in ("INTRA", "EXTRA") else ()
+    return QueueSnapshot(queue.name, queue.type, queue.enablestatus, numitems, target, found)

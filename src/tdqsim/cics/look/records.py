@@ -1,0 +1,77 @@
+"""The records of a queue, seen and put in from outside any task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.errors import StoreFull, TdqError
+from tdqsim.facts import Resp
+
+__all__ = ["add", "records", "uncommitted"]
+
+
+def records(queue: TdQueue) -> Iterable[bytes]:
+    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read."""
+    if isinstance(queue, ExtraQueue):
+        return queue.file.peek() if queue.file is not None else []
+    if not isinstance(queue, IntraQueue):
+        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
+    return (entry.data for entry in queue.stored.entries())
+
+
+def uncommitted(queue: IntraQueue) -> Iterable[bytes]:
+    """The records with what units of work have written, and without what they have read."""
+    reads, deleted = 0, False
+    written: list[bytes] = []
+    for lock in queue.locks:
+        work = lock.owner.works.get(queue) if lock.owner is not None else None
+        if work is not None:
+            reads, deleted = max(reads, work.reads), deleted or work.deleted
+            written = work.written or written
+    if not deleted:
+        yield from (entry.data for entry in islice(queue.stored.entries(), reads, None))
+    yield from written
+
+
+def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
+    """Add records to the end, all or none.
+
+    Raises:
+        Condition: NOSPACE. TdqError: a unit of work is writing the queue.
+    """
+    if queue.uncommitted is not None:
+        raise TdqError(f"queue {queue.name} is being written: {queue.write_end}")
+    space, stored = region.intra, queue.stored
+    space.check(queue, [len(record) for record in data])
+    try:
+        if queue.recovstatus == "NO":
+            _put_all(region, queue, data)
+        else:
+            work = stored.work()
+            for record in data:
+                work.put(record)
+            region.hardening.commit((work,))
+    except StoreFull as error:
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    finally:
+        space.close_queue(queue)
+        space.open_queue(queue)
+    queue.peak = max(queue.peak, stored.count)
+
+
+def _put_all(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
+    """All of them, or none: a queue that overflows to a full disk gets its records back."""
+    stored, before = queue.stored, queue.stored.count
+    try:
+        for record in data:
+            stored.put(record)
+    except StoreFull:
+        kept = [entry.data for entry in islice(stored.entries(), before)]
+        queue.taken += stored.clear()
+        for record in kept:
+            stored.put(record)
+        raise

@@ -1,0 +1,33 @@
+"""Records put on a queue as they are, outside any task: no trigger, no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.look.records import add
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
+from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.errors import TdqError
+from tdqsim.facts import Resp
+
+__all__ = ["seed"]
+
+
+def seed(region: QueueRegion, name: str, records: Iterable[bytes | str]) -> int:
+    """See :meth:`tdqsim.cics.region.Region.seed`."""
+    queue = final_target(region, name.rstrip(" "))
+    data = [region.encode(record) if isinstance(record, str) else bytes(record) for record in records]
+    if isinstance(queue, ExtraQueue):
+        assert queue.file is not None, queue
+        queue.file.seed(data)
+        return len(data)
+    if not isinstance(queue, IntraQueue):
+        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; seed it there")
+    longest = region.intra.longest
+    for number, record in enumerate(data, 1):
+        if not 0 < len(record) <= longest:
+            raise Condition(Resp.LENGERR, detail=f"record {number} has {len(record)} bytes; allowed are 1 to {longest}")
+    add(region, queue, data)
+    return len(data)

@@ -1,0 +1,7 @@
+"""Program control: which programs a region has, and one calling another."""
+
+from __future__ import annotations
+
+from tdqsim.cics.programs.table import Level, Program, Programs
+
+__all__ = ["Level", "Program", "Programs"]

@@ -1,0 +1,156 @@
+"""LINK and XCTL.
+
+LINK passes the address of its COMMAREA: the program linked to sees and changes the caller's bytes, also when it abends
+later. XCTL passes a copy, and the program that issues it never goes on. Source: LINK, XCTL (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final, NoReturn, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
+from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.facts import Resp, table
+
+__all__ = ["link", "xctl"]
+
+_LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
+_ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
+_Area = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
+_Half = Annotated[int | None, Opt("halfword", 2)]
+
+
+class ProgramRegion(Watched, Protocol):
+    """What these commands ask of the region."""
+
+    @property
+    def programs(self) -> Programs:
+        """Its program table."""
+
+
+class ProgramTask(Issuer, Protocol):
+    """What these commands ask of the task.
+
+    Attributes:
+        handles, handle_stack: what the program at hand has asked for.
+        level: where it runs; None when nothing was linked to.
+    """
+
+    handles: Handles
+    handle_stack: list[Handles]
+    level: Level | None
+
+    @property
+    def region(self) -> ProgramRegion:
+        """Its region."""
+
+    def to_abend(self, error: BaseException) -> Abend:
+        """The abend that an exception leaving a program is."""
+
+
+def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -> memoryview | None:
+    """The COMMAREA as storage of the length asked for; what lies behind a short area is binary zeros."""
+    size = (0 if commarea is None else len(commarea)) if length is None else length
+    if not 0 <= size <= _LONGEST:
+        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
+    if commarea is None or size == 0:
+        return None
+    view = memoryview(bytearray(commarea) if isinstance(commarea, bytes) else commarea).cast("B")
+    return view[:size] if size <= len(view) else memoryview(bytearray(view.tobytes().ljust(size, b"\0")))
+
+
+def _find(task: ProgramTask, name: str) -> Program:
+    found = task.region.programs.find(name)
+    if found is None:
+        raise Condition(Resp.PGMIDERR, 1, f"program {name} is not defined")
+    return found
+
+
+@contextmanager
+def _on(task: ProgramTask, level: Level) -> Iterator[None]:
+    """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
+    before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
+    task.level, task.handles, task.handle_stack = level, NO_HANDLES, []
+    task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
+    try:
+        yield
+    finally:
+        task.level, task.handles, task.handle_stack, task.eib.eibcalen = before
+
+
+def _run(task: ProgramTask, program: Program) -> Any:
+    """Run a program to its RETURN; its own abend exit ends it normally."""
+    try:
+        return program(task)
+    except TaskReturn as leave:
+        return leave.value
+    except Exception as error:
+        leave_by = task.handles.abend
+        if leave_by is None:
+            raise
+        task.handles = task.handles._replace(abend=None, cancelled=leave_by)
+        return leave_by(task.to_abend(error))
+
+
+@command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
+def link(
+    task: ProgramTask,
+    program: _ProgramName,
+    commarea: _Area = None,
+    length: _Half = None,
+    *,
+    syncpointonreturn: Annotated[bool, Opt("flag", word="SYNCONRETURN")] = False,  # noqa: ARG001  (remote programs)
+    nohandle: Flag = False,
+) -> Any:
+    """Run another program on a level below; then go on.
+
+    Args:
+        program: its name, 1 to 8 characters.
+        commarea: what it gets; a bytearray or memoryview is the very storage it sees and may change.
+        length: how much of it, 0 to 32763; all when not given.
+        syncpointonreturn: accepted; it concerns programs of other systems.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        What a Python program returned; None of others.
+
+    Raises:
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program.
+    """
+    area = _area(commarea, length)
+    found = _find(task, program)
+    with _on(task, Level(program, area, task.level)):
+        return _run(task, found)
+
+
+@command("XCTL", "INVREQ LENGERR NOTAUTH PGMIDERR", resource="program")
+def xctl(
+    task: ProgramTask,
+    program: _ProgramName,
+    commarea: _Area = None,
+    length: _Half = None,
+    *,
+    nohandle: Flag = False,
+) -> NoReturn:
+    """Give the level to another program; this one does not go on.
+
+    Args:
+        program: its name, 1 to 8 characters.
+        commarea: what it gets: a copy.
+        length: how much of it, 0 to 32763; all when not given.
+        nohandle: raise nothing; the response is in the EIB, and the program goes on.
+
+    Raises:
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program.
+    """
+    area = _area(commarea, length)
+    found = _find(task, program)
+    copy = None if area is None else memoryview(bytearray(area))
+    with _on(task, Level(program, copy, task.level.up if task.level is not None else None)):
+        value = _run(task, found)
+    raise TaskReturn(value)

@@ -1,0 +1,232 @@
+"""How a request finds its queue.
+
+Tasks look a name up in one dictionary, :attr:`Directory.queues`, and what is found there says all: it has bound what it
+does to a request. Whatever is not there is found by :meth:`Directory.find`: names with blanks, SYSID, queues that are
+not installed. While somebody looks on (a hook, a recorder, a security manager) the dictionary holds no queue at all,
+and `find` hands out what looks on for each request, so that a request that nobody looks at asks for none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.eib import completion
+from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
+from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
+from tdqsim.facts import LIMITS, Resp
+
+__all__ = ["Directory", "fit"]
+
+_LONGEST: Final = LIMITS["length_option_maximum"]
+
+
+def fit(record: bytes, length: int | None) -> bytes:
+    """The record, when the program's area holds it; LENGERR otherwise, the record being gone all the same."""
+    if length is None or length >= len(record):
+        return record
+    raise Condition(
+        Resp.LENGERR,
+        detail=f"LENGTH is {length}, the record has {len(record)} bytes",
+        data=record[:length],
+        length=len(record),
+    )
+
+
+class Directory:
+    """The queues of a region as requests find them.
+
+    Attributes:
+        installed: the installed queues by name, in the order of installation.
+        queues: what tasks look a name up in.
+        watched: whether somebody looks on.
+    """
+
+    def __init__(self, region: Any) -> None:
+        self._region = region
+        self.installed: dict[str, TdQueue] = {}
+        self.queues: dict[str, Any] = {}
+        self.watched = False
+
+    def refresh(self, queue: TdQueue) -> None:
+        """A queue was installed, replaced, changed or removed."""
+        queue.choose()
+        self._look_around()
+        self.queues.pop(queue.name, None)
+        if not self.watched and not self._region.closed and self.installed.get(queue.name) is queue:
+            self.queues[queue.name] = queue
+
+    def refresh_all(self) -> None:
+        """Who looks on has changed, or the region was closed."""
+        self._look_around()
+        self.queues.clear()
+        if not self.watched and not self._region.closed:
+            self.queues.update(self.installed)
+
+    def _look_around(self) -> None:
+        region = self._region
+        self.watched = region.hook is not None or region.security is not None or region.recorder is not None
+
+    def find(self, task: Any, name: object, sysid: str | None) -> Any:
+        """What does a request that the dictionary does not know.
+
+        Raises:
+            Condition: QIDERR, SYSIDERR.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
+        if self.watched:
+            found = Watched(self, name, sysid)
+            if sysid is None and name in self.installed:
+                self.queues[name] = found
+            return found
+        return self.resolve(name, sysid)
+
+    def resolve(self, name: str, sysid: str | None) -> Any:
+        """The queue that a name stands for, or the way to another system.
+
+        Raises:
+            Condition: QIDERR, SYSIDERR.
+        """
+        region, name = self._region, name.rstrip(" ")
+        if sysid is not None and sysid.rstrip(" ") != region.sysid:
+            return _There(region.link(sysid.rstrip(" ")), name)
+        queue = self.installed.get(name)
+        if queue is None:
+            raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
+        return queue
+
+    def final(self, task: Any, name: str, sysid: str | None) -> tuple[Any, Any]:
+        """What a request is for, as it was named and as it is in the end, when the task may access it.
+
+        Raises:
+            Condition: QIDERR, SYSIDERR, NOTAUTH.
+        """
+        named = self.resolve(name, sysid)
+        if named.__class__ is _There:
+            return named, named
+        target = target_of(self.installed, named) if named.type == "INDIRECT" else named
+        check_access(task, target)
+        return named, target
+
+
+class _There:
+    """A queue of another system that was named with SYSID: local definitions are not looked at."""
+
+    __slots__ = ("_link", "name", "read_ok", "write_ok")
+
+    def __init__(self, link: Any, name: str) -> None:
+        self._link = link
+        self.name = name
+        self.read_ok = completion(READQ, name)
+        self.write_ok = completion(WRITEQ, name)
+
+    @property
+    def delete_ok(self) -> Any:
+        return completion(DELETEQ, self.name)
+
+    def read(self, task: Any, busy: bool, length: int | None) -> bytes:
+        return self._link.ship(task, READQ, self.name, length=length, nosuspend=busy)  # type: ignore[no-any-return]
+
+    def write(self, task: Any, data: bytes, length: int | None) -> None:
+        if length is not None and not data:
+            raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {_LONGEST}")
+        self._link.ship(task, WRITEQ, self.name, data=data)
+
+    def delete(self, task: Any) -> None:
+        self._link.ship(task, DELETEQ, self.name)
+
+    def read_negative(self, _task: Any, length: int) -> bytes:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
+
+
+class Watched:
+    """A name as somebody who looks on sees it: told before and after each request, whatever becomes of it."""
+
+    __slots__ = ("_directory", "_name", "_sysid", "read_ok", "write_ok")
+
+    def __init__(self, directory: Directory, name: str, sysid: str | None) -> None:
+        self._directory = directory
+        self._name = name
+        self._sysid = sysid
+        self.read_ok = completion(READQ, name.rstrip(" "))
+        self.write_ok = completion(WRITEQ, name.rstrip(" "))
+
+    @property
+    def delete_ok(self) -> Any:
+        """What the EIB shows after DELETEQ TD."""
+        return completion(DELETEQ, self._name.rstrip(" "))
+
+    def _before(self, task: Any, command: str, arguments: Mapping[str, Any]) -> None:
+        hook = task.region.hook
+        if hook is not None:
+            hook.before(task, command, arguments)
+
+    def _after(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        region = task.region
+        if region.hook is not None:
+            region.hook.after(task, command, arguments, outcome)
+        if region.recorder is not None:
+            region.recorder.command(task, command, arguments, outcome)
+
+    def _trace(self, task: Any, command: str, target: Any, data: bytes) -> bool:
+        """Tell a recorder that wants no more of a request that went well."""
+        region = task.region
+        if region.hook is not None or region.recorder is None or region.recorder.trace is None:
+            return region.hook is None and region.recorder is None
+        if target.__class__ is not IntraQueue or target.recovstatus == "PHYSICAL":
+            return False
+        what = (command, task.number, target.name, data, region.clock.time_ns())
+        region.recorder.trace(what if target.recovstatus == "NO" else (*what, task.transid, task.unit.id))
+        return True
+
+    def read(self, task: Any, busy: bool, length: int | None) -> bytes:
+        """READQ TD."""
+        arguments = {"queue": self._name, "length": length, "sysid": self._sysid, "nosuspend": busy}
+        try:
+            self._before(task, READQ, arguments)
+            named, target = self._directory.final(task, self._name, self._sysid)
+            data = fit(named.read(task, busy, length), length)
+        except Condition as condition:
+            self._after(task, READQ, arguments, condition)
+            raise
+        if not self._trace(task, READQ, target, data):
+            self._after(task, READQ, arguments, data)
+        return data  # type: ignore[no-any-return]
+
+    def write(self, task: Any, data: bytes, length: int | None) -> None:
+        """WRITEQ TD."""
+        arguments = {"queue": self._name, "from_": data, "length": length, "sysid": self._sysid}
+        try:
+            self._before(task, WRITEQ, arguments)
+            named, target = self._directory.final(task, self._name, self._sysid)
+            named.write(task, data, length)
+        except Condition as condition:
+            self._after(task, WRITEQ, arguments, condition)
+            raise
+        if not self._trace(task, WRITEQ, target, data):
+            self._after(task, WRITEQ, arguments, None)
+
+    def delete(self, task: Any) -> None:
+        """DELETEQ TD."""
+        arguments = {"queue": self._name, "sysid": self._sysid}
+        try:
+            self._before(task, DELETEQ, arguments)
+            named, _ = self._directory.final(task, self._name, self._sysid)
+            named.delete(task)
+        except Condition as condition:
+            self._after(task, DELETEQ, arguments, condition)
+            raise
+        self._after(task, DELETEQ, arguments, None)
+
+    def read_negative(self, task: Any, length: int) -> bytes:
+        """READQ TD with a negative LENGTH."""
+        arguments = {"queue": self._name, "length": length, "sysid": self._sysid, "nosuspend": False}
+        try:
+            self._before(task, READQ, arguments)
+            named, _ = self._directory.final(task, self._name, self._sysid)
+            return named.read_negative(task, length)  # type: ignore[no-any-return]
+        except Condition as condition:
+            self._after(task, READQ, arguments, condition)
+            raise

@@ -1,0 +1,82 @@
+"""Terminals and connections as what tasks run on: in or out of service, one task at a time, requests in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any, Protocol
+
+from tdqsim.cics.queues.ati import Facility
+from tdqsim.errors import TdqError
+
+__all__ = ["Facilities"]
+
+
+class _Server(Protocol):
+    def serve(self, facility: Facility) -> None:
+        """Start what waits for a facility, if it can be started now."""
+
+
+class _Defined(Protocol):
+    @property
+    def terminals(self) -> Mapping[str, Any]: ...
+    @property
+    def connections(self) -> Mapping[str, Any]: ...
+    @property
+    def ati(self) -> _Server: ...
+
+
+class Facilities:
+    """The facilities of one region.
+
+    Attributes:
+        known: by kind (``TERMINAL`` or ``SYSTEM``) and name.
+    """
+
+    def __init__(self, region: _Defined) -> None:
+        self._region = region
+        self.known: dict[tuple[str, str], Facility] = {}
+
+    def get(self, kind: str, name: str) -> Facility:
+        """A terminal (``TERMINAL``) or connection (``SYSTEM``), whether it is defined or not."""
+        facility = self.known.get((kind, name))
+        if facility is None:
+            facility = self.known[kind, name] = Facility(name, kind)
+            self._update(facility)
+        return facility
+
+    def _update(self, facility: Facility) -> None:
+        definition: Any = (self._region.terminals if facility.kind == "TERMINAL" else self._region.connections).get(
+            facility.name
+        )
+        facility.inservice = definition is not None and definition.inservice == "YES"
+        if definition is not None:
+            facility.userid = definition.userid if facility.kind == "TERMINAL" else definition.securityname
+
+    def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None:
+        """Definitions of terminals and connections have changed: serve those that are in service now.
+
+        Args:
+            installed: kind and name of those that changed; the others stay in or out of service. None for all.
+        """
+        for facility in tuple(self.known.values()):
+            if installed is None or (facility.kind, facility.name) in installed:
+                self._update(facility)
+                self._region.ati.serve(facility)
+
+    def set_terminal(self, name: str, *, inservice: bool) -> None:
+        """Put a terminal in or out of service; tasks that wait for it then start.
+
+        Raises:
+            TdqError: there is no such terminal.
+        """
+        if name not in self._region.terminals:
+            raise TdqError(f"terminal {name} is not defined; defined are {', '.join(self._region.terminals) or 'none'}")
+        facility = self.get("TERMINAL", name)
+        facility.inservice = inservice
+        self._region.ati.serve(facility)
+
+    def when_free(self, terminal: str, attach: Callable[[Facility], object]) -> None:
+        """Call ``attach`` with the facility once a terminal is in service and has no task."""
+        facility = self.get("TERMINAL", terminal)
+        facility.requests.append(attach)
+        self._region.ati.serve(facility)

@@ -1,0 +1,184 @@
+"""Requests to a logically recoverable queue: they gather in the unit of work, which has the ends that they need.
+
+READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition keeps no end that it
+had not before. :func:`attempt` is what a READQ comes to, asked by whoever foresees one too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.queues.intra import check_size
+from tdqsim.cics.uow.locks import ASKED, READ_OUT, Lock
+from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.core.dispatch import WAIT
+from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.facts import Cvda, Resp
+
+__all__ = ["attempt", "clear", "read", "write"]
+
+
+def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+    """WRITEQ TD."""
+    uow = task.unit
+    if uow is None or uow.ended:
+        uow = task.uow
+    lock = queue.write_end
+    if lock.taken_by is not uow:
+        _write_first(queue, task, data, length)
+    else:
+        _put(queue, task, uow.works[queue], data, length)
+    queue.writes += 1
+
+
+def _put(queue: Any, task: Any, work: LogicalWork, data: bytes, length: int | None) -> None:
+    size, left = len(data), queue.ci_left
+    if not 0 < size <= left:
+        task.region.intra.extend(queue, size, length, work)
+    if work.left_before is None:
+        work.left_before = left
+    try:
+        work.put(data)
+    except StoreFull as error:
+        task.region.intra.refused(queue, work)
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    queue.ci_left -= size
+
+
+def _write_first(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+    check_size(task.region.intra.longest, len(data), length)  # nobody waits for what is refused anyhow
+    work = task.uow.on(queue)
+    _acquire(task, queue.write_end)
+    _put(queue, task, work, data, length)
+
+
+def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:
+    """READQ TD."""
+    uow = task.unit
+    if uow is None or uow.ended:
+        uow = task.uow
+    data: bytes | None
+    if queue.read_end.taken_by is not uow:
+        data = _read_first(queue, task, busy)
+    else:
+        try:
+            data = uow.works[queue].take()
+        except StoreDamaged as error:
+            raise Condition(Resp.IOERR, detail=str(error)) from error
+        if data is None:
+            data = _read_out(queue, task, uow.works[queue], busy)
+    queue.reads += 1
+    return data
+
+
+def _read_first(queue: Any, task: Any, busy: bool) -> bytes:
+    work = task.uow.on(queue)
+    _acquire(task, queue.read_end, busy=busy)
+    try:
+        data = work.take()
+        return _read_out(queue, task, work, busy) if data is None else data
+    except StoreDamaged as error:
+        _give_back(task, queue, work, queue.read_end)
+        raise Condition(Resp.IOERR, detail=str(error)) from error
+    except Condition as condition:
+        if condition.resp is not Resp.QZERO:
+            _give_back(task, queue, work, queue.read_end)
+        raise
+
+
+def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes:
+    """A record of its own, or another's that is committed while it waits; QZERO when nobody can commit one."""
+    task.region.hardening.settle()
+    uow, end = task.unit, queue.write_end
+    try:
+        data = attempt(work, end, uow)
+        if data is WAIT:
+            if busy:
+                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")
+            data = task.wait(lambda: attempt(work, end, uow), queue.td_read, "TD_READ", queue.name)
+    except Condition as condition:
+        if condition.resp is Resp.LOCKED:
+            end.refused()
+        raise
+    if data is None:
+        uow.saw_qzero(queue)
+        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
+    return data  # type: ignore[no-any-return]
+
+
+def attempt(work: LogicalWork, write_end: Lock, uow: Any) -> Any:
+    """The next record; None when there is none and nobody else may yet commit one; WAIT when somebody may."""
+    record = work.take()
+    if record is not None:
+        return record
+    met = READ_OUT[write_end.standing(uow)]
+    if met is Resp.NORMAL:
+        return work.changes.take_own()
+    if met is None:
+        return WAIT
+    raise Condition(met, detail=f"no committed record is left, and {write_end.holder()}")
+
+
+def clear(queue: Any, task: Any) -> None:
+    """DELETEQ TD."""
+    uow = task.uow
+    work = uow.on(queue)
+    had = queue.read_end.owner is uow
+    _acquire(task, queue.read_end)
+    try:
+        _acquire(task, queue.write_end)
+    except Condition:
+        if not had:
+            _give_back(task, queue, work, queue.read_end)
+        raise
+    if work.left_before is None:
+        work.left_before = queue.ci_left
+    work.delete()
+    task.region.intra.forget(queue, work)
+    uow.saw_qzero(queue)
+    queue.deletes += 1
+
+
+# -- locks ----------------------------------------------------------------------------------------------------------
+
+
+def _acquire(task: Any, lock: Lock, *, busy: bool = False) -> None:
+    """Get one end of a queue for the task's unit of work, waiting for it if need be.
+
+    Raises:
+        Condition: LOCKED when a shunted unit of work retains it; QBUSY when it would have to wait and must not.
+    """
+    task.region.hardening.settle()
+    uow = task.unit
+    met = ASKED[lock.standing(uow)]
+    if met is Resp.NORMAL:
+        if lock.taken_by is not uow:
+            lock.take(uow, task.region.clock.time_ns())
+        return
+    if busy and met is None:
+        raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
+    try:
+        task.wait(lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
+    finally:  # one that gives up may have been the last user of a queue that is being disabled
+        if lock.queue.enablestatus is Cvda.DISABLING:
+            task.region.settle_disable(lock.queue)
+
+
+def _try(task: Any, lock: Lock) -> Any:
+    met = ASKED[lock.standing(task.unit)]
+    if met is Resp.LOCKED:
+        lock.refused()
+        raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
+    if lock.owner is None and lock.waiting.is_first(task.region.dispatcher.current):
+        lock.take(task.unit, task.region.clock.time_ns())
+        return None
+    return WAIT
+
+
+def _give_back(task: Any, queue: Any, work: LogicalWork, lock: Lock) -> None:
+    """Give back an end that a refused request had just taken."""
+    if not work.changed and lock.owner is task.unit:
+        lock.give_back()
+        if queue.enablestatus is Cvda.DISABLING:
+            task.region.settle_disable(queue)

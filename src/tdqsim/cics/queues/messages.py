@@ -1,0 +1,103 @@
+"""Messages that CICS writes to its own queues, CSMT, CSSL, CSQL and the like.
+
+The texts are in ``facts/kernel_messages.tsv``. A message goes the way of any WRITEQ, aliases included, but it never
+fails anything: where its queue is missing, closed or full it is only logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.errors import TdqError
+from tdqsim.facts import LIMITS, Cvda, table
+
+__all__ = ["Messages"]
+
+_ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
+_LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))
+
+
+class _MessageRegion(QueueRegion, Protocol):
+    def system_task(self) -> Any:
+        """A task of the region's own."""
+
+
+class Messages:
+    """The messages of one region.
+
+    Attributes:
+        listeners: called with the id and the inserts of each message, before it is written.
+    """
+
+    __slots__ = ("_busy", "_region", "listeners")
+
+    def __init__(self, region: _MessageRegion) -> None:
+        self._region = region
+        self.listeners: list[Callable[[str, Mapping[str, object]], object]] = []
+        self._busy = False
+
+    def write(self, message: str, **inserts: object) -> None:
+        """Write a message by its id, such as DFHAC2236; inserts that are empty are shown as ???."""
+        region = self._region
+        row = _ROWS[message]
+        for listener in self.listeners:
+            listener(message, inserts)
+        shown = {name: value if value != "" else "????" for name, value in inserts.items()}
+        text = row["text"].format_map(shown)
+        region.log.info("message", id=message, destination=row["destination"], text=text)
+        now = local_time(abstime(region.clock.time_ns(), region.zone))
+        self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
+
+    def text(self, destination: str, text: str) -> None:
+        """Write a line of text to a queue, in pieces when it is longer than the queue's records."""
+        if self._busy or self._region.closed:
+            return  # a message about a message would never end
+        self._busy = True
+        try:
+            self._put(destination, text)
+        except TdqError as error:
+            self._region.log.warning("message_lost", destination=destination, text=text, reason=str(error))
+        finally:
+            self._busy = False
+
+    def _put(self, destination: str, text: str) -> None:
+        queue = final_target(self._region, destination)
+        data = self._region.encode(text)
+        line = _line_length(queue)
+        for start in range(0, len(data), line):
+            self._put_record(queue, data[start : start + line])
+
+    def _put_record(self, queue: TdQueue, record: bytes) -> None:
+        if isinstance(queue, ExtraQueue):
+            if queue.openstatus is not Cvda.OPEN or not queue.output or queue.file is None:
+                raise TdqError(f"queue {queue.name} is not open for output")
+            definition = queue.definition
+            if definition.recordformat == "FIXED" and definition.recordsize:
+                record = record.ljust(definition.recordsize, self._region.encode(" "))
+            queue.file.write(None, record)
+            queue.writes += 1
+        elif isinstance(queue, IntraQueue):
+            if queue.uncommitted:
+                raise TdqError(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
+            task = self._region.system_task()
+            try:
+                task.writeq_td(queue.name, record)
+                task.take_syncpoint()
+            except Condition as condition:
+                raise TdqError(str(condition)) from condition
+        else:
+            raise TdqError(f"queue {queue.name} is remote")
+
+
+def _line_length(queue: TdQueue) -> int:
+    """The longest record the queue takes."""
+    if isinstance(queue, ExtraQueue) and queue.definition.recordformat and queue.definition.recordsize > 1:
+        size: int = queue.definition.recordsize
+        return max(1, size - LIMITS["rdw_length"] if queue.definition.recordformat == "VARIABLE" else size)
+    return _LINE

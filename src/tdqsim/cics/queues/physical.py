@@ -1,0 +1,78 @@
+"""Requests to a physically recoverable queue: each is a commit of its own.
+
+With it goes whatever must not be without it: the trigger cycle that a WRITEQ begins, and of a READQ the record itself,
+which is given back if the region fails before the reader's unit of work ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.queues.volatile import qzero
+from tdqsim.cics.uow.unit import READS
+from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.facts import Resp
+
+__all__ = ["clear", "read", "write"]
+
+_NO_META: Final[dict[bytes, bytes | None]] = {}
+
+
+def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+    """WRITEQ TD."""
+    region, size = task.region, len(data)
+    hardening = region.hardening
+    hardening.settle()
+    if not 0 < size <= queue.ci_left:
+        region.intra.extend(queue, size, length)
+    count = queue.stored.count + 1
+    latch = region.ati.due(queue, task, count) if count >= queue.fire_at else None
+    work = queue.stored.work()
+    try:
+        work.put(data)
+        hardening.commit((work,), _NO_META if latch is None else latch.meta(queue))
+    except StoreFull as error:
+        region.intra.refused(queue)
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    queue.ci_left -= size
+    queue.writes += 1
+    if count > queue.peak:
+        queue.peak = count
+    if latch is not None:
+        region.ati.begin(queue, latch)
+
+
+def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes:
+    """READQ TD."""
+    region, stored = task.region, queue.stored
+    hardening = region.hardening
+    hardening.settle()
+    work = stored.work()
+    try:
+        data: bytes | None = work.take()
+    except StoreDamaged as error:
+        raise Condition(Resp.IOERR, detail=str(error)) from error
+    if data is None:
+        raise qzero(queue, task)
+    # A command that is a task of its own has no unit of work left to fail.
+    meta = _NO_META if task.implicit else task.uow.remember_read(queue, stored.now.first, data)
+    hardening.commit((work,), meta)
+    queue.reads += 1
+    bounds = queue.bounds
+    if len(bounds) > 1 and bounds[1] <= stored.now.first:
+        region.intra.freed(queue)
+    return data
+
+
+def clear(queue: Any, task: Any) -> None:
+    """DELETEQ TD; nothing that was read is given back to the queue any more."""
+    region = task.region
+    region.hardening.settle()
+    work = queue.stored.work()
+    work.clear()
+    kept = region.hardening.metas(READS + queue.name.encode() + b"/")
+    region.hardening.commit((work,), {key: None for key, _ in kept})
+    region.intra.settle(queue)
+    region.ati.emptied(queue)
+    queue.deletes += 1

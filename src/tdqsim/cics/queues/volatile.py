@@ -1,0 +1,65 @@
+"""Requests to a non-recoverable queue: its records are in memory, and are the only truth.
+
+``ci_left`` and ``taken`` are the account of control intervals, which is looked at once a control interval (see
+:mod:`~tdqsim.cics.queues.intra`); a length that is wrong shows there too. An exception leaves the record written or
+not, read or not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.facts import Resp
+
+__all__ = ["clear", "qzero", "read", "write"]
+
+
+def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+    """WRITEQ TD."""
+    size = len(data)
+    if not 0 < size <= queue.ci_left:
+        task.region.intra.extend(queue, size, length)
+    try:
+        count = queue.stored.put(data)
+    except StoreFull as error:
+        task.region.intra.refused(queue)
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    queue.ci_left -= size
+    queue.writes += 1
+    if count > queue.peak:
+        queue.peak = count
+    if count >= queue.fire_at:
+        task.region.ati.written(queue, task, count)
+
+
+def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes:
+    """READQ TD."""
+    try:
+        data: bytes | None = queue.stored.take()
+    except StoreDamaged as error:
+        raise Condition(Resp.IOERR, detail=str(error)) from error
+    if data is None:
+        raise qzero(queue, task)
+    queue.reads += 1
+    queue.taken += 1
+    if queue.taken >= queue.free_at:
+        task.region.intra.freed(queue)
+    return data
+
+
+def clear(queue: Any, task: Any) -> None:
+    """DELETEQ TD."""
+    region = task.region
+    queue.taken += queue.stored.clear()
+    region.intra.settle(queue)
+    region.ati.emptied(queue)
+    queue.deletes += 1
+
+
+def qzero(queue: Any, task: Any) -> Condition:
+    """QZERO: the cycle is over, and the queue has no control interval any more."""
+    task.region.ati.emptied(queue)
+    task.region.intra.settle(queue)
+    return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")

@@ -1,0 +1,89 @@
+"""The arguments of a region: what may be given, what is made of it, and how region.yaml says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim import definitions as defs
+from tdqsim.datasets import DataSetDirectory
+from tdqsim.errors import TdqError
+from tdqsim.facts import LIMITS, REGION_DEFAULTS
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.regionfile import RegionFile
+
+__all__ = ["as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
+
+_ALLOWED: Final = {
+    "start": ("AUTO", "COLD", "INITIAL"),
+    "tdintra": ("NOEMPTY", "EMPTY"),
+    "cmdsec": ("ASIS", "ALWAYS"),
+    "ressec": ("ASIS", "ALWAYS"),
+}
+_FEWEST: Final = 2
+
+
+@cache
+def supplied() -> defs.Definitions:
+    """The supplied queues, made once."""
+    return defs.supplied_definitions()
+
+
+def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.Definitions:
+    """Definitions, or single resources put together."""
+    return given if isinstance(given, defs.Definitions) else defs.Definitions.of(given)
+
+
+def check_arguments(**given: str) -> None:
+    """What a region cannot be started with.
+
+    Raises:
+        TdqError: the argument, its value and what is allowed.
+    """
+    for name, value in given.items():
+        if value not in _ALLOWED[name]:
+            raise TdqError(f"{name} {value!r}: allowed are {', '.join(_ALLOWED[name])}")
+
+
+def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
+    """The size of a control interval and how many there are, from what was given and the defaults.
+
+    Raises:
+        TdqError: the argument, its value and what is allowed.
+    """
+    names = ("ci_size", "control_intervals")
+    for name in given:
+        if name not in names:
+            raise TdqError(f"dfhintra {name!r}: allowed are {' and '.join(names)}")
+    ci_size, control_intervals = (given.get(name, int(REGION_DEFAULTS[name])) for name in names)
+    low, high = LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"]
+    if not low <= ci_size <= high:
+        raise TdqError(f"dfhintra ci_size {ci_size}: allowed are {low} to {high} bytes")
+    if control_intervals < _FEWEST:
+        raise TdqError(f"dfhintra control_intervals {control_intervals}: at least {_FEWEST}; the first is CICS's own")
+    return ci_size, control_intervals
+
+
+def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
+    arguments: dict[str, Any] = {
+        "applid": file.applid,
+        "sysid": file.sysid,
+        "timezone": file.time_zone,
+        "default_user": file.default_user,
+        "codepage": file.code_page,
+        "release": file.release,
+        "seed": file.seed,
+        "supplied_queues": file.supplied == "YES",
+        "start": file.start_type,
+        "tdintra": file.tdintra,
+        "dfhintra": file.dfhintra.model_dump(),
+        "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
+        "handlers": file.handlers,
+    }
+    cards = {**file.dd, **overrides.pop("dd", {})}
+    if "definitions" not in overrides:
+        overrides["definitions"] = file.load_definitions()
+    return {**arguments, **overrides, "dd": cards}

@@ -1,0 +1,105 @@
+"""INQUIRE CONNECTION: the connections to other systems, and whether there is a way over them now.
+
+A connection is ACQUIRED while its system is there and the connection is in service, RELEASED otherwise. All are shown
+as multiregion operation (IRC). Source: INQUIRE CONNECTION, as remembered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquire_uowlink import netname
+from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.facts import Cvda
+
+__all__ = [
+    "CONNECTION",
+    "inquire_connection",
+    "inquire_connection_end",
+    "inquire_connection_next",
+    "inquire_connection_start",
+]
+
+_NAME_LENGTH: Final = 4
+_NOTHING: Final = Info()
+
+
+def _names(region: SpiRegion) -> list[str]:
+    """The connections that are defined, then links that were made without a definition."""
+    return list(dict.fromkeys((*region.connections, *region.links)))
+
+
+def _find(region: SpiRegion, name: str) -> str | None:
+    return name if name in region.connections or name in region.links else None
+
+
+def _is_in_service(name: str, region: SpiRegion) -> bool:
+    definition = region.connections.get(name)
+    return definition is None or definition.inservice == "YES"
+
+
+def _connstatus(name: str, region: SpiRegion) -> Cvda:
+    link: Any = region.links.get(name)
+    there = link is not None and _is_in_service(name, region) and link.acquired
+    return Cvda.ACQUIRED if there else Cvda.RELEASED
+
+
+CONNECTION: Final = ResourceType.of(
+    "CONNECTION",
+    {
+        "ACCESSMETHOD": lambda _name, _region: Cvda.IRC,
+        "CONNSTATUS": _connstatus,
+        "NETNAME": lambda name, region: netname(region, name),
+        "SERVSTATUS": lambda name, region: Cvda.INSERVICE if _is_in_service(name, region) else Cvda.OUTSERVICE,
+    },
+    keys=_names,
+    find=_find,
+    identity=("CONNECTION", lambda name: name.ljust(_NAME_LENGTH)),
+)
+
+
+@command("INQUIRE CONNECTION", "NOTAUTH SYSIDERR", receivers("CONNECTION"), otherwise=_NOTHING)
+def inquire_connection(task: SpiTask, connection: Name4, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about a connection.
+
+    Args:
+        connection: its name.
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: SYSIDERR 9; NOTAUTH 100.
+    """
+    info: Info = inquire_one(task, CONNECTION, connection.rstrip(" "), options)
+    return info
+
+
+@command("INQUIRE CONNECTION START", "ILLOGIC NOTAUTH")
+def inquire_connection_start(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """Start a browse of connections."""
+    browse_start(task, CONNECTION)
+
+
+@command(
+    "INQUIRE CONNECTION NEXT",
+    "END ILLOGIC",
+    receivers("CONNECTION", CONNECTION=Opt("name", _NAME_LENGTH, required=True)),
+    otherwise=_NOTHING,
+)
+def inquire_connection_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about the next connection; its name is ``connection``.
+
+    Raises:
+        Condition: END 2; ILLOGIC 1.
+    """
+    info: Info = browse_next(task, CONNECTION, options)
+    return info
+
+
+@command("INQUIRE CONNECTION END", "ILLOGIC")
+def inquire_connection_end(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """End the browse of connections."""
+    browse_end(task, CONNECTION)

@@ -1,0 +1,244 @@
+"""INQUIRE TASK, INQUIRE TASK LIST and SET TASK: which tasks there are, what they wait for, how an operator ends one.
+
+A task that waits is SUSPENDED; SUSPENDTYPE and SUSPENDVALUE say for what: ENQUEUE with the pool of the enqueue, TD_READ
+with the queue, ICWAIT for DELAY, IRLINK with the connection for the answer or the next request of another region. SET
+TASK ends such a task at once with AEXY, and one that does not wait when it does (RESP2 13: deferred). PURGE, FORCEPURGE
+and KILL do the same here: data are whole after each of them, as what a task has done is backed out. PRIORITY is not
+simulated, and sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID alone. Sources: INQUIRE TASK, INQUIRE
+TASK LIST, SET TASK, AEXY (IBM Docs), CEMT INQUIRE TASK (SC33-1686), APAR PK18456 (ICWAIT), Resolving IRLINK waits (IBM
+Support).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tdqsim.cics.kernel.command import Cvda4, Flag, Fullword, Opt, command
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
+from tdqsim.cics.uow.unit import facts_of
+from tdqsim.core.dispatch import Strand
+from tdqsim.facts import Cvda
+
+__all__ = ["TASK", "inquire_task", "inquire_task_list", "set_task"]
+
+_NOTHING: Final = Info()
+_SET: Final = "SET TASK"
+_PURGES: Final = (Cvda.PURGE, Cvda.FORCEPURGE, Cvda.KILL)
+_MINUTE: Final = 60
+_TRANSID_LENGTH: Final = 4
+_LISTS: Final = {"LISTSIZE": Opt("fullword", 4), "SET": Opt("pointer", 4), "SETTRANSID": Opt("pointer", 4)}
+_IRLINK: Final = "IRLINK"
+_OTHER_WAITS: Final = {"DELAY": "ICWAIT"}
+"""SUSPENDTYPE of the waits that name themselves only by their queue."""
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+
+def _strand(task: TaskBase, region: SpiRegion) -> Strand | None:
+    """The strand on which a task runs or waits; None for one of the program outside that does neither."""
+    if task.strand is not None:
+        return task.strand
+    dispatcher = region.dispatcher
+    return next((each for each in (dispatcher.outside, *dispatcher.strands) if each.local is task), None)
+
+
+class _Wait(NamedTuple):
+    """What a task waits for.
+
+    Attributes:
+        kind: the resource type (SUSPENDTYPE).
+        name: the resource name (SUSPENDVALUE).
+        since_ns: since when; 0 when that is not known.
+    """
+
+    kind: str
+    name: str
+    since_ns: int
+
+
+def _wait(task: TaskBase, region: SpiRegion) -> _Wait | None:
+    """What a task waits for; None when it does not wait."""
+    strand = _strand(task, region)
+    if strand is None:  # a mirror works only while its requester's command runs
+        is_mirror = not task.outside and not task.implicit
+        return _Wait(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
+    if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
+        other: SpiTask = strand.local
+        since_ns = strand.since_ns if strand.waiting_for is not None else 0
+        return None if other.region is region else _Wait(_IRLINK, _link_to(region, other.region), since_ns)
+    queue = strand.waiting_for
+    if queue is None:
+        return None
+    kind, name = task.suspended or (_OTHER_WAITS.get(queue.name, ""), "")
+    return _Wait(kind, name, strand.since_ns)
+
+
+def _link_to(region: SpiRegion, other: SpiRegion) -> str:
+    return next((name for name, system in region.links.items() if system.netname == other.applid), "")
+
+
+def _facility(task: TaskBase, _region: SpiRegion) -> str:
+    if task.facility is not None:
+        return task.facility.name
+    return task.request.queue.name if task.request is not None else ""
+
+
+def _facilitytype(task: TaskBase, _region: SpiRegion) -> Cvda:
+    if task.facility is not None:
+        return Cvda.TERM
+    return Cvda.DEST if task.request is not None else Cvda.TASK
+
+
+def _runstatus(task: TaskBase, region: SpiRegion) -> Cvda:
+    if _wait(task, region) is not None:
+        return Cvda.SUSPENDED
+    strand = task.strand
+    running = strand is region.dispatcher.current if strand is not None else task.outside
+    return Cvda.RUNNING if running else Cvda.DISPATCHABLE
+
+
+def _suspendtime(task: TaskBase, region: SpiRegion) -> int:
+    wait = _wait(task, region)
+    return 0 if wait is None else age(region, wait.since_ns)
+
+
+def _suspendtype(task: TaskBase, region: SpiRegion) -> str:
+    wait = _wait(task, region)
+    return "" if wait is None else wait.kind
+
+
+def _suspendvalue(task: TaskBase, region: SpiRegion) -> str:
+    wait = _wait(task, region)
+    return "" if wait is None else wait.name
+
+
+TASK: Final = ResourceType.of(
+    "TASK",
+    {
+        "DTIMEOUT": lambda task, _region: (task.dtimout_ns or 0) // NS,
+        "FACILITY": _facility,
+        "FACILITYTYPE": _facilitytype,
+        "INDOUBT": lambda task, _region: Cvda[facts_of(task).action],
+        "INDOUBTMINS": lambda task, _region: (facts_of(task).waittime or 0) // _MINUTE,
+        "INDOUBTWAIT": lambda task, _region: Cvda.WAIT if facts_of(task).wait else Cvda.NOWAIT,
+        "PROGRAM": lambda task, _region: task.program,
+        "RUNSTATUS": _runstatus,
+        "STARTCODE": lambda task, _region: task.startcode,
+        "SUSPENDTIME": _suspendtime,
+        "SUSPENDTYPE": _suspendtype,
+        "SUSPENDVALUE": _suspendvalue,
+        "TRANSACTION": lambda task, _region: task.transid,
+        "UOW": lambda task, _region: long_id(task.uow.id) if task.has_uow else bytes(UOW_LENGTH),
+        "USERID": lambda task, _region: task.userid,
+    },
+    keys=lambda region: region.tasks,
+    find=lambda region, number: region.tasks.get(number),
+    identity=("TASK", lambda task: task.number),
+)
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+@command("INQUIRE TASK", "NOTAUTH TASKIDERR", receivers("TASK"), otherwise=_NOTHING)
+def inquire_task(issuer: SpiTask, task: Fullword, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about a task.
+
+    Args:
+        task: its number (EIBTASKN).
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: TASKIDERR 1; NOTAUTH 100.
+    """
+    info: Info = inquire_one(issuer, TASK, task, options)
+    return info
+
+
+@command("INQUIRE TASK LIST", "NOTAUTH", _LISTS, otherwise=_NOTHING)
+def inquire_task_list(
+    task: SpiTask,
+    *,
+    dispatchable: Flag = False,
+    running: Flag = False,
+    suspended: Flag = False,
+    nohandle: Flag = False,
+) -> Info:
+    """List the tasks, those that run, wait or could run, in order of their start.
+
+    Args:
+        dispatchable: list those that are ready to run; all tasks are listed when no kind is named.
+        running: list the one that runs.
+        suspended: list those that wait.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Returns:
+        ``listsize``, how many there are; ``set``, their numbers; ``settransid``, their transactions.
+
+    Raises:
+        Condition: NOTAUTH 100.
+    """
+    region = task.region
+    may_issue(task, "TASK", Access.READ)
+    named = {Cvda.DISPATCHABLE: dispatchable, Cvda.RUNNING: running, Cvda.SUSPENDED: suspended}
+    wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
+    found = [each for each in region.tasks.values() if _runstatus(each, region) in wanted]
+    transids = tuple(each.transid.ljust(_TRANSID_LENGTH) for each in found)
+    return Info({"LISTSIZE": len(found), "SET": tuple(each.number for each in found), "SETTRANSID": transids})
+
+
+@command(_SET, "INVREQ NOTAUTH TASKIDERR")
+def set_task(issuer: SpiTask, task: Fullword, *, purgetype: Cvda4 | str, nohandle: Flag = False) -> None:
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so.
+
+    Args:
+        task: its number (EIBTASKN).
+        purgetype: PURGE, FORCEPURGE or KILL.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: TASKIDERR 1; NOTAUTH 100; INVREQ 3: another CVDA; INVREQ 5: the program outside runs it.
+    """
+    region = issuer.region
+    may_issue(issuer, "TASK", Access.UPDATE)
+    found = region.tasks.get(task)
+    if found is None:
+        raise refusal(_SET, "not found", f"there is no task {task}")
+    if to_cvda(purgetype) not in _PURGES:
+        raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
+    strand = _purgeable(found, region)
+    if not region.purge(strand):
+        _purge_later(region, strand)
+        raise refusal(_SET, "deferred", f"task {task} ends when it waits")  # RESP is NORMAL: nobody meets it
+
+
+def _purgeable(task: TaskBase, region: SpiRegion) -> Strand:
+    """The strand to be cancelled so that a task ends.
+
+    Raises:
+        Condition: INVREQ: the program outside runs the task, or it is a mirror that has nothing to do.
+    """
+    strand = _strand(task, region)
+    if strand is None or strand is region.dispatcher.outside:
+        raise refusal(_SET, "not purgeable", f"task {task.number} is run by the program outside, which goes on")
+    if strand.local is not task and strand.owner is not region:
+        raise refusal(_SET, "not purgeable", f"task {task.number} is a mirror that waits for its next request")
+    return strand
+
+
+def _purge_later(region: SpiRegion, strand: Strand) -> None:
+    """Purge a task when it waits, however long that takes."""
+
+    def purge() -> None:
+        if not strand.done and not region.closed and not region.purge(strand):
+            region.dispatcher.call_after_round(purge)
+
+    region.dispatcher.call_after_round(purge)

@@ -1,0 +1,148 @@
+"""INQUIRE UOW and SET UOW.
+
+A unit of work shows from its first recoverable request to its end, and beyond it while it waits for others: shunted, or
+decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or committed here while another region has not heard
+of it (COMMIT, WAITING). As long as it is INFLIGHT it is ACTIVE, whatever its task waits for: WAITSTATE is about
+syncpoints. WAITCAUSE, LINK, NETNAME and SYSID say what one that is shunted or WAITING waits for, else nothing. Sources:
+INQUIRE UOW, SET UOW, UOW views (IBM Docs), CEMT INQUIRE UOW (SC33-1686).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tdqsim.cics.kernel.command import Cvda4, Flag, Opt, command
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquire_uowlink import netname
+from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
+from tdqsim.cics.uow import indoubt
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.errors import StoreError
+from tdqsim.facts import Cvda
+
+__all__ = ["UOW", "inquire_uow", "inquire_uow_end", "inquire_uow_next", "inquire_uow_start", "set_uow"]
+
+_SYSID_LENGTH: Final = 4
+_NOTHING: Final = Info()
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+
+def _waitstate(uow: UnitOfWork, _region: SpiRegion) -> Cvda:
+    return Cvda.ACTIVE if uow.state is Cvda.INFLIGHT else uow.waitstate
+
+
+def _age(uow: UnitOfWork, region: SpiRegion) -> int:
+    """Since when it is in its WAITSTATE; one that runs, since it got the first end or name that it holds."""
+    if _waitstate(uow, region) is not Cvda.ACTIVE:
+        return age(region, uow.since_ns)
+    held = [lock.since_ns for lock in uow.locks]
+    held += [enqueue.since_ns for enqueue in region.enqueues.values() if uow in enqueue.holds]
+    return age(region, min(held, default=0))
+
+
+def _cause(uow: UnitOfWork) -> str:
+    """The connection that a unit of work waits for; empty for one that waits for none."""
+    return "" if uow.waitcause is Cvda.NOTAPPLIC else uow.link
+
+
+def _netname(uow: UnitOfWork, region: SpiRegion) -> str:
+    """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
+    link = _cause(uow)
+    return netname(region, link) if link else ""
+
+
+UOW: Final = ResourceType.of(
+    "UOW",
+    {
+        "AGE": _age,
+        "LINK": _netname,
+        "NETNAME": _netname,
+        "NETUOWID": lambda uow, region: net_name(region, uow),
+        "OTSTID": lambda _uow, _region: "",
+        "SYSID": lambda uow, _region: _cause(uow)[:_SYSID_LENGTH],
+        "TASKID": lambda uow, _region: uow.taskid,
+        "TERMID": lambda uow, _region: uow.termid,
+        "TRANSID": lambda uow, _region: uow.transid,
+        "UOWSTATE": lambda uow, _region: uow.state,
+        "USERID": lambda uow, _region: uow.userid,
+        "WAITCAUSE": lambda uow, _region: uow.waitcause,
+        "WAITSTATE": _waitstate,
+    },
+    keys=lambda region: [uow.id for uow in indoubt.units_of_work(region)],
+    find=uow_with_id,
+    identity=("UOW", lambda uow: long_id(uow.id)),
+)
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+@command("INQUIRE UOW", "NOTAUTH UOWNOTFOUND", receivers("UOW"), otherwise=_NOTHING)
+def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about a unit of work.
+
+    Args:
+        uow: its identifier, as a browse or INQUIRE UOWENQ gave it (16 bytes, the last eight zero; 8 will do).
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: UOWNOTFOUND 1; NOTAUTH 100.
+    """
+    may_issue(task, "UOW", Access.READ)
+    info: Info = inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
+    return info
+
+
+@command("INQUIRE UOW START", "ILLOGIC NOTAUTH")
+def inquire_uow_start(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """Start a browse of units of work."""
+    browse_start(task, UOW)
+
+
+@command("INQUIRE UOW NEXT", "END ILLOGIC", receivers("UOW", UOW=Opt("data", UOW_LENGTH)), otherwise=_NOTHING)
+def inquire_uow_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about the next unit of work; its identifier is ``uow``.
+
+    Raises:
+        Condition: END 2; ILLOGIC 1.
+    """
+    info: Info = browse_next(task, UOW, options)
+    return info
+
+
+@command("INQUIRE UOW END", "ILLOGIC")
+def inquire_uow_end(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """End the browse of units of work."""
+    browse_end(task, UOW)
+
+
+@command("SET UOW", "INVREQ NOTAUTH UOWNOTFOUND")
+def set_uow(task: SpiTask, uow: RequiredUowId, *, uowstate: Cvda4 | str, nohandle: Flag = False) -> None:
+    """Decide about a unit of work that is shunted because it lost its coordinator.
+
+    Args:
+        uow: its identifier.
+        uowstate: COMMIT, BACKOUT, or FORCE (as ACTION of its transaction says).
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: UOWNOTFOUND 1; INVREQ 3: another CVDA; INVREQ 4: it is not shunted indoubt; NOTAUTH 100.
+    """
+    may_issue(task, "UOW", Access.UPDATE)
+    found = find_uow(task.region, "SET UOW", uow)
+    wanted = to_cvda(uowstate)
+    if wanted not in (Cvda.COMMIT, Cvda.BACKOUT, Cvda.FORCE):
+        raise refusal("SET UOW", "bad cvda", f"UOWSTATE must be COMMIT, BACKOUT or FORCE, not {uowstate!r}")
+    if found.state is not Cvda.INDOUBT or found.waitstate is not Cvda.SHUNTED:
+        raise refusal("SET UOW", "wrong state", f"{found.title} is not shunted indoubt")
+    try:
+        indoubt.force(found, wanted.name)
+    except StoreError as error:  # it is as it was, and this can be tried again
+        raise refusal("SET UOW", "wrong state", f"{found.title} could not be decided: {error}") from error

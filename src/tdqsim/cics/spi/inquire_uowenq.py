@@ -1,0 +1,276 @@
+"""INQUIRE UOWENQ and its synonym INQUIRE ENQ: who holds what, and who waits for it.
+
+========  ========================================  ==============================================================
+TYPE      What                                      RESOURCE, QUALIFIER
+========  ========================================  ==============================================================
+TDQ       an end of a logically recoverable queue   the queue; FROMQ (READQ has it) or TOQ (WRITEQ; DELETEQ both)
+EXECENQ   a name that EXEC CICS ENQ got             the name; none
+========  ========================================  ==============================================================
+
+A browse takes one unit of work after the other, and for each all that it owns (RELATION OWNER), each followed by those
+who wait for it (WAITER). Enqueues of either lifetime are shown; a name that a task has got for itself has the UOW of
+the task's present unit of work, zeros between two. STATE is RETAINED for the ends of a shunted unit of work on queues
+with WAITACTION(REJECT); ENQFAILS counts the requests that such an end has refused with LOCKED since it was acquired.
+All enqueues are local: ENQSCOPE is blank. A READQ that waits for records (TD_READ) waits for no enqueue. Sources:
+INQUIRE UOWENQ, INQUIRE ENQ, CEMT INQUIRE UOWENQ (IBM Docs), CEMT INQUIRE ENQ (SC33-1686), UOWENQ resource table; that
+waiters follow their owner: choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Final, NamedTuple
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.enqueue import Enqueue
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, receivers
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.requests import may_issue
+from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
+from tdqsim.cics.uow.indoubt import units_of_work
+from tdqsim.cics.uow.locks import Lock
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.core.dispatch import Strand
+from tdqsim.facts import Cvda
+
+__all__ = [
+    "UOWENQ",
+    "HeldOrAwaited",
+    "enqueues",
+    "inquire_enq_end",
+    "inquire_enq_next",
+    "inquire_enq_start",
+    "inquire_uowenq_end",
+    "inquire_uowenq_next",
+    "inquire_uowenq_start",
+]
+
+_NAME_LENGTH: Final = 4
+_NOTHING: Final = Info()
+_Resource = Annotated[str | None, Opt("name", 255)]
+_Reslen = Annotated[int | None, Opt("halfword", 2)]
+_Enqscope = Annotated[str | None, Opt("name", 4)]
+
+
+class HeldOrAwaited(NamedTuple):
+    """One enqueue as one unit of work or task holds it or waits for it.
+
+    Attributes:
+        what: the end of a queue, or the name.
+        uow: the unit of work; None for a task that has none at the moment.
+        task: the task; None when a shunted unit of work has none any more.
+        strand: whose wait it is; None for an owner.
+    """
+
+    what: Lock | Enqueue
+    uow: UnitOfWork | None
+    task: TaskBase | None
+    strand: Strand | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is still held, or still waited for."""
+        if self.strand is not None:
+            return self.strand in self.what.waiting.waiters
+        if isinstance(self.what, Lock):
+            return self.what.owner is self.uow
+        return any(holder in self.what.holds for holder in (self.uow, self.task) if holder is not None)
+
+
+def enqueues(region: SpiRegion, units: Iterable[UnitOfWork]) -> Iterator[HeldOrAwaited]:
+    """Everything that is held or waited for, one unit of work after the other."""
+    held = _held(region)
+    for uow in units:
+        for what in (*uow.locks, *held.pop(uow, ())):
+            yield HeldOrAwaited(what, uow, uow.task)
+            yield from _waiters(what)
+    for holder, left in held.items():  # tasks between two units of work
+        for enqueue in left:
+            yield HeldOrAwaited(enqueue, None, holder)
+            yield from _waiters(enqueue)
+    for queue in region.intra_queues():
+        for lock in queue.locks:
+            if lock.owner is None:  # it has just been released
+                yield from _waiters(lock)
+
+
+def _held(region: SpiRegion) -> dict[Any, list[Enqueue]]:
+    """The names that are held, by unit of work, or by task when that has none."""
+    found: dict[Any, list[Enqueue]] = {}
+    for enqueue in region.enqueues.values():
+        holders = [holder for holder in enqueue.holds if isinstance(holder, UnitOfWork)]
+        owner = enqueue.owner
+        holder = holders[0] if holders else owner.uow if owner is not None and owner.has_uow else owner
+        if holder is not None:
+            found.setdefault(holder, []).append(enqueue)
+    return found
+
+
+def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
+    for strand in what.waiting.waiters:
+        task: TaskBase = strand.local
+        yield HeldOrAwaited(what, task.uow if task.has_uow else None, task, strand)
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+
+def _resource(enq: HeldOrAwaited, region: SpiRegion) -> str:
+    what = enq.what
+    if isinstance(what, Lock):
+        return what.queue.name.ljust(_NAME_LENGTH)
+    return region.codepage.decode(what.resource)
+
+
+def _reslen(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+    what = enq.what
+    return len(what.queue.name) if isinstance(what, Lock) else len(what.resource)
+
+
+def _qualifier(enq: HeldOrAwaited, _region: SpiRegion) -> str:
+    return enq.what.end if isinstance(enq.what, Lock) else ""
+
+
+def _retained(enq: HeldOrAwaited) -> bool:
+    return isinstance(enq.what, Lock) and enq.what.retained
+
+
+def _enqfails(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+    return enq.what.fails if isinstance(enq.what, Lock) and enq.what.retained else 0
+
+
+def _duration(enq: HeldOrAwaited, region: SpiRegion) -> int:
+    """Since when it is held or retained, or its waiter waits."""
+    return age(region, enq.what.since_ns if enq.strand is None else enq.strand.since_ns)
+
+
+def _taskid(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+    return enq.uow.taskid if enq.uow is not None else enq.task.number if enq.task is not None else 0
+
+
+def _transid(enq: HeldOrAwaited, _region: SpiRegion) -> str:
+    return enq.uow.transid if enq.uow is not None else enq.task.transid if enq.task is not None else ""
+
+
+UOWENQ: Final = ResourceType.of(
+    "UOWENQ",
+    {
+        "DURATION": _duration,
+        "ENQFAILS": _enqfails,
+        "ENQSCOPE": lambda _enq, _region: "",
+        "NETUOWID": lambda enq, region: net_name(region, enq.uow) if enq.uow is not None else "",
+        "QUALIFIER": _qualifier,
+        "QUALLEN": lambda enq, region: len(_qualifier(enq, region)),
+        "RELATION": lambda enq, _region: Cvda.OWNER if enq.strand is None else Cvda.WAITER,
+        "RESLEN": _reslen,
+        "RESOURCE": _resource,
+        "STATE": lambda enq, _region: Cvda.RETAINED if _retained(enq) else Cvda.ACTIVE,
+        "TASKID": _taskid,
+        "TRANSID": _transid,
+        "TYPE": lambda enq, _region: Cvda.TDQ if isinstance(enq.what, Lock) else Cvda.EXECENQ,
+        "UOW": lambda enq, _region: long_id(enq.uow.id) if enq.uow is not None else bytes(UOW_LENGTH),
+    },
+    keys=lambda region: enqueues(region, units_of_work(region)),
+    find=lambda _region, enq: enq if enq.is_there else None,
+)
+
+
+def _is_named(enq: HeldOrAwaited, region: SpiRegion, resource: str, reslen: int | None) -> bool:
+    """Whether it is the enqueue of this name; with RESLEN that many characters count, blanks at the end included."""
+    name = _resource(enq, region)
+    if reslen is None:
+        return name.rstrip() == resource.rstrip()
+    wanted = resource[: max(reslen, 0)].ljust(reslen)
+    return name.rstrip() == wanted.rstrip() if isinstance(enq.what, Lock) else name == wanted
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+def _start(task: SpiTask, uow: bytes | None, resource: str | None, reslen: int | None, enqscope: str | None) -> None:
+    region = task.region
+    may_issue(task, "UOWENQ", Access.READ)
+    wanted = None if uow is None else find_uow(region, "INQUIRE UOWENQ", uow)
+    there = () if enqscope is not None and enqscope.strip() else enqueues(region, units_of_work(region))
+    chosen = [
+        enq
+        for enq in there
+        if (wanted is None or enq.uow is wanted) and (resource is None or _is_named(enq, region, resource, reslen))
+    ]
+    browse_start(task, UOWENQ, chosen)
+
+
+@command("INQUIRE UOWENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
+def inquire_uowenq_start(
+    task: SpiTask,
+    uow: UowId = None,
+    resource: _Resource = None,
+    reslen: _Reslen = None,
+    enqscope: _Enqscope = None,
+    *,
+    nohandle: Flag = False,
+) -> None:
+    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for.
+
+    Args:
+        uow: only what this unit of work owns or waits for.
+        resource: only those of this queue or name.
+        reslen: how many characters of ``resource`` count; all but blanks at its end when not given.
+        enqscope: only those of this scope; all enqueues are local, which is blank.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
+    """
+    _start(task, uow, resource, reslen, enqscope)
+
+
+@command("INQUIRE UOWENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
+def inquire_uowenq_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about the next enqueue that is still held or waited for.
+
+    Args:
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: END 2; ILLOGIC 1.
+    """
+    info: Info = browse_next(task, UOWENQ, options)
+    return info
+
+
+@command("INQUIRE UOWENQ END", "ILLOGIC")
+def inquire_uowenq_end(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """End the browse of enqueues."""
+    browse_end(task, UOWENQ)
+
+
+@command("INQUIRE ENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
+def inquire_enq_start(
+    task: SpiTask,
+    uow: UowId = None,
+    resource: _Resource = None,
+    reslen: _Reslen = None,
+    enqscope: _Enqscope = None,
+    *,
+    nohandle: Flag = False,
+) -> None:
+    """Start a browse of enqueues: the same as :func:`inquire_uowenq_start`."""
+    _start(task, uow, resource, reslen, enqscope)
+
+
+@command("INQUIRE ENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
+def inquire_enq_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about the next enqueue: the same as :func:`inquire_uowenq_next`."""
+    info: Info = browse_next(task, UOWENQ, options)
+    return info
+
+
+@command("INQUIRE ENQ END", "ILLOGIC")
+def inquire_enq_end(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """End the browse of enqueues: the same as :func:`inquire_uowenq_end`."""
+    browse_end(task, UOWENQ)

@@ -1,0 +1,242 @@
+"""INQUIRE UOWLINK and SET UOWLINK: the links of units of work, which connection leads to whom, and in which role.
+
+A unit of work has a link to its coordinator (ROLE COORDINATOR) when another region or a program outside CICS decides
+about it, and one to each region that must hear its own decision (ROLE SUBORDINATE): those that take part in it, and
+after its commit those that have not heard of it yet. The token that names a link is made from the unit of work, the
+connection and the role, so it is the same after a restart.
+
+RESYNCSTATUS is OK while the connection is there, UNAVAILABLE while it is down, COLD when the coordinator can decide no
+more because it was started INITIAL, and UNCONNECTED where there is no connection: the coordinator is no CICS region, or
+the connection is no longer defined. Sources: INQUIRE UOWLINK (IBM Docs), CEMT INQUIRE
+UOWLINK (SC33-1686); what is shown of a coordinator outside CICS is a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, NamedTuple
+from zlib import crc32
+
+from tdqsim.cics.kernel.command import Cvda4, Flag, Opt, command
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
+from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
+from tdqsim.cics.uow import indoubt
+from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.facts import Cvda
+
+__all__ = [
+    "UOWLINK",
+    "UowLink",
+    "inquire_uowlink",
+    "inquire_uowlink_end",
+    "inquire_uowlink_next",
+    "inquire_uowlink_start",
+    "links_of",
+    "netname",
+    "set_uowlink",
+    "token",
+]
+
+_TOKEN_LENGTH: Final = 4
+_Token = Annotated[bytes, Opt("data", _TOKEN_LENGTH)]
+_NOTHING: Final = Info()
+_XID_LENGTH: Final = 64
+_NETNAME_LENGTH: Final = 8
+
+
+class UowLink(NamedTuple):
+    """One link of one unit of work.
+
+    Attributes:
+        uow: the unit of work here.
+        name: the connection; empty when there is none.
+        role: what the other end is to the unit of work: COORDINATOR or SUBORDINATE.
+    """
+
+    uow: UnitOfWork
+    name: str
+    role: Cvda
+
+
+def links_of(units: Iterable[UnitOfWork]) -> Iterator[UowLink]:
+    """The links of units of work: to the coordinator first, then to those that hear the decision."""
+    for uow in units:
+        if uow.coordinator:
+            yield UowLink(uow, uow.link, Cvda.COORDINATOR)
+        names = (*uow.decision, *(participant.name for participant in uow.participants))
+        for name in dict.fromkeys(names):
+            yield UowLink(uow, name, Cvda.SUBORDINATE)
+
+
+def token(link: UowLink) -> bytes:
+    """The four bytes by which INQUIRE UOWLINK names a link."""
+    return crc32(link.uow.id + link.role.name.encode() + link.name.encode()).to_bytes(4, "big")
+
+
+def netname(region: SpiRegion, name: str) -> str:
+    """The network name (APPLID) of the system that a connection leads to; its own name when that is not known."""
+    connection = region.connections.get(name)
+    if connection is not None:
+        return str(connection.applid)
+    system = region.links.get(name)
+    return name if system is None else system.netname
+
+
+def _link(link: UowLink, region: SpiRegion) -> str:
+    return netname(region, link.name) if link.name else link.uow.coordinator[:_NETNAME_LENGTH]
+
+
+def _resyncstatus(link: UowLink, region: SpiRegion) -> Cvda:
+    system = region.links.get(link.name)
+    if system is not None:
+        return system.resyncstatus(link.uow)
+    return Cvda.UNAVAILABLE if link.name in region.connections else Cvda.UNCONNECTED
+
+
+def _sysid(link: UowLink, region: SpiRegion) -> str:
+    return link.name if link.name in region.connections or link.name in region.links else ""
+
+
+def _xid(link: UowLink, _region: SpiRegion) -> bytes:
+    """A coordinator outside CICS is known by its own name for the unit of work."""
+    name = "" if link.name else link.uow.coordinator
+    return name.encode()[:_XID_LENGTH].ljust(_XID_LENGTH, b"\0")
+
+
+def _with_token(region: SpiRegion, key: bytes | UowLink) -> UowLink | None:
+    """A link by its token; or one that a browse knows, if its unit of work is still there."""
+    if isinstance(key, UowLink):
+        return key if uow_with_id(region, key.uow.id) is not None else None
+    return next((link for link in links_of(indoubt.units_of_work(region)) if token(link) == key), None)
+
+
+UOWLINK: Final = ResourceType.of(
+    "UOWLINK",
+    {
+        "BRANCHQUAL": lambda _link, _region: bytes(_XID_LENGTH),
+        "HOST": lambda _link, _region: "",
+        "LINK": _link,
+        "NETUOWID": lambda link, region: net_name(region, link.uow),
+        "PORT": lambda _link, _region: 0,
+        "PROTOCOL": lambda link, _region: Cvda.IRC if link.name else Cvda.NOTAPPLIC,
+        "RESYNCSTATUS": _resyncstatus,
+        "RMIQFY": lambda _link, _region: "",
+        "ROLE": lambda link, _region: link.role,
+        "SYSID": _sysid,
+        "TYPE": lambda link, _region: Cvda.CONNECTION if link.name else Cvda.NOTAPPLIC,
+        "UOW": lambda link, _region: long_id(link.uow.id),
+        "URID": lambda _link, _region: "",
+        "XID": _xid,
+    },
+    keys=lambda region: links_of(indoubt.units_of_work(region)),
+    find=_with_token,
+    identity=("UOWLINK", token),
+)
+
+
+# -- the commands -----------------------------------------------------------------------------------------------------
+
+
+@command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", receivers("UOWLINK"), otherwise=_NOTHING)
+def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about a connection that a unit of work uses.
+
+    Args:
+        uowlink: its token, as a browse gave it: 4 bytes.
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: UOWLNOTFOUND 1; NOTAUTH 100.
+    """
+    info: Info = inquire_one(task, UOWLINK, bytes(uowlink), options)
+    return info
+
+
+@command("INQUIRE UOWLINK START", "ILLOGIC NOTAUTH UOWNOTFOUND")
+def inquire_uowlink_start(task: SpiTask, uow: UowId = None, *, nohandle: Flag = False) -> None:
+    """Start a browse of the connections that units of work use.
+
+    Args:
+        uow: only those of this unit of work.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
+    """
+    chosen = None
+    if uow is not None:
+        may_issue(task, "UOWLINK", Access.READ)
+        chosen = links_of([find_uow(task.region, "INQUIRE UOWLINK", uow, "uow not found")])
+    browse_start(task, UOWLINK, chosen)
+
+
+@command(
+    "INQUIRE UOWLINK NEXT",
+    "END ILLOGIC",
+    receivers("UOWLINK", UOWLINK=Opt("data", _TOKEN_LENGTH)),
+    otherwise=_NOTHING,
+)
+def inquire_uowlink_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+    """Retrieve information about the next link; its token is ``uowlink``.
+
+    Raises:
+        Condition: END 2; ILLOGIC 1.
+    """
+    info: Info = browse_next(task, UOWLINK, options)
+    return info
+
+
+@command("INQUIRE UOWLINK END", "ILLOGIC")
+def inquire_uowlink_end(task: SpiTask, *, nohandle: Flag = False) -> None:
+    """End the browse of links."""
+    browse_end(task, UOWLINK)
+
+
+@command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
+def set_uowlink(task: SpiTask, uowlink: _Token, *, action: Cvda4 | str = Cvda.DELETE, nohandle: Flag = False) -> None:
+    """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
+
+    What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of
+    a decision.
+
+    Args:
+        uowlink: its token, as a browse gave it: 4 bytes.
+        action: DELETE.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: UOWLNOTFOUND 1; NOTAUTH 100; INVREQ 3: the coordinator's, of a unit of work that is indoubt;
+            INVREQ 5: the unit of work is active; INVREQ 6: another CVDA; INVREQ 7: there is a connection.
+    """
+    region = task.region
+    may_issue(task, "UOWLINK", Access.UPDATE)
+    link = _with_token(region, bytes(uowlink))
+    if link is None:
+        raise refusal("SET UOWLINK", "not found", f"no unit of work has a link X'{bytes(uowlink).hex().upper()}'")
+    if to_cvda(action) is not Cvda.DELETE:
+        raise refusal("SET UOWLINK", "bad cvda", f"ACTION must be DELETE, not {action!r}")
+    _check_deletable(region, link)
+    if link.role is Cvda.COORDINATOR:
+        indoubt.Subordinate(link.uow, link.uow.coordinator, link.uow.link).forget()
+    else:
+        indoubt.heard(region, link.uow.id, link.name)
+
+
+def _check_deletable(region: SpiRegion, link: UowLink) -> None:
+    """Whether a link can be deleted.
+
+    Raises:
+        Condition: INVREQ: it cannot.
+    """
+    uow = link.uow
+    if uow.state is Cvda.INDOUBT and link.role is Cvda.COORDINATOR:
+        raise refusal("SET UOWLINK", "indoubt", f"{uow.title} is indoubt, and this is its coordinator: SET UOW first")
+    if not uow.ended:
+        raise refusal("SET UOWLINK", "active", f"{uow.title} is {uow.state.name}")
+    if link.name in region.connections or link.name in region.links:
+        raise refusal("SET UOWLINK", "connected", f"the connection {link.name} is there")

@@ -1,0 +1,165 @@
+"""What INQUIRE TDQUEUE returns for each option and each kind of queue.
+
+Which types have a value of their own, and what the others give back, is the table ``facts/inquire.tsv`` (after INQUIRE
+TDQUEUE, IBM Docs): an option that does not apply is NOTAPPLIC, -1 or blanks. This module adds where each value is read.
+Queues that the user may not read are passed over in a browse. Source: INQUIRE TDQUEUE (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, Final
+
+from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.signature import Signature
+from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.inquiry import Reader, ResourceType
+from tdqsim.cics.spi.requests import may_access, may_see
+from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
+
+__all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]
+
+
+class TdqueueInfo(Info):
+    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+
+# -- where values are read --------------------------------------------------------------------------------------------
+
+_NAME_LENGTH: Final = 4
+_NO_FACILITY: Final = "FILE"
+_CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvda) in ATTRIBUTE_CVDA.items()}
+"""(attribute, value) of a definition -> CVDA."""
+
+
+def _atiuserid(queue: IntraQueue, region: Any) -> str:
+    if not queue.transid:
+        return ""
+    if region.security is None:
+        return str(region.default_user)  # the security manager is not active
+    return str(queue.userid or region.default_user)
+
+
+def _indoubt(queue: IntraQueue, _region: Any) -> Cvda:
+    return Cvda.NOTAPPLIC if queue.wait == "NO" else _CVDA["WAITACTION", queue.waitaction]
+
+
+_INTRA: Final[Mapping[str, Reader]] = {
+    "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
+    "ATITERMID": lambda queue, _region: "" if queue.atifacility == _NO_FACILITY else queue.facilityid,
+    "ATITRANID": lambda queue, _region: queue.transid,
+    "ATIUSERID": _atiuserid,
+    "INDOUBT": _indoubt,
+    "INDOUBTWAIT": lambda queue, _region: _CVDA["WAIT", queue.wait],
+    "NUMITEMS": lambda queue, _region: queue.numitems,
+    "RECOVSTATUS": lambda queue, _region: _CVDA["RECOVSTATUS", queue.recovstatus],
+    "TRIGGERLEVEL": lambda queue, _region: queue.triggerlevel,
+}
+
+
+def split_dsname(dsname: str) -> tuple[str, str]:
+    """DSNAME and MEMBER of a definition's DSNAME: ``X(MEMB)`` is a member, ``X(+1)`` a generation and no member."""
+    name, _, inside = dsname.partition("(")
+    inside = inside.removesuffix(")")
+    if not inside or inside.lstrip("+-").isdigit():
+        return dsname, ""
+    return name, inside
+
+
+def _attribute(attribute: str) -> Reader:
+    def read(queue: ExtraQueue, _region: Any) -> Cvda:
+        return _CVDA.get((attribute, getattr(queue.definition, attribute.lower())), Cvda.NOTAPPLIC)
+
+    return read
+
+
+_UNKNOWN: Final = -1  # the null value: BLOCKSIZE(0), RECORDSIZE(0) leave it to the data set
+
+_EXTRA: Final[Mapping[str, Reader]] = {
+    "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
+    "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize or _UNKNOWN,
+    "DATABUFFERS": lambda queue, _region: queue.definition.databuffers,
+    "DDNAME": lambda queue, _region: queue.definition.dd,
+    "DISPOSITION": _attribute("DISPOSITION"),
+    "DSNAME": lambda queue, _region: split_dsname(queue.definition.dsname)[0],
+    "EMPTYSTATUS": lambda queue, _region: queue.emptystatus,
+    "ERROROPTION": _attribute("ERROROPTION"),
+    "IOTYPE": _attribute("TYPEFILE"),
+    "MEMBER": lambda queue, _region: split_dsname(queue.definition.dsname)[1],
+    "OPENSTATUS": lambda queue, _region: queue.openstatus,
+    "PRINTCONTROL": _attribute("PRINTCONTROL"),
+    "RECORDFORMAT": _attribute("RECORDFORMAT"),
+    "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize or _UNKNOWN,
+    "REWIND": _attribute("REWIND"),
+    "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
+}
+_OTHERS: Final[Mapping[str, Reader]] = {
+    "ENABLESTATUS": lambda queue, _region: queue.enablestatus,
+    "INDIRECTNAME": lambda queue, _region: queue.indirectname,
+    "REMOTENAME": lambda queue, _region: queue.remotename,
+    "REMOTESYSTEM": lambda queue, _region: queue.remotesystem,
+}
+
+
+def _signature(option: str) -> Reader:
+    place = Signature._fields.index(option.lower())
+    return lambda queue, _region: queue.signature[place]
+
+
+def _of_the_data_set(option: str, defined: Reader) -> Reader:
+    """What is true of the open data set, where it can say so, else what is defined."""
+
+    def read(queue: ExtraQueue, region: Any) -> Any:
+        ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
+        actual = ask(option) if ask is not None else None
+        return defined(queue, region) if actual is None else actual
+
+    return read
+
+
+def _when_open(reader: Reader) -> Reader:
+    return lambda queue, region: reader(queue, region) if queue.openstatus is Cvda.OPEN else Cvda.NOTAPPLIC
+
+
+def _constant(value: Any) -> Reader:
+    return lambda _queue, _region: value
+
+
+def _own_reader(option: str, queue_type: str) -> Reader:
+    """Reads the value of an option that the queue type has."""
+    if option == "TYPE":
+        return _constant(Cvda[queue_type])
+    if option.lower() in Signature._fields:
+        return _signature(option)
+    if queue_type == "EXTRA" and option in _EXTRA:
+        return _of_the_data_set(option, _EXTRA[option])
+    return _INTRA[option] if option in _INTRA else _OTHERS[option]
+
+
+def _reader(option: InquireOption, queue_type: str) -> Reader:
+    if queue_type not in option.types:
+        nothing = option.otherwise
+        return _constant(nothing.ljust(option.length) if isinstance(nothing, str) else nothing)
+    reader = _own_reader(option.name, queue_type)
+    return _when_open(reader) if option.closed_notapplic and queue_type == "EXTRA" else reader
+
+
+def _is_visible(task: Any, name: str) -> bool:
+    return may_access(task, name, Access.READ)
+
+
+TDQUEUE: Final = ResourceType(
+    "TDQUEUE",
+    _reader,
+    keys=lambda region: region.tdqueues,
+    find=lambda region, name: region.tdqueues.get(name),
+    identity=("TDQUEUE", lambda queue: queue.name.ljust(_NAME_LENGTH)),
+    type_of=attrgetter("type"),
+    check=may_see,
+    visible=_is_visible,
+    info=TdqueueInfo,
+)

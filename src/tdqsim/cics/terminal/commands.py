@@ -1,0 +1,265 @@
+"""SEND MAP, RECEIVE MAP, SEND TEXT, SEND CONTROL, SEND and RECEIVE.
+
+The first RECEIVE of a task gets the input that started it; a later one waits for the next. After an input command
+EIBAID
+is the key and EIBCPOSN the cursor; both are there already when a task begins. A task without terminal gets INVREQ from
+BMS commands and NOTALLOC from RECEIVE and SEND. A map that its mapset does not hold is abend ABM0, a mapset that is not
+there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.terminal.maps import received, sent
+from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.definitions.bms import BmsMap, Mapset
+from tdqsim.facts import Resp
+
+__all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
+
+_MapName = Annotated[str, Opt("name", 7, "MAP")]
+_MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
+_From = Annotated[bytes, Opt("data", word="FROM")]
+_Half = Annotated[int | None, Opt("halfword", 2)]
+_CONTROLS: Final = ("ERASE", "ERASEAUP", "FREEKB", "ALARM", "FRSET")
+
+
+class TerminalRegion(Watched, Protocol):
+    """What these commands ask of the region."""
+
+    @property
+    def screens(self) -> Screens:
+        """Its terminals and maps."""
+
+
+class TerminalTask(Issuer, Protocol):
+    """What these commands ask of the task."""
+
+    @property
+    def region(self) -> TerminalRegion:
+        """Its region."""
+
+    @property
+    def facility(self) -> Any:
+        """Its terminal, which has a name; or None."""
+
+    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+        """Wait inside a command."""
+
+
+def _screen(task: TerminalTask, otherwise: Resp) -> Screen:
+    if task.facility is None:
+        raise Condition(otherwise, detail="the task has no terminal")
+    return task.region.screens.screen(task.facility.name)
+
+
+def _map(task: TerminalTask, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]:
+    wanted = (mapset or name).rstrip(" ").upper()
+    try:
+        found = task.region.screens.find_map(wanted, name.rstrip(" ").upper())
+    except KeyError:
+        raise Abend("APCT", detail=f"mapset {wanted} is not there") from None
+    if found is None:
+        raise Abend("ABM0", detail=f"mapset {wanted} does not hold map {name}")
+    return found
+
+
+def _next(task: TerminalTask, screen: Screen) -> Input:
+    """The next input, waited for; the EIB shows its key and cursor."""
+
+    def attempt() -> Any:
+        return screen.inputs.popleft() if screen.inputs else WAIT
+
+    found = attempt()
+    if found is WAIT:
+        found = task.wait(attempt, screen.waiting, "TERMINAL", screen.name)
+    task.eib.eibaid = AIDS[found.key]
+    task.eib.eibcposn = found.cursor
+    return found  # type: ignore[no-any-return]
+
+
+def _options(**given: bool) -> tuple[str, ...]:
+    return tuple(word.upper() for word, wanted in given.items() if wanted)
+
+
+@command("SEND MAP", "INVMPSZ INVREQ")
+def send_map(
+    task: TerminalTask,
+    map: _MapName,  # noqa: A002  (the vendor's word)
+    mapset: _MapsetName = None,
+    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
+    length: _Half = None,
+    *,
+    maponly: Flag = False,
+    dataonly: Flag = False,
+    erase: Flag = False,
+    eraseaup: Flag = False,
+    freekb: Flag = False,
+    alarm: Flag = False,
+    frset: Flag = False,
+    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    nohandle: Flag = False,
+) -> None:
+    """Send a map with the program's data.
+
+    Args:
+        map: the map, 1 to 7 characters.
+        mapset: its mapset; called as the map when not given.
+        from_: the output record of the symbolic map.
+        length: how much of it.
+        maponly: the map's own values only.
+        dataonly: the program's data only.
+        erase, eraseaup, freekb, alarm, frset: kept with what was sent.
+        cursor: where the cursor goes, from 0; without it the first field whose length is -1.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ: the task has no terminal. Abend: ABM0, APCT.
+    """
+    screen = _screen(task, Resp.INVREQ)
+    owner, each = _map(task, map, mapset)
+    options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
+    record = bytes(from_ if length is None else from_[:length])
+    shown = sent(owner, each, record, task.region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options)
+    if cursor is not None:
+        shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
+    screen.sent.append(shown)
+
+
+@command("RECEIVE MAP", "INVMPSZ INVREQ MAPFAIL", {"INTO": Opt("data"), "SET": Opt("pointer", 4)})
+def receive_map(
+    task: TerminalTask,
+    map: _MapName,  # noqa: A002
+    mapset: _MapsetName = None,
+    *,
+    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
+    terminal: Flag = False,  # noqa: ARG001  (where input comes from anyway)
+    nohandle: Flag = False,
+) -> bytes:
+    """Receive what was typed into a map.
+
+    Args:
+        map: the map.
+        mapset: its mapset; called as the map when not given.
+        asis, terminal: accepted.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        The input record of the symbolic map.
+
+    Raises:
+        Condition: MAPFAIL: nothing of the map was typed. INVREQ: the task has no terminal. Abend: ABM0, APCT.
+    """
+    screen = _screen(task, Resp.INVREQ)
+    owner, each = _map(task, map, mapset)
+    record = received(owner, each, _next(task, screen), task.region.screens.codepage)
+    if record is None:
+        raise Condition(Resp.MAPFAIL, detail=f"nothing of map {map} was received")
+    return record
+
+
+@command("SEND TEXT", "INVREQ LENGERR")
+def send_text(
+    task: TerminalTask,
+    from_: _From,
+    length: _Half = None,
+    *,
+    erase: Flag = False,
+    freekb: Flag = False,
+    alarm: Flag = False,
+    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    nohandle: Flag = False,
+) -> None:
+    """Send text.
+
+    Raises:
+        Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is not that of the text or less.
+    """
+    screen = _screen(task, Resp.INVREQ)
+    if length is not None and not 0 <= length <= len(from_):
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_)} bytes")
+    text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
+    options = _options(erase=erase, freekb=freekb, alarm=alarm)
+    screen.sent.append(Sent("SEND TEXT", text=text, cursor=cursor, options=options))
+
+
+@command("SEND CONTROL", "INVREQ")
+def send_control(
+    task: TerminalTask,
+    *,
+    erase: Flag = False,
+    eraseaup: Flag = False,
+    freekb: Flag = False,
+    alarm: Flag = False,
+    frset: Flag = False,
+    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    nohandle: Flag = False,
+) -> None:
+    """Send control functions without data.
+
+    Raises:
+        Condition: INVREQ: the task has no terminal.
+    """
+    options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
+    _screen(task, Resp.INVREQ).sent.append(Sent("SEND CONTROL", cursor=cursor, options=options))
+
+
+@command("SEND", "INVREQ LENGERR NOTALLOC")
+def send(
+    task: TerminalTask,
+    from_: _From = b"",
+    length: _Half = None,
+    *,
+    erase: Flag = False,
+    wait: Flag = False,  # noqa: ARG001  (nothing is sent later)
+    nohandle: Flag = False,
+) -> None:
+    """Send data as it is.
+
+    Raises:
+        Condition: NOTALLOC: the task has no terminal.
+    """
+    screen = _screen(task, Resp.NOTALLOC)
+    text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
+    screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase)))
+
+
+@command(
+    "RECEIVE", "INVREQ LENGERR NOTALLOC", {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
+)
+def receive(
+    task: TerminalTask,
+    length: _Half = None,
+    *,
+    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
+    nohandle: Flag = False,
+) -> bytes:
+    """Receive what was typed.
+
+    Args:
+        length: bytes of the area (INTO).
+        asis: accepted: text is never turned into capitals.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        The text, with the transaction id when it started the task.
+
+    Raises:
+        Condition: NOTALLOC: the task has no terminal. LENGERR, with ``data`` and ``length``: it is longer than LENGTH.
+    """
+    typed = _next(task, _screen(task, Resp.NOTALLOC))
+    data = b"" if typed.short else task.region.screens.codepage.encode(typed.text)
+    if length is not None and len(data) > length:
+        raise Condition(
+            Resp.LENGERR,
+            detail=f"LENGTH is {length}, the input has {len(data)} bytes",
+            data=data[:length],
+            length=len(data),
+        )
+    return data

@@ -1,0 +1,86 @@
+"""RETURN at a terminal: the next transaction of a pseudo-conversation.
+
+At the top level RETURN TRANSID names the transaction that the terminal's next input starts, and its COMMAREA. Source:
+RETURN (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NoReturn, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition, TaskReturn
+from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.programs import Level
+from tdqsim.cics.terminal.screen import Screens
+from tdqsim.facts import Resp, table
+
+__all__ = ["return_"]
+
+_LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
+
+
+class ConversationRegion(Watched, Protocol):
+    """What RETURN asks of the region."""
+
+    @property
+    def screens(self) -> Screens:
+        """Its terminals."""
+
+
+class ConversationTask(Issuer, Protocol):
+    """What RETURN asks of the task.
+
+    Attributes:
+        level: the level of the program that runs; None at the top.
+    """
+
+    level: Level | None
+
+    @property
+    def region(self) -> ConversationRegion:
+        """Its region."""
+
+    @property
+    def facility(self) -> Any:
+        """Its terminal, which has a name; or None."""
+
+
+@command("RETURN", "INVREQ LENGERR")
+def return_(
+    task: ConversationTask,
+    value: Any = None,
+    *,
+    transid: Annotated[str | None, Opt("name", 4)] = None,
+    commarea: Annotated[bytes | bytearray | memoryview | None, Opt("data")] = None,
+    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    immediate: Flag = False,
+    nohandle: Flag = False,
+) -> NoReturn:
+    """Leave the program: the level ends, and at the top the task, normally and with an implicit syncpoint.
+
+    Args:
+        value: the task's result, for whoever started it from Python.
+        transid: the transaction that the terminal's next input starts.
+        commarea: what that gets.
+        length: how much of it, 0 to 32763.
+        immediate: accepted: the next transaction starts with the next input.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA or IMMEDIATE below the top level. LENGERR
+        11:
+            LENGTH is out of range.
+    """
+    if task.level is not None and task.level.up is not None and (commarea is not None or immediate):
+        raise Condition(Resp.INVREQ, 2, "COMMAREA and IMMEDIATE are for the program at the top")
+    if transid is not None:
+        if task.facility is None:
+            raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
+        size = len(commarea or b"") if length is None else length
+        if not 0 <= size <= _LONGEST:
+            raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
+        screen = task.region.screens.screen(task.facility.name)
+        screen.next_transid = transid.rstrip(" ")
+        screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
+    raise TaskReturn(value)

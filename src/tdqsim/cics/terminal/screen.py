@@ -1,0 +1,165 @@
+"""A terminal without a wire: inputs in, outputs out, and the transaction that the next input starts.
+
+An input is a key with what was typed: text for RECEIVE, fields by name for RECEIVE MAP. What programs send is kept in
+order as :class:`Sent`. RETURN TRANSID names the transaction of the next input, whatever the key, with its COMMAREA;
+without one the first word of the text is the transaction. A wire, such as 3270 data streams, can be put on these
+values.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.core.dispatch import WaitQueue
+from tdqsim.definitions.bms import BmsMap, Mapset
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+
+__all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
+
+AIDS: Final = {row["name"]: row["value"].encode("latin-1") for row in table("aids")}
+"""Key -> the character that EIBAID shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input.
+
+    Attributes:
+        key: ENTER, CLEAR, PA1 to PA3 or PF1 to PF24.
+        text: what was typed on an unformatted screen.
+        fields: what was typed into the fields of a map, by name.
+        cursor: where the cursor was, from 0.
+    """
+
+    key: str = "ENTER"
+    text: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    cursor: int = 0
+
+    @property
+    def short(self) -> bool:
+        """Whether it is a key that sends no data."""
+        return self.key == "CLEAR" or self.key.startswith("PA")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One output.
+
+    Attributes:
+        command: SEND MAP, SEND TEXT, SEND CONTROL or SEND.
+        map, mapset: of SEND MAP.
+        fields: what each named field of the map shows, without trailing blanks and nulls.
+        attributes: the attribute characters that the program gave, by field and suffix, such as ``("NAME", "A")``.
+        text: of SEND TEXT and SEND.
+        cursor: where the cursor is put, from 0; None where the command does not say.
+        options: the words given, such as ERASE.
+    """
+
+    command: str
+    map: str = ""
+    mapset: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[tuple[str, str], bytes] = field(default_factory=dict)
+    text: str = ""
+    cursor: int | None = None
+    options: tuple[str, ...] = ()
+
+
+class Screen:
+    """One terminal.
+
+    Attributes:
+        name: 1 to 4 characters.
+        sent: what programs have sent.
+        next_transid: the transaction of the next input, as RETURN TRANSID has named it; empty for none.
+        next_commarea: its COMMAREA.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.sent: list[Sent] = []
+        self.inputs: deque[Input] = deque()
+        self.waiting = WaitQueue(f"input from terminal {name}")
+        self.next_transid = ""
+        self.next_commarea = b""
+
+    @property
+    def last(self) -> Sent:
+        """What was sent last.
+
+        Raises:
+            TdqError: nothing was sent yet.
+        """
+        if not self.sent:
+            raise TdqError(f"nothing was sent to terminal {self.name} yet")
+        return self.sent[-1]
+
+
+class Screens:
+    """The terminals of a region, and the maps that its programs use.
+
+    Args:
+        codepage: in which programs have the text that they send and receive.
+        begin: starts a transaction at a terminal: called with its id, the terminal's name and the COMMAREA.
+    """
+
+    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes], Any]) -> None:
+        self.codepage = codepage
+        self._begin = begin
+        self._screens: dict[str, Screen] = {}
+        self._mapsets: dict[str, Mapset] = {}
+
+    def screen(self, name: str) -> Screen:
+        """The terminal of this name; it is made when it is first asked for."""
+        if not 0 < len(name) <= 4:
+            raise TdqError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
+        return self._screens.setdefault(name, Screen(name))
+
+    def install(self, mapset: Mapset) -> None:
+        """Have the maps of a mapset."""
+        self._mapsets[mapset.name] = mapset
+
+    def find_map(self, mapset: str, name: str) -> tuple[Mapset, BmsMap] | None:
+        """A map of a mapset; None when the mapset does not hold it.
+
+        Raises:
+            KeyError: there is no such mapset.
+        """
+        found = self._mapsets[mapset]
+        each = next((one for one in found.maps if one.name == name), None)
+        return None if each is None else (found, each)
+
+    def type(self, terminal: str, text: str = "", *, key: str = "ENTER", cursor: int = 0, **fields: str) -> Any:
+        """Type something and press a key: it goes to the task that waits for it, or starts a transaction.
+
+        Args:
+            terminal: 1 to 4 characters.
+            text: what is typed on an unformatted screen; its first word is the transaction, unless one is due.
+            key: ENTER, CLEAR, PA1 to PA3, PF1 to PF24.
+            cursor: where the cursor is, from 0.
+            fields: what is typed into the fields of a map.
+
+        Returns:
+            What ``region.start`` gives; None when a task was waiting.
+
+        Raises:
+            TdqError: an unknown key, or there is no transaction to start.
+        """
+        if key not in AIDS or key == "NULL":
+            raise TdqError(f"key {key!r}: allowed are {', '.join(name for name in AIDS if name != 'NULL')}")
+        screen = self.screen(terminal)
+        screen.inputs.append(Input(key, text, {name.upper(): value for name, value in fields.items()}, cursor))
+        if screen.waiting:
+            screen.waiting.wake_all()
+            return None
+        transid, commarea = screen.next_transid or text[:4].split(" ", maxsplit=1)[0], screen.next_commarea
+        screen.next_transid, screen.next_commarea = "", b""
+        if not transid:
+            raise TdqError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
+        return self._begin(transid, terminal, commarea)

@@ -1,0 +1,209 @@
+"""A statement compiled: what a text means is worked out once, and the next time only values move.
+
+Most statements of a program name plain host variables that are there, and no area is among their receivers. For those a
+row of getters, one for each option, gives the arguments, and a row of names takes what comes back. Whatever is unlike
+that, qualified names, subscripts, areas, variables that are spelled otherwise or not there yet, labels, goes through
+:func:`~tdqsim.cics.text.translator.bind` and :func:`~tdqsim.cics.text.translator.deliver`, which do the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from tdqsim.cics.kernel.command import CommandOption
+from tdqsim.cics.spi.info import Info
+from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
+from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
+from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, resolve
+from tdqsim.core.codepage import CodePage
+
+__all__ = ["Statement", "statement"]
+
+_KEPT: Final = 1024
+_HALFWORD: Final = 2**15
+_FULLWORD: Final = 2**31
+
+Getter = Callable[[MutableMapping[str, Any], HostVariables], Any]
+
+
+class _Input(NamedTuple):
+    """One option whose value goes in: the parameter, where the value comes from, and the option for messages."""
+
+    parameter: str
+    get: Getter
+    option: Option
+
+
+class Statement:
+    """A text whose meaning is known, for one code page.
+
+    Attributes:
+        resolved: what the text means.
+        method: the name of the task's method.
+        before: positional parameters before ``*options``; None for a command without them.
+        wanted: the words of the receivers, as ``*options``.
+        outputs: (word, host variable or nothing) of each receiver, where all are plain.
+        responses: the same for RESP and RESP2.
+    """
+
+    __slots__ = (
+        "_constants", "_drops_length", "_inputs", "_is_plain", "_names", "before", "method", "outputs", "resolved",
+        "responses", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, resolved: Resolved, page: CodePage) -> None:
+        command = resolved.command
+        self.resolved = resolved
+        self.method = command.method
+        self._is_plain = not resolved.names and all(declared.kind != "label" for declared, _ in resolved.sends)
+        self._constants: dict[str, Any] = {declared.parameter: cvda for declared, cvda in resolved.keywords}
+        self._inputs: list[_Input] = []
+        host = HostVariables({}, page)
+        received = {option.word for _declared, option in resolved.receives}
+        for declared, option in resolved.sends:
+            self._add_input(declared, option, host, also_received=option.word in received)
+        if len({*self._constants, *(each.parameter for each in self._inputs)}) < len(resolved.keywords) + len(resolved.sends):
+            self._is_plain = False  # an option is given in two ways: that is refused in the long way
+        if resolved.common and command.option("NOHANDLE") is not None:
+            self._constants["nohandle"] = True
+        self._drops_length = any(declared.word == "SET" for declared, _option in resolved.receives)
+        self.outputs = self._plain_names([(declared.word, option) for declared, option in resolved.receives])
+        common = [(word, option) for word, option in resolved.common.items() if word != "NOHANDLE"]
+        self.responses = self._plain_names(common)
+        self._names = tuple(name for _word, name in (*self.outputs, *self.responses) if name)
+        self.before, self.wanted = _positional(resolved)
+
+    def _add_input(self, declared: CommandOption, option: Option, host: HostVariables, *, also_received: bool) -> None:
+        argument = option.argument
+        if declared.kind == "flag":
+            self._constants[declared.parameter] = True
+        elif isinstance(argument, TextLiteral | HexLiteral | NumberLiteral):
+            is_name = isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data")
+            try:
+                value = convert(declared, argument.text if is_name else argument.value, host)  # type: ignore[union-attr]
+            except HostVariableError:
+                self._is_plain = False  # said with its place in the long way
+            else:
+                self._constants[declared.parameter] = value
+        elif _is_simple(argument) and declared.kind != "label":
+            assert isinstance(argument, Reference)
+            get = _getter(declared, argument.name, also_received=also_received)
+            self._inputs.append(_Input(declared.parameter, get, option))
+        else:
+            self._is_plain = False
+
+    def _plain_names(self, given: list[tuple[str, Option]]) -> tuple[tuple[str, str], ...]:
+        found = []
+        for word, option in given:
+            argument = option.argument
+            if argument is None:  # CECI shows it without a variable
+                found.append((word, ""))
+                continue
+            if not _is_simple(argument):
+                self._is_plain = False
+                continue
+            assert isinstance(argument, Reference)
+            found.append((word, argument.name))
+        return tuple(found)
+
+    def arguments(self, variables: MutableMapping[str, Any], host: HostVariables) -> dict[str, Any] | None:
+        """The keyword arguments; None where the statement, or what its variables hold, is not plain.
+
+        Raises:
+            TranslationError: a value cannot be what its option needs.
+        """
+        if not self._is_plain:
+            return None
+        for name in self._names:
+            if name not in variables or variables[name].__class__ is bytearray:
+                return None
+        keywords = self._constants.copy()
+        for parameter, get, option in self._inputs:
+            try:
+                value = get(variables, host)
+            except KeyError:
+                return None  # it may be spelled otherwise
+            except HostVariableError as error:
+                raise self.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+            if value is not None:
+                keywords[parameter] = value
+        if self._drops_length:
+            keywords.pop("length", None)
+        if "from_" in keywords:
+            fits_from(self.resolved, keywords)
+        return keywords
+
+    def receive(self, result: Any, variables: MutableMapping[str, Any]) -> dict[str, Any] | None:
+        """Give plain receivers their values; None when the result is of another kind than a record or an inquiry's."""
+        if result.__class__ is bytes:
+            received = {word: len(result) if word == "LENGTH" else result for word, _name in self.outputs}
+        elif isinstance(result, Info):
+            values = result.as_dict()
+            received = {word: values[word] for word, _name in self.outputs if word in values}
+        else:
+            return None
+        for word, name in self.outputs:
+            if name and word in received:
+                variables[name] = received[word]
+        return received
+
+    def bound(self, keywords: dict[str, Any]) -> BoundCommand:
+        """The same as the long way has it."""
+        return BoundCommand(self.resolved, keywords=keywords, quiet=bool(self.resolved.common))
+
+
+def _is_simple(argument: object) -> bool:
+    return isinstance(argument, Reference) and not (argument.qualifiers or argument.subscripts or argument.part)
+
+
+def _getter(declared: CommandOption, name: str, *, also_received: bool) -> Getter:
+    """Reads a plain host variable; KeyError when it is not there, None when nothing was put into it yet."""
+    kind, length = declared.kind, declared.length
+
+    def get_name(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+        raw = variables[name]
+        if raw.__class__ is str:
+            return raw[:length] if length else raw
+        return None if raw is None and also_received else convert(declared, raw, host)
+
+    def get_data(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+        raw = variables[name]
+        if raw.__class__ is bytes:
+            return raw
+        return None if raw is None and also_received else convert(declared, raw, host)
+
+    limit = _HALFWORD if kind == "halfword" else _FULLWORD
+
+    def get_number(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+        raw = variables[name]
+        if raw.__class__ is int and -limit <= raw < limit:
+            return raw
+        return None if raw is None and also_received else convert(declared, raw, host)
+
+    def get_other(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+        raw = variables[name]
+        return None if raw is None and also_received else convert(declared, raw, host)
+
+    getters = {"name": get_name, "data": get_data, "halfword": get_number, "fullword": get_number}
+    return getters.get(kind, get_other)
+
+
+def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    parameters = resolved.command.parameters
+    if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None, ()
+    own = resolved.command.name.split()  # the name that a browse gives back is always there
+    wanted = tuple(declared.word for declared, _option in resolved.receives if declared.word not in own)
+    return tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD), wanted
+
+
+@lru_cache(_KEPT)
+def statement(text: str, page: CodePage, *, bare: bool = False) -> Statement:
+    """The statement of a text.
+
+    Raises:
+        TranslationError: it is no command; see :func:`~tdqsim.cics.text.translator.resolve`.
+    """
+    return Statement(resolve(text, bare=bare), page)

@@ -1,0 +1,186 @@
+"""WRITEQ TS, READQ TS and DELETEQ TS.
+
+READQ TS is not READQ TD: an item stays where it is, a negative LENGTH counts as zero, and no command here has a RESP2.
+MAIN and AUXILIARY are accepted; both are in memory. No queue is recoverable, as there are no TSMODEL definitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.ts.storage import TemporaryStorage
+from tdqsim.facts import Resp
+
+__all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
+
+_QueueName = Annotated[str, Opt("name", 16, "QUEUE")]
+_Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
+_Half = Annotated[int | None, Opt("halfword", 2)]
+
+
+class TsRegion(Watched, Protocol):
+    """What these commands ask of the region."""
+
+    @property
+    def sysid(self) -> str:
+        """SYSIDNT."""
+
+    @property
+    def ts(self) -> TemporaryStorage:
+        """Its temporary storage."""
+
+
+class TsTask(Issuer, Protocol):
+    """What these commands ask of the task."""
+
+    @property
+    def region(self) -> TsRegion:
+        """Its region."""
+
+
+class TsWritten(NamedTuple):
+    """What WRITEQ TS gives back.
+
+    Attributes:
+        item: the number of the item.
+        numitems: how many the queue has.
+    """
+
+    item: int
+    numitems: int
+
+
+@dataclass(frozen=True, slots=True)
+class TsItem:
+    """What READQ TS gives back.
+
+    Attributes:
+        data: the item.
+        numitems: how many items the queue has.
+    """
+
+    data: bytes
+    numitems: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receivers by option."""
+        return {"INTO": self.data, "SET": self.data, "LENGTH": len(self.data), "NUMITEMS": self.numitems}
+
+
+def _check_system(task: TsTask, sysid: str | None) -> None:
+    if sysid is not None and sysid.rstrip(" ") != task.region.sysid:
+        raise Condition(Resp.SYSIDERR, detail=f"temporary storage of system {sysid} cannot be reached from here")
+
+
+@command(
+    "WRITEQ TS",
+    "INVREQ IOERR ISCINVREQ ITEMERR LENGERR LOCKED NOSPACE NOTAUTH QIDERR SYSIDERR",
+    {"ITEM": Opt("halfword", 2), "NUMITEMS": Opt("halfword", 2)},
+    resource="queue",
+)
+def writeq_ts(
+    task: TsTask,
+    queue: _QueueName,
+    from_: Annotated[bytes, Opt("data", word="FROM")],
+    length: _Half = None,
+    *,
+    item: _Half = None,
+    rewrite: Flag = False,
+    main: Flag = False,  # noqa: ARG001  (both are in memory)
+    auxiliary: Flag = False,  # noqa: ARG001
+    nosuspend: Flag = False,  # noqa: ARG001  (there is always space)
+    sysid: _Sysid = None,
+    nohandle: Flag = False,
+) -> TsWritten:
+    """Write an item to a queue, which is made by its first item.
+
+    Args:
+        queue: 1 to 16 characters.
+        from_: the item, 1 to 32763 bytes.
+        length: how many bytes of ``from_``; all when not given.
+        item: with ``rewrite``: the item to replace.
+        rewrite: replace an item rather than add one.
+        main: accepted; every queue is in memory.
+        auxiliary: accepted.
+        nosuspend: accepted; a write never waits.
+        sysid: the system that has the queue: only this one.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ, ITEMERR, LENGERR, QIDERR, SYSIDERR.
+    """
+    _check_system(task, sysid)
+    if length is not None and not 0 < length <= len(from_):
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_)} bytes")
+    data = bytes(from_[:length])
+    ts = task.region.ts
+    number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data)
+    return TsWritten(number, len(ts.find(queue).items))
+
+
+@command(
+    "READQ TS",
+    "INVREQ IOERR ISCINVREQ ITEMERR LENGERR NOTAUTH QIDERR SYSIDERR",
+    {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), "NUMITEMS": Opt("halfword", 2)},
+    resource="queue",
+)
+def readq_ts(
+    task: TsTask,
+    queue: _QueueName,
+    length: _Half = None,
+    *,
+    item: _Half = None,
+    next: Flag = False,  # noqa: A002  (the vendor's word)
+    sysid: _Sysid = None,
+    nohandle: Flag = False,
+) -> TsItem:
+    """Read an item of a queue, which stays there.
+
+    Args:
+        queue: 1 to 16 characters.
+        length: bytes of the area (INTO); the whole item is given when there is none.
+        item: its number; without it the item after the one that any task has read last.
+        next: as without ``item``.
+        sysid: the system that has the queue: only this one.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
+    """
+    _check_system(task, sysid)
+    data, numitems = task.region.ts.read(queue, None if next else item)
+    most = len(data) if length is None else max(length, 0)
+    if most < len(data):
+        raise Condition(
+            Resp.LENGERR,
+            detail=f"LENGTH is {length}, the item has {len(data)} bytes",
+            data=data[:most],
+            length=len(data),
+        )
+    return TsItem(data, numitems)
+
+
+@command("DELETEQ TS", "INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR", resource="queue")
+def deleteq_ts(
+    task: TsTask,
+    queue: _QueueName,
+    *,
+    sysid: _Sysid = None,
+    nohandle: Flag = False,
+) -> None:
+    """Remove a queue with all its items.
+
+    Args:
+        queue: 1 to 16 characters.
+        sysid: the system that has the queue: only this one.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ, QIDERR, SYSIDERR.
+    """
+    _check_system(task, sysid)
+    task.region.ts.delete(queue)

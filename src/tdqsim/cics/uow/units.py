@@ -1,0 +1,104 @@
+"""The units of work of a region: which there are, how one is made, and what follows its end."""
+
+from __future__ import annotations
+
+from tdqsim.cics.kernel.enqueue import release_all
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.uow import indoubt
+from tdqsim.cics.uow.parts import UowRegion
+from tdqsim.cics.uow.unit import UOW_ID_LENGTH, UnitOfWork
+
+__all__ = ["UnitsOfWork"]
+
+
+class UnitsOfWork:
+    """The units of work of one region.
+
+    Attributes:
+        inflight: those that tasks have begun and that have not ended, by id.
+        shunted: those that wait for their coordinator without a task, by id.
+        damage: those that were decided without their coordinator, and otherwise than that.
+    """
+
+    def __init__(self, region: UowRegion, now_ns: int) -> None:
+        self._region = region
+        self._last = now_ns
+        self.inflight: dict[bytes, UnitOfWork] = {}
+        self.shunted: dict[bytes, UnitOfWork] = {}
+        self.damage: list[indoubt.Damage] = []
+
+    def new(self, task: TaskBase) -> UnitOfWork:
+        """A unit of work for a task."""
+        self._last += 1
+        uow_id = self._last.to_bytes(UOW_ID_LENGTH, "big")
+        uow = self.inflight[uow_id] = UnitOfWork(self._region, uow_id, task)
+        return uow
+
+    @property
+    def last_id(self) -> bytes:
+        """The highest id given to a unit of work, or known of an earlier run."""
+        return self._last.to_bytes(UOW_ID_LENGTH, "big")
+
+    def seen(self, uow_id: bytes) -> None:
+        """An id of an earlier run: later ones are higher."""
+        self._last = max(self._last, int.from_bytes(uow_id, "big"))
+
+    def all(self) -> tuple[UnitOfWork, ...]:
+        """Those that tasks have begun, then the shunted ones, each in order of age."""
+        return (*self.inflight.values(), *self.shunted.values())
+
+    def commit(self, uow: UnitOfWork) -> bool:
+        """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
+        if not uow.participants:
+            uow.commit()
+            return True
+        return indoubt.commit_together(uow)
+
+    def back_out(self, uow: UnitOfWork) -> None:
+        """Undo a unit of work, with those who take part in it."""
+        indoubt.back_out_together(uow)
+
+    def coordinate(self, task: TaskBase, name: str) -> indoubt.Subordinate:
+        """Hand a task's unit of work to a coordinator outside CICS, which then drives it; the task begins another.
+
+        Args:
+            task: whose unit of work it is.
+            name: the coordinator's own name for it, by which :meth:`branch` finds it again, after a restart too.
+
+        Returns:
+            The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
+
+        Raises:
+            TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+        """
+        return indoubt.hand_over(task, name)
+
+    def branch(self, name: str) -> indoubt.Subordinate | None:
+        """The unit of work that waits, shunted, for the coordinator that calls it so, or was decided without it.
+
+        Returns:
+            As :meth:`coordinate`; None when there is no such unit of work.
+        """
+        found = next((uow for uow in self.shunted.values() if uow.coordinator == name), None)
+        if found is None:
+            found = indoubt.decided_alone(self._region, name)
+        return None if found is None else indoubt.Subordinate(found, name, found.link)
+
+    def ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """Count its QZEROs, start what waited for its commit, free its ENQs."""
+        self.inflight.pop(uow.id, None)
+        if self._region.failed:
+            return
+        recorder = self._region.recorder
+        if recorder is not None and not uow.recorded:
+            recorder.unit_of_work_ended(uow, committed=committed)
+        if committed and uow.qzero:
+            if uow.task is not None and not uow.task.ended:
+                uow.task.qzero.update(uow.qzero)
+            else:
+                for queue, cycle in uow.qzero.items():
+                    self._region.ati.emptied(queue, cycle)
+        for action in uow.at_end:
+            action(committed)
+        if self._region.enqueues:
+            release_all(self._region, uow)

@@ -1,0 +1,35 @@
+"""The examples that come with the package: region directories and programs that can be run by name, and copied.
+
+In an installed package they are the folder ``examples`` in it; in a clone they are the top-level folder.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+__all__ = ["example", "examples", "folder"]
+
+_REGION_FILE: Final = "region.yaml"
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+
+@cache
+def folder() -> Path:
+    """Where the examples are."""
+    inside = _PACKAGE / "examples"
+    return inside if inside.is_dir() else _PACKAGE.parents[1] / "examples"
+
+
+def examples() -> list[str]:
+    """The names of the examples that are region directories."""
+    return sorted(path.parent.name for path in folder().glob(f"*/{_REGION_FILE}"))
+
+
+def example(path: Path) -> Path | None:
+    """The example that a path means: a plain name that is none here, or ``examples/NAME``; None for any other."""
+    name = path.name
+    if path.exists() or path not in (Path(name), Path("examples") / name) or name not in examples():
+        return None
+    return folder() / name

@@ -1,0 +1,119 @@
+"""``tdq new``: a small region directory to begin with, or a copy of an example."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from tdqsim.cli.errors import InputError
+from tdqsim.cli.examples import examples, folder
+from tdqsim.cli.output import emit
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+_REGION: Final = """\
+# yaml-language-server: $schema=.schemas/region.json
+# Everything that a region needs to be started: tdq run
+applid: PAYREGN
+sysid: PAY1
+definitions: [payments.yaml]
+handlers: [payments]
+"""
+_DEFINITIONS: Final = """\
+# yaml-language-server: $schema=.schemas/definitions.json
+# Attributes are those of RDO in lower case; every value is the text as written.
+group: PAYMENTS
+tdqueue:
+  - name: PAYQ
+    type: INTRA
+    recovstatus: LOGICAL
+    transid: PAYP
+    triggerlevel: 2
+    atifacility: FILE
+  - {name: DONE, type: INTRA}
+transaction:
+  - {name: PAYP, program: PAYPROG, handler: "payments:post"}
+"""
+_HANDLER: Final = '''\
+"""The program of transaction PAYP: post the payments that are on the queue."""
+
+from tdqsim import Task
+
+
+def post(task: Task) -> None:
+    """Read the queue that has started the task until it is empty."""
+    for record in task.readq_td_all(task.assign("QNAME")):
+        amount = task.text(record)
+        task.writeq_td("DONE", task.encode(f"posted {amount}"))
+'''
+_TEST: Final = '''\
+"""Run it by pytest; the fixture comes with tdqsim."""
+
+import pytest
+
+from tdqsim import Region
+from tdqsim.testing import assert_records
+
+pytestmark = pytest.mark.tdq_definitions(".")
+
+
+def test_two_payments_start_the_posting(tdq_region: Region) -> None:
+    for amount in ("10.00", "20.00"):
+        tdq_region.writeq_td("PAYQ", tdq_region.encode(amount))
+    assert_records(tdq_region, "DONE", ["posted 10.00", "posted 20.00"])
+    assert_records(tdq_region, "PAYQ", [])
+'''
+_SETTINGS: Final = {
+    "python.testing.pytestEnabled": True,
+    "yaml.schemas": {".schemas/region.json": "region.yaml", ".schemas/definitions.json": "payments.yaml"},
+}
+
+
+def _files() -> dict[str, str]:
+    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415  (a command's own imports)
+
+    return {
+        "region.yaml": _REGION,
+        "payments.yaml": _DEFINITIONS,
+        "payments.py": _HANDLER,
+        "test_payments.py": _TEST,
+        ".schemas/region.json": _as_json(region_json_schema()),
+        ".schemas/definitions.json": _as_json(json_schema()),
+        ".vscode/settings.json": _as_json(_SETTINGS),
+    }
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+@app.command("new")
+def new(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory; it must not be there, or be empty.")],
+    source: Annotated[str, typer.Option("--example", metavar="NAME", help="Copy this example instead.")] = "",
+) -> None:
+    """Write a small region directory to begin with: definitions, a handler, a test, settings of an editor."""
+    copied = _example(source) if source else None
+    if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
+        raise InputError(f"{directory}: it is there already, and not empty; name a new directory")
+    if copied is not None:
+        shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        for name, text in _files().items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    emit(f"{directory}: {', '.join(sorted(path.name for path in directory.iterdir()))}")
+    emit(f"next: tdq check {directory}; tdq run {directory}" + ("" if source else f"; pytest {directory}"))
+
+
+def _example(name: str) -> Path:
+    if name not in examples():
+        raise InputError(f"--example {name}: there is no such example; there are {', '.join(examples())}")
+    return folder() / name

@@ -1,0 +1,213 @@
+"""A thin client of the JSON API: the names of a task's methods, over HTTP.
+
+::
+
+    with Client.from_ready_file(path) as server:
+        region = server.region("TDQREGN")
+        region.writeq_td("PAYQ", "10.00")
+        with region.unit_of_work() as uow:
+            uow.execute("READQ TD QUEUE('PAYQ') INTO(REC)")
+
+It needs nothing of the package but its errors, and nothing of others: the standard library's HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from tdqsim.errors import TdqError
+
+__all__ = ["Client", "RemoteError", "RemoteRegion", "RemoteUnitOfWork"]
+
+
+class RemoteError(TdqError):
+    """The server refused, or ended a command with a condition.
+
+    Attributes:
+        status: the HTTP status.
+        condition: the condition's name, such as ``QZERO``; empty for none.
+        resp, resp2: its numbers; 0 for none.
+        abcode: of an abend; empty for none.
+    """
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        super().__init__(str(body.get("detail") or body.get("title") or status))
+        self.status = status
+        self.condition = str(body.get("condition", ""))
+        self.resp = int(body.get("resp", 0))
+        self.resp2 = int(body.get("resp2", 0))
+        self.abcode = str(body.get("abcode", ""))
+
+
+class Client:
+    """One connection to a server.
+
+    Args:
+        url: such as ``http://127.0.0.1:8470``.
+        token: the bearer token.
+        timeout: seconds that a request may take.
+    """
+
+    def __init__(self, url: str, token: str, *, timeout: float = 60.0) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or parts.hostname is None:
+            raise TdqError(f"url {url!r}: it must be http://HOST:PORT")
+        self._connection = HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    @classmethod
+    def from_ready_file(cls, path: Path | str, **options: Any) -> Client:
+        """A client of the server that has written this ready file."""
+        found = json.loads(Path(path).read_text("utf-8"))
+        return cls(found["url"], found["token"], **options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """One request; gives what it answers.
+
+        Raises:
+            RemoteError: the server refused. TdqError: it cannot be reached.
+        """
+        given = {name: value for name, value in query.items() if value is not None}
+        target = f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            self._connection.request(method, target, data, self._headers)
+            answer = self._connection.getresponse()
+            text = answer.read()
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            raise TdqError(f"the server cannot be reached: {error}") from error
+        found = json.loads(text) if text else None
+        if answer.status >= 400:
+            raise RemoteError(
+                answer.status, found if isinstance(found, dict) else {"detail": text.decode("utf-8", "replace")}
+            )
+        return found
+
+    def regions(self) -> list[dict[str, Any]]:
+        """The regions that are served."""
+        return self.request("GET", "/regions")  # type: ignore[no-any-return]
+
+    def region(self, applid: str) -> RemoteRegion:
+        """One region."""
+        return RemoteRegion(self, applid)
+
+    def advance(self, seconds: float) -> dict[str, Any]:
+        """Move the server's clock forward."""
+        return self.request("POST", "/clock", advance=seconds)  # type: ignore[no-any-return]
+
+
+def _record(data: bytes | bytearray | str) -> dict[str, str]:
+    return {"hex": bytes(data).hex()} if not isinstance(data, str) else {"text": data}
+
+
+class RemoteRegion:
+    """A region of a server; its commands are tasks of their own."""
+
+    def __init__(self, client: Client, applid: str) -> None:
+        self._client = client
+        self._path = f"/regions/{quote(applid, safe='')}"
+
+    def _queue(self, queue: str) -> str:
+        return f"{self._path}/queues/{quote(queue, safe='')}"
+
+    def writeq_td(self, queue: str, from_: bytes | str) -> None:
+        """WRITEQ TD; text is in the region's code page."""
+        self._client.request("POST", f"{self._queue(queue)}/records", _record(from_))
+
+    def readq_td(self, queue: str, *, nosuspend: bool = False) -> bytes:
+        """READQ TD."""
+        path = f"{self._queue(queue)}/read"
+        return bytes.fromhex(self._client.request("POST", path, nosuspend=nosuspend, encoding="hex")["record"])
+
+    def deleteq_td(self, queue: str) -> None:
+        """DELETEQ TD."""
+        self._client.request("DELETE", f"{self._queue(queue)}/records")
+
+    def peek(self, queue: str, *, position: int = 0, limit: int = 100) -> list[bytes]:
+        """Look at records without taking them."""
+        found = self._client.request(
+            "GET", f"{self._queue(queue)}/records", position=position, limit=limit, encoding="hex"
+        )
+        return [bytes.fromhex(record) for record in found["records"]]
+
+    def inquire_tdqueue(self, queue: str) -> dict[str, Any]:
+        """INQUIRE TDQUEUE with all options."""
+        return self._client.request("GET", self._queue(queue))  # type: ignore[no-any-return]
+
+    def set_tdqueue(self, queue: str, **options: str | int) -> dict[str, Any]:
+        """SET TDQUEUE."""
+        return self._client.request("PATCH", self._queue(queue), options)  # type: ignore[no-any-return]
+
+    def execute(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """An EXEC CICS command as text."""
+        body = {"text": text, "variables": _variables(variables)}
+        return self._client.request("POST", f"{self._path}/exec", body)  # type: ignore[no-any-return]
+
+    def wait(self, queue: str, items: int = 1, *, seconds: float = 30) -> None:
+        """Wait until a queue has so many items."""
+        self._client.request("POST", f"{self._path}/wait", {"queue": queue, "items": items, "seconds": seconds})
+
+    def wait_for_tasks(self, *, seconds: float = 30) -> None:
+        """Wait until all tasks have ended."""
+        self._client.request("POST", f"{self._path}/wait", {"tasks_ended": True, "seconds": seconds})
+
+    def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
+        """Begin a unit of work that stays open between requests."""
+        found = self._client.request("POST", f"{self._path}/units-of-work", idle_seconds=idle_seconds)
+        return RemoteUnitOfWork(self._client, found["id"])
+
+
+def _variables(variables: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = (variables or {}).items()
+    return {name: _record(value) if isinstance(value, (bytes, bytearray)) else value for name, value in given}
+
+
+class RemoteUnitOfWork:
+    """An open unit of work; as a context it is committed at the normal end and backed out by an exception."""
+
+    def __init__(self, client: Client, unit: str) -> None:
+        self._client = client
+        self._path = f"/units-of-work/{unit}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.syncpoint()
+        else:
+            self.syncpoint_rollback()
+
+    def execute(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """An EXEC CICS command in the unit of work."""
+        body = {"text": text, "variables": _variables(variables)}
+        return self._client.request("POST", f"{self._path}/exec", body)  # type: ignore[no-any-return]
+
+    def syncpoint(self) -> None:
+        """Commit, which ends it."""
+        self._client.request("POST", f"{self._path}/commit")
+
+    def syncpoint_rollback(self) -> None:
+        """Back out, which ends it."""
+        self._client.request("DELETE", self._path)

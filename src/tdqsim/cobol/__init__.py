@@ -1,0 +1,14 @@
+"""Unmodified COBOL CICS programs under GnuCOBOL as tasks of a region.
+
+Sources are expanded and compiled by ``cobc``; every EXEC CICS command is answered by the region
+(:mod:`~tdqsim.cobol.translate`, :mod:`~tdqsim.cobol.program`). :class:`CobolPrograms` ties a folder of sources to a
+region: its programs can be linked to, and be the handlers of transactions.
+"""
+
+from __future__ import annotations
+
+from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
+from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.translate import CobolError
+
+__all__ = ["CobolError", "CobolMissing", "CobolPrograms", "Module", "Options", "compile_program"]

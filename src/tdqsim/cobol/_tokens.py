@@ -1,0 +1,79 @@
+"""COBOL text as ``cobc -E`` leaves it, cut into the words that a translator must know of.
+
+The preprocessor has expanded COPY and REPLACE, joined continued literals and dropped comments and both margins; what is
+left is free text with ``#line`` marks. A word here is a literal, a COBOL word, a number, a full stop or one other
+character; the marks say from which file and line it came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["Place", "Word", "words"]
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<mark>^\#line[^\n]*$) | (?P<line>\n) | (?P<blank>[^\S\n]+|[,;](?=\s))
+  | (?P<literal>(?:[XxZzNnGgHhBb]|[Nn][Xx])?(?:'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*"))
+  | (?P<pseudo>==)
+  | (?P<number>[+-]?[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9@\#$_-]))
+  | (?P<word>[A-Za-z0-9@\#$_&\x80-\xff][A-Za-z0-9@\#$_\x80-\xff-]*)
+  | (?P<stop>\.(?=\s|\Z))
+  | (?P<other>.)
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_MARK: Final = re.compile(r'#line\s+(\d+)\s+"([^"]*)"')
+
+
+class Place(NamedTuple):
+    """Where a word stands in the user's sources.
+
+    Attributes:
+        file: the file's name as the preprocessor was given it, or found it.
+        line: counted from 1.
+    """
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Word(NamedTuple):
+    """A word and its place.
+
+    Attributes:
+        kind: ``literal``, ``number``, ``word``, ``stop`` or ``other``.
+        text: as written.
+        start, end: where it stands in the text.
+        place: the user's file and line.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    place: Place
+
+    def is_word(self, *names: str) -> bool:
+        """Whether it is one of these words, given in upper case."""
+        return self.kind == "word" and self.text.upper() in names
+
+
+def words(text: str, file: str) -> Iterator[Word]:
+    """The words of a preprocessed text; ``file`` is its name until a mark says another."""
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind = str(match.lastgroup)
+        if kind == "line":
+            line += 1
+        elif kind == "mark":
+            mark = _MARK.match(match.group())
+            if mark:  # the line that follows the mark has the number, and its own end is counted first
+                line, file = int(mark.group(1)) - 1, mark.group(2)
+        elif kind not in ("blank", "pseudo"):
+            yield Word(kind, match.group(), match.start(), match.end(), Place(file, line))

@@ -1,0 +1,237 @@
+"""From a COBOL source to a module that a task can run, kept by content.
+
+``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` answers its commands, ``cobc -m`` compiles the rest. All
+three depend on nothing but the source, its copybooks and the options, so a module is kept under the hash of the
+expanded
+text: a second compile costs one run of the preprocessor. What goes wrong is told with the user's file and line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from tdqsim.cobol._tokens import Place
+from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
+from tdqsim.definitions.bms import parse_bms, symbolic_map
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+
+__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
+
+_FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
+_FORMAT: Final = "5"
+_RIGHT: Final = 72
+_COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
+_SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
+_INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
+_FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
+
+
+class CobolMissing(TdqError):
+    """There is no GnuCOBOL compiler, or no C compiler, on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How programs are compiled.
+
+    Attributes:
+        copybooks: folders in which COPY looks, in order.
+        debug: whether bad data and bad addresses are errors (``-debug``) rather than wrong results.
+        flags: further options of ``cobc``.
+    """
+
+    copybooks: tuple[Path, ...] = ()
+    debug: bool = True
+    flags: tuple[str, ...] = ()
+
+    def arguments(self) -> list[str]:
+        """The options of ``cobc`` that all steps share."""
+        return [*_FACTS["compile_flags"].split(), *self.flags]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A compiled program.
+
+    Attributes:
+        program: its PROGRAM-ID, which is the name of its entry.
+        path: the shared object.
+        source: the user's file.
+        commands: its EXEC CICS commands by number.
+        labels: its labels by number, from 1.
+    """
+
+    program: str
+    path: Path
+    source: Path
+    commands: tuple[ExecCommand, ...]
+    labels: tuple[str, ...]
+
+
+def _own_copybooks() -> Path:
+    return Path(str(resources.files("tdqsim.cobol"))) / "copybooks"
+
+
+def compiler_path() -> str:
+    """Where ``cobc`` is.
+
+    Raises:
+        CobolMissing: it is not there, or no C compiler is.
+    """
+    cobc = shutil.which("cobc")
+    if cobc is None:
+        raise CobolMissing("GnuCOBOL is not installed: there is no cobc on the PATH (Debian: apt install gnucobol3)")
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        raise CobolMissing("there is no C compiler on the PATH, which cobc needs (Debian: apt install gcc)")
+    return cobc
+
+
+def compile_program(source: Path, options: Options, cache: Path) -> Module:
+    """Compile a program, or find it compiled.
+
+    Args:
+        source: the COBOL source.
+        options: how.
+        cache: the folder for compiled modules; it is made.
+
+    Raises:
+        CobolError: it cannot be read, translated or compiled.
+        CobolMissing: there is no compiler.
+    """
+    text = expand(source, options)
+    key = hashlib.sha256("\0".join((_FORMAT, str(source), *options.arguments(), str(options.debug), text)).encode())
+    place = cache / key.hexdigest()[:32]
+    kept = place / "program.json"
+    if not kept.is_file():
+        _make(translate(text, str(source)), source, options, place)
+    return _load(json.loads(kept.read_text("utf-8")), place, source)
+
+
+def expand(source: Path, options: Options) -> str:
+    """The source as ``cobc -E`` expands it.
+
+    Raises:
+        CobolError: a copybook is missing, or the source cannot be read.
+    """
+    cobc = compiler_path()
+    try:
+        text = source.read_bytes()
+    except OSError as error:
+        raise CobolError([f"{source}: cannot be read: {error.strerror}"]) from error
+    with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
+        prepared = Path(folder) / source.name
+        prepared.write_bytes(_without_options(text))
+        library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
+        originals = {link.name: str(link.readlink()) for link in library.iterdir() if link.is_symlink()}
+        done = _run(command, folder)
+        if done.returncode:
+            raise CobolError(_problems(done.stderr, str(prepared), source))
+    text_out = done.stdout.replace(str(prepared), str(source))
+    return re.sub(rf"{re.escape(str(library))}/(\S+?\.cpy)", lambda found: originals.get(found[1], found[0]), text_out)
+
+
+def _library(folder: Path, sources: Sequence[Path]) -> Path:
+    """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
+
+    A BMS source beside them is its symbolic map, unless that is there too.
+    """
+    library = folder / "copybooks"
+    library.mkdir()
+    maps: dict[str, Path] = {}
+    for source in sources:
+        for path in sorted(source.iterdir()) if source.is_dir() else ():
+            link = library / f"{path.stem.upper()}.cpy"
+            if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
+                link.symlink_to(path.absolute())
+            elif path.suffix.lower() == ".bms":
+                maps.setdefault(f"{path.stem.upper()}.cpy", path)
+    for name, path in maps.items():
+        if not (library / name).is_symlink():
+            (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
+    return library
+
+
+def _without_options(text: bytes) -> bytes:
+    """The text without margins, leading CBL and PROCESS statements, and with EXEC SQL INCLUDE as the COPY it means.
+
+    No line is added or taken away.
+    """
+    lines = [_within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
+    for at, line in enumerate(lines):
+        if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
+            break
+        lines[at] = b""
+    return _INCLUDE.sub(_copied, b"\n".join(lines))
+
+
+def _within_margins(line: bytes) -> bytes:
+    """A line of fixed format without its sequence number and what stands behind column 72; others as they are."""
+    if b"\t" in line[:72] or not (line[:6].strip().isdigit() or not line[:6].strip()):
+        return line[:72] if b"\t" not in line[:72] and len(line) > _RIGHT else line
+    return b" " * len(line[:6]) + line[6:_RIGHT]
+
+
+def _copied(found: re.Match[bytes]) -> bytes:
+    return b"COPY " + found[1] + b"." + b"\n" * found[0].count(b"\n")
+
+
+def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(  # noqa: S603  (the compiler, with arguments of ours)
+        command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
+def _problems(text: str, compiled: str, source: Path) -> list[str]:
+    found = [f"{match['file']}:{match['line']}: {match['what']}" for match in _FOUND.finditer(text)]
+    return [line.replace(compiled, str(source)) for line in found or [text.strip() or f"{source}: cobc failed"]]
+
+
+def _make(translation: Translation, source: Path, options: Options, place: Path) -> None:
+    cobc = compiler_path()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=place.parent) as folder:
+        unit = Path(folder) / f"{translation.program}.i"
+        unit.write_text(translation.text, "utf-8", errors="surrogateescape")
+        debug = ["-debug"] if options.debug else []
+        command = [cobc, "-m", *debug, *options.arguments(), "-o", f"{translation.program}.so", str(unit)]
+        done = _run(command, folder)
+        if done.returncode:
+            raise CobolError(_problems(done.stderr, str(unit), source))
+        kept = {
+            "program": translation.program,
+            "labels": translation.labels,
+            "commands": [asdict(command) for command in translation.commands],
+        }
+        (Path(folder) / "program.json").write_text(json.dumps(kept), "utf-8")
+        ready = Path(folder) / "ready"
+        ready.mkdir()
+        for name in (f"{translation.program}.so", "program.json"):
+            (Path(folder) / name).rename(ready / name)
+        try:
+            ready.rename(place)
+        except OSError:
+            if not (place / "program.json").is_file():  # else another process was first, with the same
+                raise
+
+
+def _load(kept: dict[str, object], place: Path, source: Path) -> Module:
+    program = str(kept["program"])
+    commands = tuple(
+        ExecCommand(row["text"], Place(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
+        for row in kept["commands"]  # type: ignore[attr-defined]
+    )
+    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]))  # type: ignore[arg-type]

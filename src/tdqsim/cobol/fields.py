@@ -1,0 +1,127 @@
+"""The arguments of a command: COBOL items, read and filled by what the option is, never by what the item is.
+
+CICS knows addresses. A data area is so many bytes, a halfword two, an ABSTIME eight, whatever the program declared
+there; so a name is read as characters, a record as bytes, and only a data *value* (LENGTH of WRITEQ, SECONDS) is
+converted by the item's usage, since a translator moves it to a work field first. RESP and RESP2 are moved likewise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+from tdqsim.cics import Abend
+from tdqsim.cobol._libcob import Libcob
+from tdqsim.facts import table
+
+__all__ = ["Area", "Storage"]
+
+_FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
+_NUMERIC: Final = range(0x10, 0x20)
+_BINARY: Final = (0x11, 0x1B)
+_SWAPPED: Final = 0x20
+_ASRA: Final = "ASRA"
+
+
+class Area:
+    """One argument of the command at hand; it is good until the command ends.
+
+    Attributes:
+        size: bytes that the program declares.
+        written: the argument as the program has it, for messages.
+    """
+
+    __slots__ = ("_field", "_libcob", "size", "written")
+
+    def __init__(self, libcob: Libcob, field: Any, written: str) -> None:
+        self._libcob = libcob
+        self._field = field
+        self.size = int(field.contents.size)
+        self.written = written
+
+    @property
+    def address(self) -> int:
+        """Where it is.
+
+        Raises:
+            Abend: ASRA: it is no storage, such as an item of a COMMAREA that was not passed.
+        """
+        address = self._field.contents.data or 0
+        if address < _FLOOR:
+            raise Abend(_ASRA, detail=f"{self.written} is at address {address:#x}, which is no storage of the program")
+        return int(address)
+
+    def read(self, size: int | None = None) -> bytes:
+        """Its bytes, or so many from its beginning."""
+        return ctypes.string_at(self.address, self.size if size is None else size)
+
+    def view(self) -> memoryview:
+        """Its storage itself, to be read and written."""
+        return memoryview((ctypes.c_char * self.size).from_address(self.address)).cast("B")
+
+    @property
+    def pointer(self) -> int:
+        """The address that it holds."""
+        return int.from_bytes(self.read(8), "little")
+
+    def point(self, address: int) -> None:
+        """Let it hold an address."""
+        self.fill(address.to_bytes(8, "little"))
+
+    def fill(self, data: bytes) -> None:
+        """Put bytes at its beginning; the rest stays."""
+        ctypes.memmove(self.address, data, len(data))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the program declares a number."""
+        return int(self._field.contents.attr.contents.type) in _NUMERIC
+
+    @property
+    def binary(self) -> bool:
+        """Whether that is a binary number (COMP, COMP-5, LENGTH OF)."""
+        return int(self._field.contents.attr.contents.type) in _BINARY
+
+    @property
+    def number(self) -> int:
+        """Its value as a number, moved by its usage; of a group or text the binary number in its bytes."""
+        self.address  # noqa: B018  (a null area is met here)
+        if self.numeric:
+            return int(self._libcob.number(self._field))
+        return int.from_bytes(self.read(), "big", signed=True)
+
+    def move(self, value: int) -> None:
+        """MOVE a number to it, by its usage."""
+        self.address  # noqa: B018
+        self._libcob.set_number(self._field, value)
+
+    def store(self, value: int, size: int) -> None:
+        """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
+        attributes = self._field.contents.attr.contents
+        native = self.binary and self.size == size and not attributes.flags & _SWAPPED
+        self.fill(value.to_bytes(size, "little" if native else "big", signed=True))
+
+
+class Storage:
+    """What a task's programs have got from CICS, by address; it is freed with the task."""
+
+    def __init__(self) -> None:
+        self._got: dict[int, Any] = {}
+        self._held: list[Any] = []
+
+    def get(self, size: int, fill: bytes) -> int:
+        """Storage of so many bytes on a 16-byte boundary."""
+        buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
+        address = -(-ctypes.addressof(buffer) // 16) * 16
+        self._got[address] = buffer
+        return address
+
+    def free(self, address: int) -> bool:
+        """Give storage back; False when it was not got here."""
+        return self._got.pop(address, None) is not None
+
+    def hold(self, data: bytes) -> int:
+        """Keep a record for the program to look at."""
+        buffer = ctypes.create_string_buffer(data, max(len(data), 1))
+        self._held.append(buffer)
+        return ctypes.addressof(buffer)

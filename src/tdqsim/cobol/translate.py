@@ -1,0 +1,485 @@
+"""EXEC CICS in a COBOL program becomes a CALL that the simulator answers.
+
+One entry, ``DFHEIPTR``, serves all commands. Each command of the program has a number; the CALL passes it and then the
+arguments of the options, in the order in which they were written, data areas by reference and values by content::
+
+    EXEC CICS READQ TD QUEUE('PAYQ') INTO(REC) RESP(R) END-EXEC
+
+    CALL DFHEIPTR USING BY CONTENT 4 BY CONTENT 'PAYQ' BY REFERENCE REC BY REFERENCE R
+    END-CALL
+    GO TO NO-MORE FAILED DEPENDING ON DFHEIGDI
+
+What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
+in which the arguments are called A1, A2 and so on: that is the text the region is given. The GO TO stands there when
+the program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simulator puts the label's number into
+DFHEIGDI, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that RETURN
+leaves the link level from a CALLed program too.
+
+The EIB comes first in the LINKAGE SECTION, since programs write ``OCCURS DEPENDING ON EIBCALEN`` in DFHCOMMAREA.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tdqsim.cobol._tokens import Place, Word, words
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda, Resp
+
+__all__ = ["CobolError", "ExecCommand", "Translation", "translate"]
+
+
+class CobolError(TdqError):
+    """A program cannot be translated or compiled.
+
+    Attributes:
+        problems: one line each, with the user's file and line.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecCommand:
+    """One EXEC CICS command of a program.
+
+    Attributes:
+        text: the command, its arguments called A1, A2, ... in the order of the CALL.
+        place: the user's file and line.
+        written: the arguments as the program has them.
+        labels: for HANDLE: each option with its label's number, 0 where no label was given.
+    """
+
+    text: str
+    place: Place
+    written: tuple[str, ...] = ()
+    labels: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def verb(self) -> str:
+        """The first word."""
+        return self.text.partition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A program as it goes to the compiler.
+
+    Attributes:
+        program: its PROGRAM-ID.
+        text: the COBOL text.
+        commands: the commands by number.
+        labels: the labels by number, from 1.
+    """
+
+    program: str
+    text: str
+    commands: tuple[ExecCommand, ...]
+    labels: tuple[str, ...]
+
+
+_EIB: Final = """ 01 DFHEIBLK.
+ 02 EIBTIME PIC S9(7) COMP-3.
+ 02 EIBDATE PIC S9(7) COMP-3.
+ 02 EIBTRNID PIC X(4).
+ 02 EIBTASKN PIC S9(7) COMP-3.
+ 02 EIBTRMID PIC X(4).
+ 02 DFHEIFIL PIC S9(4) COMP.
+ 02 EIBCPOSN PIC S9(4) COMP.
+ 02 EIBCALEN PIC S9(4) COMP.
+ 02 EIBAID PIC X.
+ 02 EIBFN PIC X(2).
+ 02 EIBRCODE PIC X(6).
+ 02 EIBDS PIC X(8).
+ 02 EIBREQID PIC X(8).
+ 02 EIBRSRCE PIC X(8).
+ 02 EIBSYNC PIC X.
+ 02 EIBFREE PIC X.
+ 02 EIBRECV PIC X.
+ 02 EIBSEND PIC X.
+ 02 EIBATT PIC X.
+ 02 EIBEOC PIC X.
+ 02 EIBFMH PIC X.
+ 02 EIBCOMPL PIC X.
+ 02 EIBSIG PIC X.
+ 02 EIBCONF PIC X.
+ 02 EIBERR PIC X.
+ 02 EIBERRCD PIC X(4).
+ 02 EIBSYNRB PIC X.
+ 02 EIBNODAT PIC X.
+ 02 EIBRESP PIC S9(8) COMP.
+ 02 EIBRESP2 PIC S9(8) COMP.
+ 02 EIBRLDBK PIC X.
+ 02 FILLER PIC X(3).
+ 02 DFHEIGDI PIC S9(9) COMP-5.
+ 02 FILLER PIC X(4).
+ 02 DFHEIPTR USAGE PROCEDURE-POINTER.
+ 02 DFHEIPA1 USAGE POINTER.
+ 02 DFHEIPA2 USAGE POINTER.
+"""
+_DIB: Final = """ 01 DLZDIB.
+ 02 DIBVER PIC X(2).
+ 02 DIBSTAT PIC X(2).
+ 02 DIBSEGM PIC X(8).
+ 02 DIBFIL01 PIC X.
+ 02 DIBFIL02 PIC X.
+ 02 DIBSEGLV PIC X(2).
+ 02 DIBKFBL PIC S9(4) COMP.
+ 02 DIBDBDNM PIC X(8).
+ 02 DIBDBORG PIC X(8).
+ 02 DIBFIL03 PIC X(6).
+"""
+"""The DL/I interface block, which the translator puts into programs with EXEC DLI."""
+_ADDRESS: Final = "pointer "
+_COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
+_RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
+    ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
+    ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
+}
+_LANGUAGES: Final = ("SQL", "DLI")
+_DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")
+"""SQL that does nothing when the program comes to it."""
+_LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
+
+
+def translate(text: str, file: str) -> Translation:
+    """Translate a program that ``cobc -E`` has expanded.
+
+    Args:
+        text: what the preprocessor gave.
+        file: the program's own file, for errors.
+
+    Raises:
+        CobolError: every problem found, with its file and line.
+    """
+    return _Translator(text, file).translation()
+
+
+class _Translator:
+    """One program on its way: the words, what replaces them, and what was found on the way."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.words = list(words(text, file))
+        self.edits: list[tuple[int, int, str]] = []
+        self.commands: list[ExecCommand] = []
+        self.labels: list[str] = []
+        self.problems: list[str] = []
+        self.program = ""
+        self.divisions = _Divisions([])
+        self.blocks: list[tuple[Word, Word, str, list[str]]] = []
+
+    def translation(self) -> Translation:
+        divisions = self.divisions = _Divisions(self.words)
+        self.program = divisions.program
+        self._make_initial(divisions)
+        self._walk()
+        for first, last, head, arguments in self.blocks:
+            self._replace(first, last, self._call(head, arguments))
+        if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
+            self._insert_linkage(divisions)
+        if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
+            storage = divisions.storage
+            self.edits.append((storage.end, storage.end, f"\n{_DIB}{self._mark(storage)}"))
+        if self.problems:
+            raise CobolError(self.problems)
+        return Translation(self.program, self._edited(), tuple(self.commands), tuple(self.labels))
+
+    def _make_initial(self, divisions: _Divisions) -> None:
+        """Let each entry find its storage fresh."""
+        header = divisions.identification
+        if not header:
+            self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+        elif not any(word.is_word("INITIAL", "RECURSIVE") for word in header):
+            ended = len(header) == 1 or header[1].is_word("IS", "COMMON", "PROGRAM")
+            self.edits.append((header[0].end, header[0].end, " IS INITIAL" if ended else " IS INITIAL."))
+
+    def _mentions(self, *names: str) -> bool:
+        return any(word.is_word(*names) for word in self.words)
+
+    def _problem(self, place: Place, message: str) -> None:
+        self.problems.append(f"{place}: {message}")
+
+    def _replace(self, first: Word, last: Word, text: str) -> None:
+        """Put other text in the place of some words, and say again which line comes next."""
+        mark = f'\n#line {last.place.line} "{last.place.file}"\n' if "\n" in text or last.place != first.place else ""
+        self.edits.append((first.start, last.end, text + mark))
+
+    def _edited(self) -> str:
+        parts, at = [], 0
+        for start, end, text in sorted(self.edits):
+            parts += [self.text[at:start], text]
+            at = end
+        return "".join([*parts, self.text[at:]])
+
+    # -- the walk ---------------------------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        at, found = 0, self.words
+        while at < len(found):
+            word = found[at]
+            if word.is_word("EXEC", "EXECUTE") and at + 1 < len(found) and found[at + 1].kind == "word":
+                at = self._block(at)
+            elif word.is_word("DFHRESP", "DFHVALUE") and found[at + 1 : at + 2] and found[at + 1].text == "(":
+                at = self._number(at)
+            elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
+                self.commands.append(ExecCommand("RETURN", word.place))
+                self.blocks.append((word, found[at + 1], f"BY CONTENT {len(self.commands)}", []))
+                at += 2
+            else:
+                at += 1
+
+    def _number(self, at: int) -> int:
+        function, name = self.words[at], self.words[at + 2]
+        self._replace(function, self.words[at + 3], str(self._value(function, name)))
+        return at + 4
+
+    def _value(self, function: Word, name: Word) -> int:
+        members = Resp.__members__ if function.is_word("DFHRESP") else Cvda.__members__
+        found = members.get(name.text.upper())
+        if found is None:
+            kind = "condition" if function.is_word("DFHRESP") else "CVDA"
+            self._problem(name.place, f"{function.text.upper()}({name.text}): there is no such {kind}")
+            return 0
+        return int(found)
+
+    def _block(self, at: int) -> int:
+        first, language = self.words[at], self.words[at + 1].text.upper()
+        end = next((i for i in range(at, len(self.words)) if self.words[i].is_word("END-EXEC")), None)
+        if end is None:
+            self._problem(first.place, f"EXEC {language} has no END-EXEC")
+            return len(self.words)
+        if language == "CICS":
+            self._command(first, self.words[at + 2 : end], self.words[end])
+        elif language in _LANGUAGES:
+            self._statement(first, language, self.words[at + 2 : end], self.words[end])
+        else:
+            self._problem(first.place, f"EXEC {language} is not known; allowed are CICS, {', '.join(_LANGUAGES)}")
+        return end + 1
+
+    def _statement(self, first: Word, language: str, inside: list[Word], last: Word) -> None:
+        """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""
+        if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
+            after = next((word for word in self.words if word.start >= last.end), last)
+            if self.in_procedure(first):
+                self._replace(first, last, " CONTINUE")
+            else:
+                self._replace(first, after if after.kind == "stop" else last, "")
+            return
+        text, arguments, at = [language], [], 0
+        while at < len(inside):
+            word = inside[at]
+            if word.text == ":" and at + 1 < len(inside):
+                at += 1
+                arguments.append([inside[at]])
+                text.append(f"A{len(arguments)}")
+            else:
+                text.append(word.text)
+            at += 1
+        written = tuple(self._as_written(some) for some in arguments)
+        self.commands.append(ExecCommand(" ".join(text), first.place, written))
+        passed = [self._passed("", some) for some in arguments]
+        self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+
+    def in_procedure(self, word: Word) -> bool:
+        """Whether a word stands in the PROCEDURE DIVISION."""
+        procedure = self.divisions.procedure
+        return procedure is not None and word.start > procedure.start
+
+    # -- one command ------------------------------------------------------------------------------------------------
+
+    def _command(self, first: Word, inside: list[Word], last: Word) -> None:
+        options = list(_options(inside))
+        if not options:
+            self._problem(first.place, "EXEC CICS without a command")
+            return
+        names = tuple(name.text.upper() for name, _argument in options[:2])
+        labelled = names in _LABELLED
+        parts: list[str] = []
+        arguments: list[list[Word]] = []
+        labels: dict[str, int] = {}
+        for name, argument in options:
+            word = name.text.upper()
+            if argument is None:
+                if labelled and word not in names:
+                    labels[word] = 0
+                else:
+                    parts.append(word)
+            elif labelled or (names == ("HANDLE", "ABEND") and word == "LABEL"):
+                labels[word] = self._label(argument)
+            else:
+                arguments.append(argument)
+                parts.append(f"{word}(A{len(arguments)})")
+        self._default_record(names, parts, arguments)
+        written = tuple(self._as_written(some) for some in arguments)
+        passed = [self._passed(name_of, some) for name_of, some in zip(parts, arguments, strict=False)]
+        self.commands.append(ExecCommand(" ".join(parts), first.place, written, tuple(labels.items())))
+        self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+
+    @staticmethod
+    def _default_record(names: tuple[str, ...], parts: list[str], arguments: list[list[Word]]) -> None:
+        """SEND MAP without FROM sends the output record of its map, RECEIVE MAP without INTO fills the input record."""
+        wanted = _RECORDS.get(names)
+        words = {part.partition("(")[0] for part in parts}
+        if wanted is None or words & wanted[1]:
+            return
+        at = next((int(part[5:-1]) - 1 for part in parts if part.startswith("MAP(A")), None)
+        if at is None or arguments[at][0].kind != "literal":
+            return
+        literal = arguments[at][0]
+        name = literal._replace(kind="word", text=literal.text.strip("'\"") + wanted[2])
+        arguments.append([name])
+        parts.append(f"{wanted[0]}(A{len(arguments)})")
+
+    def _label(self, argument: list[Word]) -> int:
+        name = argument[0].text.upper() if argument else ""
+        if name not in self.labels:
+            self.labels.append(name)
+        return self.labels.index(name) + 1
+
+    def _as_written(self, argument: list[Word]) -> str:
+        if len(argument) == 1:
+            return argument[0].text
+        return self.text[argument[0].start : argument[-1].end] if argument else ""
+
+    def _passed(self, _option: str, argument: list[Word]) -> str:
+        """How an argument goes into the CALL."""
+        if not argument:
+            return "BY CONTENT ' '"
+        first = argument[0]
+        if first.kind in ("literal", "number"):
+            return f"BY CONTENT {first.text}"
+        if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:
+            return f"BY CONTENT {self._value(first, argument[2])}"
+        written = " ".join(self._as_written(argument).split())
+        if first.is_word("ADDRESS"):
+            return _ADDRESS + written
+        by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
+        return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
+
+    def _call(self, head: str, arguments: Sequence[str]) -> str:
+        pointers: list[tuple[str, str]] = []
+        passed = []
+        for argument in arguments:
+            if argument.startswith(_ADDRESS):  # libcob passes no item for ADDRESS OF: a pointer of ours stands for it
+                pointers.append((f"DFHEIPA{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
+                argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
+            passed.append(argument)
+        lines = [*(f" SET {pointer} TO {address}" for pointer, address in pointers), " CALL DFHEIPTR USING", f" {head}"]
+        lines += [*(f" {argument}" for argument in passed), " END-CALL"]
+        lines += [f" SET {address} TO {pointer}" for pointer, address in pointers]
+        if self.labels:
+            lines.append(f" GO TO {' '.join(self.labels)}")
+            lines.append(" DEPENDING ON DFHEIGDI")
+        return "\n".join(lines)
+
+    # -- the program around them -------------------------------------------------------------------------------------
+
+    def _insert_linkage(self, divisions: _Divisions) -> None:
+        procedure = divisions.procedure
+        if procedure is None:
+            self._problem(Place(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
+            return
+        areas = _EIB if divisions.has_commarea else _EIB + _COMMAREA
+        linkage = divisions.linkage
+        if linkage is not None:
+            self.edits.append((linkage.end, linkage.end, f"\n{areas}" + self._mark(linkage)))
+        else:
+            data = "" if divisions.has_data else " DATA DIVISION.\n"
+            self.edits.append(
+                (procedure.start, procedure.start, f"\n{data} LINKAGE SECTION.\n{areas}" + self._mark(procedure))
+            )
+        self._using(divisions)
+
+    @staticmethod
+    def _mark(word: Word) -> str:
+        return f'#line {word.place.line} "{word.place.file}"\n'
+
+    def _using(self, divisions: _Divisions) -> None:
+        using, stop = divisions.using, divisions.header_stop
+        if using is None:
+            assert stop is not None, divisions
+            self.edits.append((stop.start, stop.start, " USING DFHEIBLK DFHCOMMAREA"))
+            return
+        given = {word.text.upper() for word in divisions.using_names}
+        wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in given]
+        self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
+
+
+class _Divisions:
+    """Where the parts of a program are that the translator adds to."""
+
+    def __init__(self, found: list[Word]) -> None:
+        self.program = ""
+        self.identification: list[Word] = []
+        self.storage: Word | None = None
+        self.linkage: Word | None = None
+        self.procedure: Word | None = None
+        self.using: Word | None = None
+        self.header_stop: Word | None = None
+        self.using_names: list[Word] = []
+        self.has_data = self.has_commarea = False
+        self._read(found)
+
+    def _read(self, found: list[Word]) -> None:
+        for at, word in enumerate(found):
+            after = found[at + 1] if at + 1 < len(found) else word
+            if word.is_word("PROGRAM-ID") and not self.program:
+                self.program = _program_name(found[at + 1 : at + 3])
+                self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
+            elif word.is_word("DATA") and after.is_word("DIVISION"):
+                self.has_data = True
+            elif word.is_word("WORKING-STORAGE") and after.is_word("SECTION") and at + 2 < len(found):
+                self.storage = found[at + 2]
+            elif word.is_word("LINKAGE") and after.is_word("SECTION") and at + 2 < len(found):
+                self.linkage = found[at + 2]
+            elif word.is_word("DFHCOMMAREA") and self.linkage is not None and self.procedure is None:
+                self.has_commarea = True
+            elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
+                self.procedure = word
+                self._header(found[at + 2 :])
+                return
+
+    def _header(self, rest: list[Word]) -> None:
+        for word in rest:
+            if word.kind == "stop":
+                self.header_stop = word
+                return
+            if word.is_word("USING"):
+                self.using = word
+            elif self.using is not None:
+                self.using_names.append(word)
+
+
+def _sentence(found: list[Word], at: int) -> list[Word]:
+    """The words from here to the next full stop."""
+    end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
+    return found[at : max(end, at + 1)]
+
+
+def _program_name(after: list[Word]) -> str:
+    name = next((word.text for word in after if word.kind in ("word", "literal", "number")), "")
+    return re.sub(r"['\"]", "", name).upper()
+
+
+def _options(inside: list[Word]) -> Iterator[tuple[Word, list[Word] | None]]:
+    """The words of a command, each with the words of its argument, or None."""
+    at = 0
+    while at < len(inside):
+        name = inside[at]
+        at += 1
+        if at == len(inside) or inside[at].text != "(":
+            if name.kind == "word":
+                yield name, None
+            continue
+        depth, start = 1, at + 1
+        at = start
+        while at < len(inside) and depth:
+            depth += {"(": 1, ")": -1}.get(inside[at].text, 0)
+            at += 1
+        yield name, inside[start : at - 1]

@@ -1,0 +1,544 @@
+"""Queues and meta data in one LMDB file, and the one place where anything in it changes: :meth:`Durable.commit`.
+
+Memory follows the file. What is to be done to a queue gathers in a :class:`~tdqsim.core.store._work.Work`, which changes
+nothing. A commit opens a transaction, lets each work apply itself to it and say what its queue is afterwards, notes the
+transaction's number, and commits. Then it *settles*: if it is not sure whether the transaction was committed, it ends it
+and asks LMDB for the number of the last one; if that shows the commit, every queue takes its new standing and the owner
+is told, else nothing has ever changed. Settling may be done again and again, so whatever is raised wherever (an
+interrupt, no memory, no stack), ``in_doubt`` stays set until somebody has settled, and everybody settles first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice, takewhile
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeVar
+
+import lmdb
+
+from tdqsim.core.store._layout import (
+    ENTRIES,
+    HEAD_KEY,
+    INLINE,
+    LONG,
+    MAX_NAME,
+    META,
+    ONE,
+    QUEUE,
+    RECLAIM,
+    Head,
+    Item,
+    Long,
+    Order,
+    Standing,
+    check_long,
+    check_queue,
+    data_of,
+    decode,
+    encode_long,
+    piece_key,
+    read_head,
+    read_queue_record,
+    seal,
+    unseal,
+)
+from tdqsim.core.store._queue import DurableQueue
+from tdqsim.core.store._room import Room
+from tdqsim.core.store._work import Work
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull
+
+__all__ = ["Durable", "Owner"]
+
+NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
+HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
+DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
+"""What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
+NONE: Final = Standing()
+T = TypeVar("T")
+_LOOKS: Final = 100
+_BATCH: Final = 256
+_RECLAIMED: Final = 16
+"""Entries of cleared queues that are removed with each commit."""
+_SCAVENGED: Final = 4096
+"""And with each of those that are made because there is no room otherwise."""
+
+
+class Owner(Protocol):
+    """Whoever a commit is made for."""
+
+    def committed(self) -> None:
+        """The commit is made; may be called more than once, so it is assignments only."""
+
+
+class Durable:
+    """The queues and the meta data of one file.
+
+    Attributes:
+        path: the directory of the file.
+        in_doubt: whether something was raised in a commit and it has not been settled what became of it.
+        fault: called with ``before_commit``, ``after_commit`` and ``grow`` at these points, for tests that break things.
+        readonly: another process may be writing; every call sees its last commit.
+        room: the room of the file.
+        commits: how many were made, for statistics and benchmarks.
+    """
+
+    __slots__ = (
+        "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
+        "in_doubt", "path", "readonly", "room", "unlocked",
+    )  # fmt: skip
+
+    def __init__(self, env: Any, path: Path, limit: int | None, *, readonly: bool = False, unlocked: bool = False) -> None:
+        self.path, self.readonly, self.unlocked = path, readonly, unlocked
+        self._env = env
+        self.room: Room = Gone(f"{path}: the store is open for reading only") if readonly else Room(env, path / "data.mdb", limit)  # type: ignore[assignment]
+        self._queues: dict[bytes, DurableQueue] = {}
+        self._works: Collection[Work] = ()
+        self._owner: Owner | None = None
+        self._txn: Any = None
+        self._txnid = self.commits = 0
+        self._sure = self._reclaiming = True
+        self.in_doubt = False
+        self._fault: Callable[[str], None] | None = None
+
+    # -- the one place where anything changes -------------------------------------------------------------------------
+
+    def commit(
+        self, works: Collection[Work] = (), meta: Mapping[bytes, bytes | None] = NOTHING, owner: Owner | None = None
+    ) -> None:
+        """Make what works have gathered, and meta data, permanent together.
+
+        Args:
+            works: what was done to queues; several may be of one queue, and are applied in order.
+            meta: keys of up to 480 bytes and their new values; None deletes. What takes records off may write meta data
+                in a store that is full.
+            owner: who is told, in the same moment in which the queues take their new standing.
+
+        Raises:
+            StoreFull: there is no room for the meta data; nothing was changed.
+            StoreError: LMDB or the system refused; nothing was changed.
+            ValueError: a meta data key is too long.
+        """
+        if self.in_doubt:
+            self.settle()
+        if meta:
+            self._charge(works, meta)
+        self._works, self._owner, self._txn, self._txnid, self._sure, self.in_doubt = works, owner, None, 0, False, True
+        try:
+            txn = self._txn = self._env.begin(None, None, True)
+            self._apply(txn, works, meta)
+            if self._fault is not None:
+                self._fault("before_commit")
+            self._txnid = txn.id()
+            txn.commit()
+            self._sure = True
+            if self._fault is not None:
+                self._fault("after_commit")
+        except lmdb.Error as error:
+            raise self.broken(error, "the commit was not made") from error
+        finally:
+            self.settle()
+
+    def settle(self) -> None:
+        """Find out what became of a commit in which something was raised, and follow it. Nothing otherwise."""
+        if not self.in_doubt:
+            return
+        if not self._sure:
+            if self._txn is not None:
+                self._end(self._txn)
+            self._sure = 0 < self._txnid <= self._env.info()["last_txnid"]
+        if self._sure:
+            for work in self._works:
+                work.settled()
+            if self._owner is not None:
+                self._owner.committed()
+            self.commits += 1
+        self._txn, self._works, self._owner, self.in_doubt = None, (), None, False
+
+    def _end(self, txn: Any) -> None:
+        """Abort a transaction, which may be over already."""
+        try:
+            txn.abort()
+        except lmdb.Error:  # that is how LMDB says that it was committed, or failed in committing
+            return
+
+    def _apply(self, txn: Any, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+        standings: dict[DurableQueue, Standing] = {}
+        for work in works:
+            queue = work.queue
+            now = standings.get(queue) or queue.now
+            after = standings[queue] = work.after = work.apply(txn, now)
+            if after is now:
+                continue
+            if after[4]:
+                txn.put(queue.record_key, queue.record(after))
+            else:
+                txn.delete(queue.record_key)
+        if meta:
+            for key, value in meta.items():
+                self._put_meta(txn, META + key, value)
+        if self._reclaiming:
+            self._reclaim(txn, _RECLAIMED)
+
+    # -- room ---------------------------------------------------------------------------------------------------------
+
+    def reserve(self, nbytes: int, *, keyed: bool = False) -> None:
+        """See that there is room for one more record of so many bytes of data and sender; StoreFull if not.
+
+        ``Work.put`` does this for its record, so it is of use only ahead of something else.
+        """
+        self.charge(self.room.cost(nbytes, keyed=keyed))
+
+    def charge(self, cost: int) -> None:
+        """Take room, which may be found by removing what was cleared before; StoreFull when there is none."""
+        room = self.room
+        refusal = room.charge(cost)
+        if refusal and self._scavenge(cost):
+            refusal = room.charge(cost)
+        if refusal:
+            raise StoreFull(refusal)
+
+    def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
+        """Why :meth:`reserve` would refuse; empty when it would not. The file may grow, nothing else changes."""
+        room = self.room
+        cost = room.cost(nbytes, keyed=keyed)
+        refusal = room.refusal(cost)
+        return room.refusal(cost) if refusal and self._scavenge(cost) else refusal
+
+    def _scavenge(self, cost: int) -> bool:
+        """Remove what was cleared, and let LMDB use again what the last commits freed; whether it is worth another look.
+
+        What a commit frees is of use from the next but one on.
+        """
+        while self._reclaiming and self.room.refusal(cost):
+            self._small_commit()
+        self._small_commit()
+        self._small_commit()
+        return True
+
+    def _small_commit(self) -> None:
+        with self._writing() as txn:
+            txn.put(HEAD_KEY, txn.get(HEAD_KEY))
+            self._reclaim(txn, _SCAVENGED)
+
+    def _writing(self) -> Any:
+        if self.in_doubt:
+            self.settle()
+        return self._env.begin(write=True)
+
+    def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+        cost = 0
+        for key, value in meta.items():
+            if len(key) > MAX_NAME:
+                raise ValueError(f"meta data key of {len(key)} bytes: at most {MAX_NAME}")
+            if value is not None:
+                cost += self.room.cost(len(key) + len(value))
+        if cost and not any(work.reads for work in works):
+            self.charge(cost)
+
+    # -- queues -------------------------------------------------------------------------------------------------------
+
+    def create_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> DurableQueue:
+        """An empty queue. It is on the disk when something of it was committed.
+
+        Args:
+            name: 1 to 480 bytes, not yet the name of a queue here.
+            order: in which order it hands out its entries.
+            key_length: 1 to 256 for a KEYED queue, 0 for the others.
+
+        Raises:
+            ValueError: an argument is outside of what is allowed.
+            StoreError: the store is open for reading only.
+        """
+        check_queue(name, order, key_length)
+        if self.queue(name) is not None:
+            raise ValueError(f"queue {name!r} exists already")
+        self.room.counts  # noqa: B018 - it is no room when the store is only looked at, and says so
+        queue = self._queues[bytes(name)] = DurableQueue(self, bytes(name), order, key_length)
+        return queue
+
+    def queue(self, name: bytes) -> DurableQueue | None:
+        """The queue of that name; None when there is none. A writer always gets the same object, a reader a new look."""
+        queue = self._queues.get(name)
+        if queue is not None or not 0 < len(name) <= MAX_NAME:
+            return queue
+        record = self.look(lambda txn: txn.get(QUEUE + name))
+        if record is None:
+            return None
+        queue = self._load(bytes(name), record)
+        if not self.readonly:
+            self._queues[queue.name] = queue
+        return queue
+
+    def _load(self, name: bytes, record: bytes) -> DurableQueue:
+        try:
+            order, key_length, now = read_queue_record(name, record)
+        except StoreDamaged as error:
+            raise self.damaged(str(error)) from None
+        return DurableQueue(self, name, order, key_length, now)
+
+    def queues(self) -> Iterator[DurableQueue]:
+        """All queues by name; they may be created and dropped meanwhile."""
+        names = {key[1:] for key, _ in self._walk(QUEUE)} | set(self._queues)
+        for name in sorted(names):
+            queue = self.queue(name)
+            if queue is not None:
+                yield queue
+
+    def drop(self, queue: DurableQueue) -> None:
+        """Remove a queue and what it holds, in a commit of its own; the room is reclaimed bit by bit."""
+        work = queue.work()
+        work.drop()
+        self.commit((work,))
+
+    def forget(self, queue: DurableQueue) -> None:
+        """A queue was dropped: its name is free."""
+        self._queues.pop(queue.name, None)
+
+    # -- meta data ----------------------------------------------------------------------------------------------------
+
+    def get_meta(self, key: bytes) -> bytes | None:
+        """The committed value under a key; None when there is none; StoreDamaged when it is not what was put."""
+        return self.look(lambda txn: self._read_meta(txn, META + key, txn.get(META + key)))
+
+    def metas(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
+        for key, value in self._walk(META + prefix):
+            whole = self.look(lambda txn, key=key, value=value: self._read_meta(txn, key, value))  # type: ignore[misc]
+            if whole is not None:
+                yield key[1:], whole
+
+    def _walk(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Keys with a prefix and their values, a batch to a look."""
+        start = prefix
+        while batch := self.look(lambda txn, start=start: _some(txn, start, prefix)):  # type: ignore[misc]
+            yield from batch
+            start = batch[-1][0] + b"\0"
+
+    def _read_meta(self, txn: Any, key: bytes, value: bytes | None) -> bytes | None:
+        if value is None:
+            return None
+        what = f"the meta data {key[1:]!r}"
+        try:
+            found = decode(unseal(key, value, what), b"", what)
+            return self.read_long(txn, found) if isinstance(found, Long) else bytes(found[0])  # type: ignore[arg-type]
+        except StoreDamaged as error:
+            raise self.damaged(str(error)) from None
+
+    def _put_meta(self, txn: Any, key: bytes, value: bytes | None) -> None:
+        self._delete_pieces_of(txn, key, txn.pop(key))
+        if value is not None:
+            rest = ONE + value if len(value) <= INLINE else self.put_long(txn, value)
+            txn.put(key, seal(key, rest))
+
+    # -- what is long, and what is gone, for works --------------------------------------------------------------------
+
+    def new_number(self, txn: Any) -> int:
+        """An internal number that was never given before."""
+        head = self._head(txn)
+        txn.put(HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
+        return head.next_number
+
+    def _head(self, txn: Any) -> Head:
+        try:
+            return read_head(txn.get(HEAD_KEY))
+        except StoreDamaged as error:
+            raise self.damaged(str(error)) from None
+
+    def put_long(self, txn: Any, item: Item) -> bytes:
+        """Put long data in pieces; the value, not yet sealed, that stands for it."""
+        number, data = self.new_number(txn), data_of(item)
+        for index, at in enumerate(range(0, len(data), INLINE)):
+            txn.put(piece_key(number, index), data[at : at + INLINE])
+        return encode_long(item, number, data)
+
+    def read_long(self, txn: Any, long: Long) -> bytes:
+        """Long data, put together; StoreDamaged when it is not what was put."""
+        data = b"".join(txn.get(piece_key(long.number, index)) or b"" for index in range(-(-long.size // INLINE)))
+        return check_long(long, data, "something long")
+
+    def delete_long(self, txn: Any, long: Long) -> None:
+        """Remove long data."""
+        for index in range(-(-long.size // INLINE)):
+            txn.delete(piece_key(long.number, index))
+
+    def _delete_pieces_of(self, txn: Any, key: bytes, value: bytes | None) -> None:
+        """Remove what a removed value stood for, as far as it can still say."""
+        if value is None or value[4:5] != LONG:
+            return
+        try:
+            found = decode(unseal(key, value, ""), b"", "")
+        except StoreDamaged:
+            return  # its pieces are lost room, which salvage gets rid of
+        if isinstance(found, Long):
+            self.delete_long(txn, found)
+
+    def reclaim_later(self, txn: Any, number: int) -> None:
+        """The entries under an internal number are gone; remove them bit by bit."""
+        txn.put(RECLAIM + number.to_bytes(8, "big"), b"")
+        self._reclaiming = True
+
+    def _reclaim(self, txn: Any, most: int) -> None:
+        """Remove some entries of what was cleared."""
+        cursor = txn.cursor()
+        if not cursor.set_range(RECLAIM) or not cursor.key().startswith(RECLAIM):
+            self._reclaiming = False
+            return
+        record = cursor.key()
+        prefix = (int.from_bytes(record[1:], "big") | ENTRIES).to_bytes(8, "big")
+        cursor.set_range(prefix)
+        for _ in range(most):
+            key = cursor.key()
+            if not key.startswith(prefix):
+                txn.delete(record)
+                return
+            value = cursor.value()
+            cursor.delete()
+            self._delete_pieces_of(txn, key, value)
+            if value[4:5] == LONG:
+                cursor.set_range(prefix)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def look(self, read: Callable[[Any], T]) -> T:
+        """What ``read`` finds in one look at the last commit.
+
+        Without LMDB's lock file, which takes permission to write, the look is taken anew when a commit came between.
+        """
+        if self.in_doubt:
+            self.settle()
+        try:
+            for _ in range(_LOOKS):
+                with self._env.begin() as txn:
+                    found = read(txn)
+                    if not self.unlocked or txn.id() == self._env.info()["last_txnid"]:
+                        return found
+        except lmdb.Error as error:
+            raise self.broken(error, "it cannot be read") from error
+        raise StoreError(f"{self.path}: another process commits too often for a look without permission to write")
+
+    def broken(self, error: lmdb.Error, what: str) -> StoreError:
+        """What an error of LMDB means, naming the file."""
+        place = f"{self.path / 'data.mdb'}: {what}: {error}"
+        if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
+            return StoreFull(place)
+        return StoreDamaged(f"{place}; {HELP}") if isinstance(error, DAMAGE) else StoreError(place)
+
+    def damaged(self, what: str) -> StoreDamaged:
+        """The error for something that is not what was written."""
+        return StoreDamaged(f"{self.path}: {what}; {HELP}")
+
+    @property
+    def fault(self) -> Callable[[str], None] | None:
+        """See the class."""
+        return self._fault
+
+    @fault.setter
+    def fault(self, value: Callable[[str], None] | None) -> None:
+        self._fault = self.room.fault = value
+
+    @property
+    def limit_bytes(self) -> int | None:
+        """A ceiling for the file; None for none. What is held already can be written all the same."""
+        return self.room.limit
+
+    @limit_bytes.setter
+    def limit_bytes(self, value: int | None) -> None:
+        self.room.limit = value
+
+    @property
+    def last_commit_ns(self) -> int:
+        """When the file was last written, in nanoseconds since 1970 UTC by the system's clock."""
+        return (self.path / "data.mdb").stat().st_mtime_ns
+
+    def age(self, now_ns: int) -> float:
+        """Seconds from the last commit to ``now_ns``, never negative."""
+        return max(0, now_ns - self.last_commit_ns) / 1e9
+
+    def statistics(self) -> dict[str, int]:
+        """Figures about the file, as of the last commit.
+
+        ``records`` in the tree (entries, queues, meta data, what is still to be reclaimed), ``used_bytes`` of the file
+        that were ever used, ``reserved_bytes`` that it has on the disk, ``page_size``.
+        """
+        stat, info = self._env.stat(), self._env.info()
+        size = stat["psize"]
+        have = (self.path / "data.mdb").stat().st_size if self.readonly else self.room.have
+        return {
+            "records": stat["entries"],
+            "used_bytes": (info["last_pgno"] + 1) * size,
+            "reserved_bytes": have,
+            "page_size": size,
+        }
+
+    # -- for the store ------------------------------------------------------------------------------------------------
+
+    @property
+    def txnid(self) -> int:
+        """The number of the last commit."""
+        return int(self._env.info()["last_txnid"])
+
+    def check_head(self, kind: int, store_id: bytes) -> str:
+        """Why this is not the file of that kind of that store; empty when it is."""
+        head = self.look(self._head)
+        if head.store_id != store_id:
+            return f"{self.path}: the file belongs to another store"
+        return "" if head.kind == kind else f"{self.path}: it holds the other kind of data: files were swapped"
+
+    def empty(self, keep: Mapping[bytes, bytes] | None = None) -> None:
+        """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""
+        self.disown_queues()
+        with self._writing() as txn:
+            head = txn.get(HEAD_KEY)
+            txn.drop(self._env.open_db(None, txn), delete=False)
+            txn.put(HEAD_KEY, head)
+            for key, value in (keep or {}).items():
+                self._put_meta(txn, META + key, value)
+
+    def disown_queues(self) -> None:
+        """No queue that anybody has is one of this file any more."""
+        queues, self._queues = self._queues, {}
+        for queue in queues.values():
+            queue.ahead, queue.now = deque(), NONE
+
+    def sync(self) -> None:
+        """Have the system write everything to the disk."""
+        try:
+            self._env.sync(True)
+        except lmdb.Error as error:
+            raise self.broken(error, "it cannot be synced") from error
+
+    def close(self) -> None:
+        """Close the file; every later call is a StoreError."""
+        if self.in_doubt:
+            self.settle()
+        self.disown_queues()
+        env, self._env = self._env, Gone(f"{self.path}: the store is closed")
+        env.close()
+        if not self.readonly:
+            self.room.close()
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use, and touch nothing."""
+        self._env = Gone(f"{self.path}: the store belongs to the process that opened it, not to its child")
+
+
+class Gone:
+    """Stands for a file that may not be used any more."""
+
+    __slots__ = ("_why",)
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __getattr__(self, name: str) -> Any:
+        raise StoreError(self._why)
+
+
+def _some(txn: Any, start: bytes, prefix: bytes) -> list[tuple[bytes, bytes]]:
+    cursor = txn.cursor()
+    if not cursor.set_range(start):
+        return []
+    return list(takewhile(lambda item: item[0].startswith(prefix), islice(cursor, _BATCH)))

@@ -1,0 +1,325 @@
+"""How queues, entries and meta data lie in an LMDB file.
+
+Everything is in one tree; the first byte of a key says what it is, so that one walk in key order meets the head, the
+meta data, the queue records, what is to be reclaimed, and then all entries:
+
+=============  =========================================================  =========================================
+first byte     rest of the key                                            value
+=============  =========================================================  =========================================
+``00``         nothing                                                    the head: whose file it is, the next number
+``01``         the caller's key                                           meta data
+``02``         the queue's name                                           the queue record
+``03``         internal number of what was cleared or dropped             nothing
+``80`` - ``BF``  internal number, key of a KEYED queue, record number       an entry
+``C0`` - ``FF``  internal number, index                                     a piece of something long
+=============  =========================================================  =========================================
+
+Internal numbers are never given twice. Every value begins with a checksum over its key and the rest, so that an entry
+found under its own key with a matching checksum is what was put there. Plain records of one commit on a FIFO queue
+share entries of up to :data:`INLINE` bytes under the number of their last; every other record has an entry of its own.
+What is longer lies in pieces of that size, under a number of its own: no value takes pages beside the tree, which would
+have to be contiguous, and so room can be counted in pages, wherever they are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from functools import cache
+from struct import Struct
+from typing import Final, Literal, NamedTuple, TypeAlias
+from zlib import crc32
+
+from tdqsim.errors import StoreDamaged
+
+__all__ = [
+    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS", "PIECES",
+    "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
+    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
+    "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
+]  # fmt: skip
+
+FORMAT: Final = 3
+"""The version of this layout and of the state file; stores of other formats are refused."""
+
+Durability = Literal["process", "power"]
+"""What a commit survives: the end of the process, or a loss of power too."""
+
+INLINE: Final = 1900
+"""Bytes of records in one entry; two such entries fit into a page of 4,096."""
+MAX_DATA: Final = 2**31 - 1
+MAX_KEY: Final = 256
+MAX_NAME: Final = 480
+MAX_SENDER: Final = 255
+
+HEAD_KEY: Final = b"\0"
+META: Final = b"\x01"
+QUEUE: Final = b"\x02"
+RECLAIM: Final = b"\x03"
+ENTRIES: Final = 1 << 63
+PIECES: Final = ENTRIES | 1 << 62
+ZERO: Final = 1 << 40
+"""Added to a record number in its key, since what is put back in front has numbers below 1."""
+
+_SEAL: Final = Struct(">I")
+_NUMBERED: Final = Struct(">QQ")
+_PIECE: Final = Struct(">QI")
+_QUEUE_RECORD: Final = Struct(">BHQqqQQ")
+_FACTS: Final = Struct(">QB")
+_LONG: Final = Struct(">QII")
+_HEAD: Final = Struct(">HB16sQ")
+_MOST: Final = 100
+
+_pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RECORD.pack
+
+ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
+"""The kinds of values: one plain record, several, one with sender and time, one whose data lies in pieces."""
+
+
+class Order(Enum):
+    """The order in which a queue hands out its entries."""
+
+    FIFO = "FIFO"
+    LIFO = "LIFO"
+    KEYED = "KEYED"
+
+
+ORDERS: Final = tuple(Order)
+
+
+class SearchOrder(Enum):
+    """How the key of an entry relates to the key that is searched for."""
+
+    EQ = "EQ"
+    NE = "NE"
+    LT = "LT"
+    LE = "LE"
+    GT = "GT"
+    GE = "GE"
+
+
+class Entry(NamedTuple):
+    """One entry of a queue.
+
+    Attributes:
+        data: the data, which may be empty.
+        key: its key; of the queue's key length in a KEYED queue, else empty.
+        sender: who sent it, in the caller's format; up to 255 bytes.
+        time_ns: when it was put, in nanoseconds since 1970 UTC, as the caller gave it.
+    """
+
+    data: bytes
+    key: bytes = b""
+    sender: bytes = b""
+    time_ns: int = 0
+
+
+Item: TypeAlias = bytes | Entry
+"""An entry as it is kept: a plain one, without key, sender and time, is its data itself."""
+
+
+class Standing(NamedTuple):
+    """What a durable queue is as of a commit.
+
+    Attributes:
+        first: the number of its first record; in a KEYED queue no more than the lowest that may be in use.
+        last: the number of its last record, ``first - 1`` when a FIFO or LIFO queue is empty.
+        count: how many records there are.
+        data_bytes: bytes of their data.
+        number: the internal number, which changes when the queue is cleared; 0 while it is not on the disk.
+    """
+
+    first: int = 1
+    last: int = 0
+    count: int = 0  # type: ignore[assignment]
+    data_bytes: int = 0
+    number: int = 0
+
+
+class Long(NamedTuple):
+    """Data that lies in pieces: the number of the pieces, the bytes, their checksum, and the entry's other slots."""
+
+    number: int
+    size: int
+    crc: int
+    sender: bytes
+    time_ns: int
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def seal(key: bytes, rest: bytes) -> bytes:
+    """A value with the checksum that ties it to its key."""
+    return _pack_seal(crc32(rest, crc32(key))) + rest
+
+
+def unseal(key: bytes, value: bytes, what: str) -> bytes:
+    """What was sealed; StoreDamaged, naming ``what``, when it is not what was written."""
+    if len(value) < 5 or _SEAL.unpack_from(value)[0] != crc32(value[4:], crc32(key)):
+        raise StoreDamaged(f"{what} is damaged: its checksum does not match")
+    return value[4:]
+
+
+def encode(part: Sequence[Item]) -> bytes:
+    """The value, not yet sealed, of records that :func:`parts` says share an entry."""
+    item = part[0]
+    if len(part) == 1 and item.__class__ is bytes:
+        return ONE + item
+    if len(part) > 1:
+        return MANY + len(part).to_bytes(2, "big") + _sizes(len(part)).pack(*map(len, part)) + b"".join(part)  # type: ignore[arg-type]
+    if isinstance(item, Entry):
+        return FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
+    raise TypeError(f"a record is bytes, not {type(item).__name__}")
+
+
+def encode_long(item: Item, number: int, data: bytes) -> bytes:
+    """The value, not yet sealed, of a record whose data lies in pieces under ``number``."""
+    sender, time_ns = (item.sender, item.time_ns) if isinstance(item, Entry) else (b"", 0)
+    return LONG + _LONG.pack(number, len(data), crc32(data)) + _FACTS.pack(time_ns, len(sender)) + sender
+
+
+def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
+    """The records in a value that was unsealed; StoreDamaged when its checksum was right and its form is not."""
+    kind = rest[:1]
+    if kind == ONE:
+        return [rest[1:]]
+    if kind == MANY:
+        return list(_split(rest))
+    if kind == FULL:
+        time_ns, size = _FACTS.unpack_from(rest, 1)
+        at = 1 + _FACTS.size
+        return [Entry(rest[at + size :], user_key, rest[at : at + size], time_ns)]
+    if kind == LONG:
+        number, size, crc = _LONG.unpack_from(rest, 1)
+        time_ns, _ = _FACTS.unpack_from(rest, 1 + _LONG.size)
+        return Long(number, size, crc, rest[1 + _LONG.size + _FACTS.size :], time_ns)
+    raise StoreDamaged(f"{what} is of the unknown kind {kind.hex()}")
+
+
+def _split(rest: bytes) -> Iterator[bytes]:
+    count = int.from_bytes(rest[1:3], "big")
+    at = 3 + 2 * count
+    for size in _sizes(count).unpack_from(rest, 3):
+        yield rest[at : at + size]
+        at += size
+
+
+@cache
+def _sizes(count: int) -> Struct:
+    return Struct(f">{count}H")
+
+
+def check_long(long: Long, data: bytes, what: str) -> bytes:
+    """Data that was put together from its pieces; StoreDamaged when it is not what was put."""
+    if len(data) != long.size or crc32(data) != long.crc:
+        raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
+    return data
+
+
+def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Which records of one commit on a FIFO queue share an entry."""
+    part: list[Item] = []
+    room = INLINE
+    for item in items:
+        plain = item.__class__ is bytes
+        size = len(item) + 2 if plain else INLINE + 1
+        if part and (size > room or len(part) == _MOST):
+            yield part
+            part, room = [], INLINE
+        part.append(item)
+        room -= size
+    if part:
+        yield part
+
+
+def data_of(item: Item) -> bytes:
+    """The data of a record."""
+    return item.data if isinstance(item, Entry) else item
+
+
+def size_of(item: Item) -> int:
+    """The bytes of a record's data."""
+    return len(item.data) if isinstance(item, Entry) else len(item)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def entry_key(number: int, seq: int, user_key: bytes = b"") -> bytes:
+    """The key of an entry."""
+    if user_key:
+        return (number | ENTRIES).to_bytes(8, "big") + user_key + (seq + ZERO).to_bytes(8, "big")
+    return _pack_numbered(number | ENTRIES, seq + ZERO)
+
+
+def entry_number(key: bytes) -> int:
+    """The record number in the key of an entry."""
+    return int.from_bytes(key[-8:], "big") - ZERO
+
+
+def piece_key(number: int, index: int) -> bytes:
+    """The key of a piece."""
+    return _PIECE.pack(number | PIECES, index)
+
+
+# -- queue records ----------------------------------------------------------------------------------------------------
+
+
+def queue_record(crc: int, order: int, key_length: int, now: Standing) -> bytes:
+    """The value of a queue record: ``crc`` is the key's checksum, ``order`` the place in :data:`ORDERS`."""
+    first, last, count, size, number = now
+    body = _pack_record(order, key_length, number, first, last, count, size)
+    return _pack_seal(crc32(body, crc)) + body
+
+
+def read_queue_record(name: bytes, value: bytes) -> tuple[Order, int, Standing]:
+    """Order, key length and standing in a queue record; StoreDamaged when it is not one."""
+    body = unseal(QUEUE + name, value, f"the record of queue {name!r}")
+    if len(body) != _QUEUE_RECORD.size or body[0] >= len(ORDERS):
+        raise StoreDamaged(f"the record of queue {name!r} is not a queue record")
+    order, key_length, number, first, last, count, size = _QUEUE_RECORD.unpack(body)
+    return ORDERS[order], key_length, Standing(first, last, count, size, number)
+
+
+class Head(NamedTuple):
+    """Whose file it is: its format, its place in the store (0 volatile, 1 durable), the store's id, the next number."""
+
+    format: int
+    kind: int
+    store_id: bytes
+    next_number: int
+
+    def pack(self) -> bytes:
+        """The record as stored."""
+        return seal(HEAD_KEY, _HEAD.pack(*self))
+
+
+def read_head(value: bytes | None) -> Head:
+    """The head of a file; StoreDamaged when it is not one."""
+    body = unseal(HEAD_KEY, value or b"", "the head record")
+    if len(body) != _HEAD.size:
+        raise StoreDamaged("the head record is not one")
+    return Head(*_HEAD.unpack(body))
+
+
+# -- what callers may hand in -----------------------------------------------------------------------------------------
+
+
+def check_queue(name: bytes, order: Order, key_length: int) -> None:
+    """ValueError when there cannot be such a queue."""
+    if not 0 < len(name) <= MAX_NAME:
+        raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
+    if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
+        raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+
+
+def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
+    """ValueError when an entry does not fit its queue."""
+    if len(entry.key) != key_length:
+        raise ValueError(f"queue {name!r}: key of {len(entry.key)} bytes: it must have {key_length}")
+    if len(entry.sender) > MAX_SENDER:
+        raise ValueError(f"queue {name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
+    if not 0 <= entry.time_ns < 2**64:
+        raise ValueError(f"queue {name!r}: enqueue time {entry.time_ns}: it must be 0 to 2**64 - 1")
+

@@ -1,0 +1,173 @@
+"""Volatile queues: in memory, until together they take more than their budget.
+
+What an emergency restart throws away needs no database. A record that is put is charged to one budget of all queues;
+when that is spent, what is in memory is counted anew, and if it is much, the largest queues overflow to a file of their
+own (a :class:`~tdqsim.core.store._durable.Durable` that is never synced but at a clean close). So there is one account,
+which an interrupt may falsify by a record and the next count sets right. Writing out is overflowing to the last record:
+it is done at a clean close and whenever the user asks. What is on the disk and not in memory outlives the process.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from tdqsim.core.store._durable import Durable
+from tdqsim.core.store._keyed import KeyedQueue
+from tdqsim.core.store._layout import Order, check_queue
+from tdqsim.core.store._memory import FifoQueue, LifoQueue, VolatileQueue
+from tdqsim.errors import StoreFull
+
+__all__ = ["Volatile"]
+
+_KINDS: Final = {Order.FIFO: FifoQueue, Order.LIFO: LifoQueue, Order.KEYED: KeyedQueue}
+
+
+class Volatile:
+    """The volatile queues of a store.
+
+    Attributes:
+        left: what may be put before what is in memory is counted anew.
+        budget: what the records in memory may take, with some 64 bytes for each.
+        path: the directory of the file to which queues overflow; there is none before the first does.
+    """
+
+    __slots__ = ("_disk", "_open", "_queues", "budget", "left", "path")
+
+    def __init__(self, path: Path, budget: int, open_disk: Callable[[], Durable], *, there: bool) -> None:
+        self.path, self.budget, self.left = path, budget, budget
+        self._open = open_disk
+        self._queues: dict[bytes, VolatileQueue] = {}
+        self._disk = open_disk() if there else None
+
+    # -- queues -------------------------------------------------------------------------------------------------------
+
+    def create_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> VolatileQueue:
+        """An empty queue.
+
+        Args:
+            name: 1 to 480 bytes, not yet the name of a volatile queue.
+            order: in which order it hands out its entries.
+            key_length: 1 to 256 for a KEYED queue, 0 for the others.
+
+        Raises:
+            ValueError: an argument is outside of what is allowed.
+        """
+        check_queue(name, order, key_length)
+        if self.queue(name) is not None:
+            raise ValueError(f"queue {name!r} exists already")
+        return self._made(bytes(name), order, key_length)
+
+    def _made(self, name: bytes, order: Order, key_length: int) -> VolatileQueue:
+        queue = _KINDS[order](self, name, order, key_length)
+        self._queues[name] = queue
+        return queue
+
+    def queue(self, name: bytes) -> VolatileQueue | None:
+        """The queue of that name; None when there is none. The caller gets the same object each time."""
+        queue = self._queues.get(name)
+        if queue is None and self._disk is not None:
+            stored = self._disk.queue(name)
+            if stored is not None:
+                queue = _KINDS[stored.order](self, stored.name, stored.order, stored.key_length)
+                queue.on_disk(stored)
+                if not self._disk.readonly:
+                    self._queues[stored.name] = queue
+        return queue
+
+    def queues(self) -> Iterator[VolatileQueue]:
+        """All queues by name; they may be created and dropped meanwhile."""
+        names = set(self._queues)
+        if self._disk is not None:
+            names |= {stored.name for stored in self._disk.queues()}
+        for name in sorted(names):
+            queue = self.queue(name)
+            if queue is not None:
+                yield queue
+
+    def drop(self, queue: VolatileQueue) -> None:
+        """Remove a queue and what it holds."""
+        queue.clear()
+        if self._disk is not None and (stored := self._disk.queue(queue.name)) is not None:
+            self._disk.drop(stored)
+        self._queues.pop(queue.name, None)
+
+    # -- memory -------------------------------------------------------------------------------------------------------
+
+    @property
+    def disk(self) -> Durable:
+        """The file to which queues overflow, made when it is first asked for."""
+        if self._disk is None:
+            self._disk = self._open()
+        return self._disk
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether there is such a file."""
+        return self._disk is not None
+
+    def make_room(self) -> None:
+        """Count what is in memory, and let the largest queues overflow until that is half of the budget at most.
+
+        Raises:
+            StoreFull: there is no room on the disk, and no room in memory either.
+        """
+        sizes = {queue: queue.memory_bytes() for queue in self._queues.values()}
+        total = sum(sizes.values())
+        self.left = self.budget - total
+        if total <= self.budget * 3 // 4:
+            return
+        for queue in sorted(sizes, key=lambda queue: -sizes[queue]):
+            if total <= self.budget // 2:
+                break
+            try:
+                queue.overflow()
+            except StoreFull:
+                if total > self.budget:
+                    raise
+                return
+            total += queue.memory_bytes() - sizes[queue]
+            self.left = self.budget - total
+
+    def write_out(self) -> None:
+        """Write everything to the disk; it is read back as it is taken.
+
+        Raises:
+            StoreFull: there is no room; queues that are not written out are as they were.
+        """
+        for queue in self._queues.values():
+            queue.write_out()
+
+    # -- for the store ------------------------------------------------------------------------------------------------
+
+    def discard(self) -> None:
+        """Throw everything away. Queue objects become empty queues that are no queues of this store."""
+        queues, self._queues = self._queues, {}
+        for queue in queues.values():
+            queue.forget()
+        disk, self._disk = self._disk, None
+        if disk is not None:
+            disk.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def sync(self) -> int:
+        """Have the system write the file to the disk; the number of its last commit, 0 when there is no file."""
+        if self._disk is None:
+            return 0
+        self._disk.sync()
+        return self._disk.txnid
+
+    def close(self) -> None:
+        """Close the file and forget what is in memory."""
+        queues, self._queues = self._queues, {}
+        for queue in queues.values():
+            queue.forget()
+        if self._disk is not None:
+            self._disk.close()
+
+    def disown(self) -> None:
+        """In a forked child: refuse every use of what is on the disk."""
+        if self._disk is not None:
+            self._disk.disown()

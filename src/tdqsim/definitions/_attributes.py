@@ -1,0 +1,510 @@
+"""The attributes of each kind of definition, for type checkers; :mod:`tdqsim.definitions.attribute_types` writes it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, Required, TypedDict
+
+__all__ = [
+    "ConnectionAttributes",
+    "DtaqAttributes",
+    "ExtraQueueAttributes",
+    "IndirectQueueAttributes",
+    "IntraQueueAttributes",
+    "RemoteQueueAttributes",
+    "TerminalAttributes",
+    "TransactionAttributes",
+]
+
+
+class IntraQueueAttributes(TypedDict, total=False):
+    """Attributes of a TDQUEUE of type INTRA."""
+
+    type: Required[Literal["INTRA", "intra"]]
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    remotesystem: str
+    remotename: str
+    remotelength: int
+    atifacility: Literal["FILE", "file", "SYSTEM", "system", "TERMINAL", "terminal"]
+    recovstatus: Literal["LOGICAL", "logical", "NO", "no", "PHYSICAL", "physical"]
+    facilityid: str
+    transid: str
+    triggerlevel: int
+    userid: str
+    wait: Literal["YES", "yes", "NO", "no"]
+    waitaction: Literal["QUEUE", "queue", "REJECT", "reject"]
+
+
+class ExtraQueueAttributes(TypedDict, total=False):
+    """Attributes of a TDQUEUE of type EXTRA."""
+
+    type: Required[Literal["EXTRA", "extra"]]
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    remotesystem: str
+    remotename: str
+    remotelength: int
+    databuffers: int
+    ddname: str
+    dsname: str
+    sysoutclass: Literal[
+        "",
+        "A",
+        "a",
+        "B",
+        "b",
+        "C",
+        "c",
+        "D",
+        "d",
+        "E",
+        "e",
+        "F",
+        "f",
+        "G",
+        "g",
+        "H",
+        "h",
+        "I",
+        "i",
+        "J",
+        "j",
+        "K",
+        "k",
+        "L",
+        "l",
+        "M",
+        "m",
+        "N",
+        "n",
+        "O",
+        "o",
+        "P",
+        "p",
+        "Q",
+        "q",
+        "R",
+        "r",
+        "S",
+        "s",
+        "T",
+        "t",
+        "U",
+        "u",
+        "V",
+        "v",
+        "W",
+        "w",
+        "X",
+        "x",
+        "Y",
+        "y",
+        "Z",
+        "z",
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "6",
+        "7",
+        "8",
+        "9",
+        "*",
+    ]
+    erroroption: Literal["IGNORE", "ignore", "SKIP", "skip"]
+    opentime: Literal["DEFERRED", "deferred", "INITIAL", "initial"]
+    rewind: Literal["LEAVE", "leave", "REREAD", "reread"]
+    typefile: Literal["INPUT", "input", "OUTPUT", "output", "RDBACK", "rdback"]
+    recordsize: int
+    blocksize: int
+    recordformat: Literal["", "FIXED", "fixed", "VARIABLE", "variable"]
+    blockformat: Literal["", "BLOCKED", "blocked", "UNBLOCKED", "unblocked"]
+    printcontrol: Literal["", "A", "a", "M", "m"]
+    disposition: Literal["MOD", "mod", "OLD", "old", "SHR", "shr"]
+    jobuserid: str
+
+
+class IndirectQueueAttributes(TypedDict, total=False):
+    """Attributes of a TDQUEUE of type INDIRECT."""
+
+    type: Required[Literal["INDIRECT", "indirect"]]
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    remotesystem: str
+    remotename: str
+    remotelength: int
+    indirectname: Required[str]
+
+
+class RemoteQueueAttributes(TypedDict, total=False):
+    """Attributes of a TDQUEUE."""
+
+    type: Literal[""]
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    remotesystem: str
+    remotename: str
+    remotelength: int
+
+
+class TransactionAttributes(TypedDict, total=False):
+    """Attributes of a TRANSACTION."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    program: str
+    handler: str
+    status: Literal["ENABLED", "enabled", "DISABLED", "disabled"]
+    wait: Literal["YES", "yes", "NO", "no"]
+    waittime: str
+    action: Literal["BACKOUT", "backout", "COMMIT", "commit"]
+    dtimout: str | int
+    restart: Literal["YES", "yes", "NO", "no"]
+    ressec: Literal["YES", "yes", "NO", "no"]
+    cmdsec: Literal["YES", "yes", "NO", "no"]
+    priority: int
+    tranclass: str
+    remotesystem: str
+    remotename: str
+    alias: str | int
+    application: str | int
+    brexit: str | int
+    confdata: str | int
+    dump: str | int
+    dynamic: str | int
+    extsec: str | int
+    failaction: str | int
+    indoubt: str | int
+    isolate: str | int
+    localq: str | int
+    operation: str | int
+    otstimeout: str | int
+    partitionset: str | int
+    platform: str | int
+    primedsize: str | int
+    profile: str | int
+    routable: str | int
+    rsl: str | int
+    runaway: str | int
+    shutdown: str | int
+    spurge: str | int
+    storageclear: str | int
+    subspace: str | int
+    taskdatakey: str | int
+    taskdataloc: str | int
+    taskreq: str | int
+    tclass: str | int
+    tpname: str | int
+    tpurge: str | int
+    trace: str | int
+    transec: str | int
+    trprof: str | int
+    twasize: str | int
+    userdata1: str | int
+    userdata2: str | int
+    userdata3: str | int
+    xtpname: str | int
+    xtranid: str | int
+
+
+class TerminalAttributes(TypedDict, total=False):
+    """Attributes of a TERMINAL."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    netname: str
+    inservice: Literal["YES", "yes", "NO", "no"]
+    userid: str
+    altprintcopy: str | int
+    altprinter: str | int
+    attachsec: str | int
+    autinstmodel: str | int
+    autinstname: str | int
+    bindsecurity: str | int
+    consname: str | int
+    console: str | int
+    indoubt: str | int
+    modename: str | int
+    natlang: str | int
+    pool: str | int
+    printer: str | int
+    printercopy: str | int
+    remotename: str | int
+    remotesysnet: str | int
+    remotesystem: str | int
+    securityname: str | int
+    solicited: str | int
+    spooldest: str | int
+    spoolfcb: str | int
+    spoolprtrsl: str | int
+    spoolprtto: str | int
+    tasklimit: str | int
+    termpriority: str | int
+    transaction: str | int
+    typeterm: str | int
+    usedfltuser: str | int
+
+
+class ConnectionAttributes(TypedDict, total=False):
+    """Attributes of a CONNECTION."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    netname: str
+    inservice: Literal["YES", "yes", "NO", "no"]
+    securityname: str
+    attachsec: Literal[
+        "LOCAL", "local", "IDENTIFY", "identify", "VERIFY", "verify", "PERSISTENT", "persistent", "MIXIDPE", "mixidpe"
+    ]
+    accessmethod: str | int
+    autoconnect: str | int
+    bindpassword: str | int
+    bindsecurity: str | int
+    datastream: str | int
+    indsys: str | int
+    maxqtime: str | int
+    protocol: str | int
+    psrecovery: str | int
+    queuelimit: str | int
+    recordformat: str | int
+    remotename: str | int
+    remotesysnet: str | int
+    remotesystem: str | int
+    singlesess: str | int
+    usedfltuser: str | int
+    xlnaction: str | int
+
+
+class DtaqAttributes(TypedDict, total=False):
+    """Attributes of a DTAQ."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    dtaq: Required[str]
+    type: Literal["*STD", "*std", "*DDM", "*ddm"]
+    maxlen: int
+    force: Literal["*NO", "*no", "*YES", "*yes"]
+    seq: Literal["*FIFO", "*fifo", "*LIFO", "*lifo", "*KEYED", "*keyed"]
+    keylen: int
+    senderid: Literal["*NO", "*no", "*YES", "*yes"]
+    size: tuple[int | str, int]
+    autorcl: Literal["*NO", "*no", "*YES", "*yes"]
+    rmtdtaq: str
+    rmtlocname: str
+    rdb: str
+    dev: str
+    lcllocname: str
+    mode: str
+    rmtnetid: str
+    text: str
+    aut: str

@@ -1,0 +1,434 @@
+"""BMS map definitions: DFHMSD, DFHMDI and DFHMDF macros read into mapsets, and the symbolic maps that COBOL copies.
+
+The source is assembler: a name in column 1, the macro, operands up to the first blank outside quotes; a mark in column
+72 continues a statement at column 16 of the next line; ``*`` in column 1 is a comment. An operand that a field does not
+have is the map's, one that the map does not have is the mapset's. Source: DFHMSD, DFHMDI, DFHMDF, Using complex fields
+(IBM Docs); the layout of symbolic maps as the macros print it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import table
+
+__all__ = ["BmsField", "BmsMap", "Mapset", "parse_bms", "suffix_of", "symbolic_map"]
+
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row["value"].isdigit()}
+_SUFFIXES: Final = {
+    row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")
+}
+"""DSATTS word -> the suffix of its byte, in the fixed order in which they stand."""
+_EXTATT: Final = ("COLOR", "HILIGHT", "PS", "VALIDN")
+_STATEMENT: Final = re.compile(r"^(?P<name>\S*)\s+(?P<macro>DFHMSD|DFHMDI|DFHMDF)(?:\s+(?P<rest>.*))?$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class BmsField:
+    """One field of a map.
+
+    Attributes:
+        name: the name, empty for a field that programs do not see.
+        line, column: where its attribute byte is, from 1, within the map.
+        length: bytes of data, 0 to 256.
+        attributes: the words of ATTRB.
+        initial: what it shows when the program gives nothing.
+        occurs: how often it is there under one name; 0 for a single field.
+        group: GRPNAME.
+        picin, picout: pictures of the symbolic map; empty for X(length).
+        color, hilight: as given, or by the map; empty for none.
+    """
+
+    name: str
+    line: int
+    column: int
+    length: int
+    attributes: tuple[str, ...]
+    initial: bytes
+    occurs: int = 0
+    group: str = ""
+    picin: str = ""
+    picout: str = ""
+    color: str = ""
+    hilight: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether received data is right-justified with zeros."""
+        return "NUM" in self.attributes
+
+
+@dataclass(frozen=True, slots=True)
+class BmsMap:
+    """One map.
+
+    Attributes:
+        name: 1 to 7 characters.
+        lines, columns: its size; 0 for that of the screen.
+        line, column: where it stands on the screen, from 1.
+        control: the words of CTRL.
+        attributes: the words of DSATTS, in the order of their bytes.
+        fields: its fields in the order of the source.
+    """
+
+    name: str
+    lines: int
+    columns: int
+    line: int
+    column: int
+    control: tuple[str, ...]
+    attributes: tuple[str, ...]
+    fields: tuple[BmsField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapset:
+    """A mapset.
+
+    Attributes:
+        name: 1 to 7 characters.
+        mode: IN, OUT or INOUT.
+        tioapfx: whether the symbolic maps begin with 12 bytes for CICS.
+        storage: what STORAGE= says: empty, AUTO or BASE=name.
+        maps: its maps.
+    """
+
+    name: str
+    mode: str
+    tioapfx: bool
+    storage: str
+    maps: tuple[BmsMap, ...]
+
+
+@dataclass(slots=True)
+class _Macro:
+    name: str
+    macro: str
+    operands: dict[str, str]
+    line: int
+
+
+@dataclass(slots=True)
+class _Building:
+    macro: _Macro
+    fields: list[BmsField] = field(default_factory=list)
+
+
+def parse_bms(text: str, file: str = "<bms>") -> Mapset:
+    """Read the source of one mapset.
+
+    Raises:
+        DefinitionError: every problem found, with file and line.
+    """
+    problems: list[Problem] = []
+    mapset: _Macro | None = None
+    maps: list[_Building] = []
+    for macro in _macros(text, file, problems):
+        if macro.macro == "DFHMSD":
+            if macro.operands.get("TYPE", "").upper() == "FINAL":
+                break
+            mapset = mapset or macro
+        elif mapset is None:
+            problems.append(_problem(file, macro, "it stands before the DFHMSD of its mapset"))
+        elif macro.macro == "DFHMDI":
+            maps.append(_Building(macro))
+        elif not maps:
+            problems.append(_problem(file, macro, "it stands before the DFHMDI of its map"))
+        else:
+            _add_field(macro, maps[-1], mapset, file, problems)
+    if mapset is None:
+        problems.append(Problem(file, 1, "mapset", "DFHMSD", "", "there is no DFHMSD"))
+    if problems or mapset is None:
+        raise DefinitionError(problems)
+    return _mapset(mapset, maps)
+
+
+def _problem(file: str, macro: _Macro, message: str) -> Problem:
+    return Problem(file, macro.line, f"{macro.macro} {macro.name}".strip(), macro.macro, macro.name, message)
+
+
+# -- assembler --------------------------------------------------------------------------------------------------------
+
+
+def _macros(text: str, file: str, problems: list[Problem]) -> Iterator[_Macro]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    at = 0
+    while at < len(lines):
+        number, statement = at + 1, lines[at]
+        at += 1
+        if statement.startswith("*") or not statement.strip():
+            continue
+        joined = statement[:71].rstrip() if len(statement) <= 71 else statement[:71]
+        while len(statement) > 71 and statement[71] != " " and at < len(lines):
+            statement = lines[at]
+            at += 1
+            joined = _joined(joined, statement)
+        found = _STATEMENT.match(joined)
+        if found is None:
+            continue
+        try:
+            operands = _operands(found["rest"] or "")
+        except ValueError as error:
+            problems.append(Problem(file, number, found["macro"], "operands", joined[:60], str(error)))
+            continue
+        yield _Macro(found["name"].upper(), found["macro"], operands, number)
+
+
+def _joined(before: str, line: str) -> str:
+    """A statement with its continuation; operands that ended before column 72 go on without the blanks."""
+    rest = line[15:71]
+    return (before if _in_quotes(before) else before.rstrip()) + (rest if len(line) > 71 else rest.rstrip())
+
+
+def _in_quotes(text: str) -> bool:
+    return text.count("'") % 2 == 1
+
+
+def _operands(text: str) -> dict[str, str]:
+    """``A=1,B=(X,Y),C='it''s'``; ends at the first blank outside quotes."""
+    found: dict[str, str] = {}
+    for part in _parts(text.lstrip()):
+        word, _, value = part.partition("=")
+        found[word.strip().upper()] = value.strip()
+    return found
+
+
+def _parts(text: str) -> list[str]:
+    """The operands, split at commas outside parentheses and quotes."""
+    parts, depth, quoted, begin = [], 0, False, 0
+    for at, character in enumerate(text):
+        if character == "'":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "," and depth == 0:
+            parts.append(text[begin:at])
+            begin = at + 1
+        elif character == " " and depth == 0:
+            return [part for part in [*parts, text[begin:at]] if part]
+    if quoted:
+        raise ValueError("a quote is not closed")
+    return [part for part in [*parts, text[begin:]] if part.strip()]
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(word.strip().upper() for word in value.strip("()").split(",") if word.strip())
+
+
+def _literal(value: str) -> bytes:
+    if value.startswith("'") and value.endswith("'") and len(value) > 1:
+        return value[1:-1].replace("''", "'").replace("&&", "&").encode("latin-1", "replace")
+    return b""
+
+
+# -- meaning ----------------------------------------------------------------------------------------------------------
+
+
+def _inherited(word: str, *macros: _Macro) -> str:
+    return next((macro.operands[word] for macro in macros if word in macro.operands), "")
+
+
+def _add_field(macro: _Macro, building: _Building, mapset: _Macro, file: str, problems: list[Problem]) -> None:
+    try:
+        building.fields.append(_field(macro, building, mapset))
+    except ValueError as error:
+        problems.append(_problem(file, macro, str(error)))
+
+
+def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
+    given = macro.operands
+    columns = _size(building.macro)[1] or _BOUNDS["columns"]
+    line, column = _position(given.get("POS", ""), columns, building.fields)
+    picture = given.get("PICIN") or given.get("PICOUT") or ""
+    initial = _literal(given.get("INITIAL", "")) or bytes.fromhex(given.get("XINIT", "").strip("'"))
+    length = _number("LENGTH", given["LENGTH"]) if "LENGTH" in given else _picture_size(picture) or len(initial)
+    if not 0 <= length <= _BOUNDS["longest"]:
+        raise ValueError(f"LENGTH={length}: allowed are 1 to {_BOUNDS['longest']}")
+    if "OCCURS" in given and "GRPNAME" in given:
+        raise ValueError("OCCURS and GRPNAME exclude each other")
+    words = _words(given["ATTRB"]) if "ATTRB" in given else ("ASKIP", "NORM")
+    return BmsField(
+        macro.name,
+        line,
+        column,
+        length,
+        words,
+        initial,
+        _number("OCCURS", given["OCCURS"]) if "OCCURS" in given else 0,
+        given.get("GRPNAME", "").upper(),
+        given.get("PICIN", "").strip("'"),
+        given.get("PICOUT", "").strip("'"),
+        _inherited("COLOR", macro, building.macro, mapset),
+        _inherited("HILIGHT", macro, building.macro, mapset),
+    )
+
+
+def _number(word: str, value: str) -> int:
+    if not value.isdigit() or len(value) > 5:
+        raise ValueError(f"{word}={value}: it must be a number")
+    return int(value)
+
+
+def _position(value: str, columns: int, before: Sequence[BmsField]) -> tuple[int, int]:
+    """Line and column of the attribute byte; a single number counts positions from 0, none follows the last field."""
+    if not value:
+        if not before:
+            return 1, 1
+        at = (before[-1].line - 1) * columns + before[-1].column + before[-1].length
+        return at // columns + 1, at % columns + 1
+    words = _words(value)
+    if len(words) == 2 and all(word.isdigit() for word in words):
+        return int(words[0]), int(words[1])
+    if len(words) == 1 and words[0].isdigit():
+        return int(words[0]) // columns + 1, int(words[0]) % columns + 1
+    raise ValueError(f"POS={value}: it must be a number or (line,column)")
+
+
+def _picture_size(picture: str) -> int:
+    text = picture.strip("'").upper()
+    size = 0
+    for symbol, count in re.findall(r"([A-Z0-9$,.*/+-])(?:\((\d{1,3})\))?", text):
+        size += 0 if symbol in "SV" else int(count or 1)
+    return size
+
+
+def _size(macro: _Macro) -> tuple[int, int]:
+    words = _words(macro.operands.get("SIZE", ""))
+    return (int(words[0]), int(words[1])) if len(words) == 2 and all(word.isdigit() for word in words) else (0, 0)
+
+
+def _mapset(macro: _Macro, maps: Sequence[_Building]) -> Mapset:
+    storage = macro.operands.get("STORAGE", "").upper()
+    if "BASE" in macro.operands:
+        storage = f"BASE={macro.operands['BASE'].upper()}"
+    return Mapset(
+        macro.name,
+        macro.operands.get("MODE", "OUT").upper(),
+        macro.operands.get("TIOAPFX", "NO").upper() == "YES",
+        storage,
+        tuple(_map(building, macro) for building in maps),
+    )
+
+
+def _map(building: _Building, mapset: _Macro) -> BmsMap:
+    macro = building.macro
+    lines, columns = _size(macro)
+    at = [int(value) if (value := macro.operands.get(word, "1")).isdigit() else 1 for word in ("LINE", "COLUMN")]
+    control = _words(_inherited("CTRL", macro, mapset))
+    return BmsMap(macro.name, lines, columns, at[0], at[1], control, _dsatts(macro, mapset), tuple(building.fields))
+
+
+def _dsatts(macro: _Macro, mapset: _Macro) -> tuple[str, ...]:
+    for each in (macro, mapset):
+        if "DSATTS" in each.operands:
+            words = _words(each.operands["DSATTS"])
+            return tuple(word for word in _SUFFIXES if word in words)
+        if "EXTATT" in each.operands:
+            return (
+                tuple(word for word in _SUFFIXES if word in _EXTATT) if each.operands["EXTATT"].upper() == "YES" else ()
+            )
+    return ()
+
+
+# -- symbolic maps ----------------------------------------------------------------------------------------------------
+
+
+def symbolic_map(mapset: Mapset) -> str:
+    """The copybook of a mapset: the input and output records of its maps.
+
+    Every field that has a name takes three bytes, its attribute bytes and its data, in both records.
+    """
+    lines: list[str] = []
+    for number, each in enumerate(mapset.maps):
+        lines += _symbolic(mapset, each, mapset.maps[0].name if number else "")
+    return "\n".join(f"       {line}" for line in lines) + "\n"
+
+
+def _symbolic(mapset: Mapset, each: BmsMap, first: str) -> list[str]:
+    prefix = [" 02 FILLER PIC X(12)."] if mapset.tioapfx else []
+    onto = ""
+    if mapset.storage.startswith("BASE="):
+        onto = f" REDEFINES {mapset.storage[5:]}"
+    elif first and mapset.storage != "AUTO":
+        onto = f" REDEFINES {first}{'O' if mapset.mode == 'OUT' else 'I'}"
+    if mapset.mode == "OUT":
+        return [f"01 {each.name}O{onto}.", *prefix, *_output(each, alone=True)]
+    lines = [f"01 {each.name}I{onto}.", *prefix, *_input(each)]
+    if mapset.mode == "INOUT":
+        lines += [f"01 {each.name}O REDEFINES {each.name}I.", *prefix, *_output(each, alone=False)]
+    return lines
+
+
+def _picture(picture: str, length: int) -> str:
+    return f"PIC {picture}." if picture else f"PIC X({length})."
+
+
+def _input(each: BmsMap) -> list[str]:
+    lines: list[str] = []
+    extra = len(each.attributes)
+    group = ""
+    for one in each.fields:
+        if not one.name:
+            continue
+        level, head = _group(one, group, lines)
+        group = one.group
+        if one.occurs:
+            lines.append(f" 02 {one.name}D OCCURS {one.occurs} TIMES.")
+            level = "03"
+        if not head:
+            lines.append(f"  {level} {one.name}I {_picture(one.picin, one.length)}")
+            continue
+        name = one.name
+        lines += [f"  {level} {name}L COMP PIC S9(4).", f"  {level} {name}F PIC X."]
+        if not one.occurs:
+            lines += [f"  {level} FILLER REDEFINES {name}F.", f"   04 {name}A PIC X."]
+        if extra:
+            lines.append(f"  {level} FILLER PIC X({extra}).")
+        lines.append(f"  {level} {name}I {_picture(one.picin, one.length)}")
+    return lines
+
+
+def _group(one: BmsField, group: str, lines: list[str]) -> tuple[str, bool]:
+    """The level of a field's items, and whether it has an attribute of its own: the first of a group does."""
+    if not one.group:
+        return "02", True
+    if one.group != group:
+        lines.append(f" 02 {one.group}.")
+        return "03", True
+    return "03", False
+
+
+def _output(each: BmsMap, *, alone: bool) -> list[str]:
+    lines: list[str] = []
+    tables = 0
+    group = ""
+    for one in each.fields:
+        if not one.name:
+            continue
+        level, head = _group(one, group, lines) if alone else ("02", one.group != group or not one.group)
+        group = one.group
+        own = alone
+        if one.occurs:
+            tables += 1
+            lines.append(f" 02 DFHMS{tables} OCCURS {one.occurs} TIMES.")
+            level, own = "03", True
+        if head:
+            lines += _attribute_items(one.name, each.attributes, level, own=own)
+        lines.append(f"  {level} {one.name}O {_picture(one.picout, one.length)}")
+    return lines
+
+
+def _attribute_items(name: str, attributes: Sequence[str], level: str, *, own: bool) -> list[str]:
+    first = [f"  {level} FILLER PIC X(2).", f"  {level} {name}A PIC X."] if own else [f"  {level} FILLER PIC X(3)."]
+    return [*first, *(f"  {level} {name}{suffix_of(word)} PIC X." for word in attributes)]
+
+
+def suffix_of(word: str) -> str:
+    """The suffix of the byte for a word of DSATTS."""
+    return _SUFFIXES[word]

@@ -1,0 +1,318 @@
+"""One CL command: its text taken apart, and its parameters checked against the command's definition.
+
+What a CL command processor looks at before it calls anything: that there is such a command, that its parentheses and
+apostrophes match, that each keyword is one of the command's and comes once, that positional parameters stand in front
+of those with keywords and are not too many, that what is required is there, and that each value is of its parameter's
+kind. It reports everything that it finds, each as a diagnostic message with its id, keyword and value; a command with a
+diagnostic is not run. The definitions are the rows of ``facts/ibmi_cl.tsv``.
+
+Words are upper-cased, quoted text stays as it is. Special values have their asterisk, keywords are not abbreviated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple, Self
+
+from tdqsim.facts import LIMITS, table
+
+__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "Diagnostic", "Word", "check_command", "read_command"]
+
+LONGEST_COMMAND = 32_702
+_TOKEN = re.compile(
+    r"(?P<comment>/\*.*?\*/)|(?P<quoted>'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
+    r"|(?P<word>(?:[^\s()'/]|/(?!\*))++)|(?P<stray>.)",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"'(?:[^']|'')*+'")
+_KEYWORD = re.compile(r"[A-Z][A-Z0-9]{0,9}", re.ASCII)
+_DEEPEST = 5
+
+
+class Word(str):
+    """A value as it was written; ``quoted`` when it stood in apostrophes."""
+
+    __slots__ = ("quoted",)
+    quoted: bool
+
+    def __new__(cls, text: str, *, quoted: bool) -> Self:
+        """A word."""
+        made = super().__new__(cls, text)
+        made.quoted = quoted
+        return made
+
+
+class Diagnostic(NamedTuple):
+    """One thing wrong with a command: a message id, its values, and the keyword that it is about."""
+
+    message_id: str
+    values: tuple[str | int, ...]
+    keyword: str = ""
+
+
+class ClCommand(NamedTuple):
+    """A command taken apart.
+
+    Attributes:
+        name: its name in capitals, empty when the text has none.
+        library: the library written before it, ``*LIBL`` unless there is one.
+        parameters: keyword (empty for one given by position) and values of each, in order.
+        faults: what was wrong with the text.
+    """
+
+    name: str
+    library: str
+    parameters: tuple[tuple[str, list[object]], ...]
+    faults: tuple[Diagnostic, ...]
+
+
+class ClParameter(NamedTuple):
+    """One parameter of a command's definition."""
+
+    keyword: str
+    position: int
+    required: bool
+    kind: str
+    limits: tuple[int, ...]
+    most: int
+    values: frozenset[str]
+
+
+class Checked(NamedTuple):
+    """A command that was checked: its values by keyword in lower case, and what was wrong."""
+
+    name: str
+    values: Mapping[str, object]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@cache
+def _definitions() -> Mapping[str, tuple[ClParameter, ...]]:
+    found: dict[str, list[ClParameter]] = {}
+    for row in table("ibmi_cl"):
+        kind, *limits = row["kind"].split()
+        found.setdefault(row["command"], []).append(
+            ClParameter(
+                row["keyword"], int(row["position"]), row["required"] == "yes", kind, tuple(map(int, limits)),
+                int(row["most"]), frozenset(row["values"].split()),
+            )
+        )  # fmt: skip
+    return {name: tuple(parameters) for name, parameters in found.items()}
+
+
+COMMANDS = _definitions()
+"""The parameters of every known command, by its name."""
+
+_NAME = re.compile({row["kind"]: row["pattern"] for row in table("name_characters")}["ibmi"], re.ASCII)
+
+
+# -- taking a text apart ----------------------------------------------------------------------------------------------
+
+
+def read_command(text: str) -> ClCommand:
+    """Take one command apart; nothing is looked up yet."""
+    if len(text) > LONGEST_COMMAND:
+        return ClCommand("", "*LIBL", (), (Diagnostic("CPD0103", (len(text), LONGEST_COMMAND)),))
+    tokens = [match for match in _TOKEN.finditer(text) if not match["space"] and not match["comment"]]
+    reader = _Reader([match[0] for match in tokens])
+    name = reader.command_name()
+    parameters = reader.parameters() if not reader.faults else ()
+    library, slash, name = name.rpartition("/")
+    return ClCommand(name, library if slash else "*LIBL", tuple(parameters), tuple(reader.faults))
+
+
+class _Reader:
+    """Tokens from left to right."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.faults: list[Diagnostic] = []
+
+    def command_name(self) -> str:
+        """The first word; empty when there is none."""
+        if not self.tokens or self.tokens[0] in "()" or self.tokens[0].startswith("'"):
+            return ""
+        self.at = 1
+        return self.tokens[0].upper()
+
+    def parameters(self) -> list[tuple[str, list[object]]]:
+        """What follows the name."""
+        found: list[tuple[str, list[object]]] = []
+        while self.at < len(self.tokens):
+            piece = self.tokens[self.at]
+            following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ""
+            if following == "(" and _KEYWORD.fullmatch(piece.upper()):
+                self.at += 2
+                found.append((piece.upper(), self.values(1)))
+            elif piece == "(":
+                self.at += 1
+                found.append(("", self.values(1)))
+            elif piece == ")":
+                self.faults.append(Diagnostic("CPD0018", (piece,)))
+                return found
+            else:
+                found.append(("", [self.word()]))
+        return found
+
+    def word(self) -> Word:
+        """One word, its apostrophes taken off."""
+        piece = self.tokens[self.at]
+        self.at += 1
+        if not piece.startswith("'"):
+            return Word(piece.upper(), quoted=False)
+        if not _QUOTED.fullmatch(piece):
+            self.faults.append(Diagnostic("CPD0013", (piece,)))
+        return Word(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
+
+    def values(self, depth: int) -> list[object]:
+        """The values up to the closing parenthesis."""
+        found: list[object] = []
+        while self.at < len(self.tokens):
+            piece = self.tokens[self.at]
+            if piece == ")":
+                self.at += 1
+                return found
+            if piece == "(" and depth < _DEEPEST:
+                self.at += 1
+                found.append(self.values(depth + 1))
+            elif piece == "(":
+                break
+            else:
+                found.append(self.word())
+        self.faults.append(Diagnostic("CPD0019", ("(",)))
+        self.at = len(self.tokens)
+        return found
+
+
+# -- checking ---------------------------------------------------------------------------------------------------------
+
+
+def check_command(command: ClCommand) -> Checked:
+    """Check a command against its definition; every fault that is found, not just the first."""
+    definition = COMMANDS.get(command.name)
+    if command.faults:
+        return Checked(command.name, {}, command.faults)
+    if definition is None or command.library not in ("*LIBL", "QSYS"):
+        return Checked(command.name, {}, (Diagnostic("CPD0030", (command.name[:10], command.library[:10])),))
+    given, faults = _by_keyword(command, definition)
+    values: dict[str, object] = {}
+    for parameter in definition:
+        if parameter.keyword in given:
+            value, wrong = _checked(parameter, given[parameter.keyword])
+            faults.extend(wrong)
+            values[parameter.keyword.lower()] = value
+        elif parameter.required:
+            faults.append(Diagnostic("CPD0071", (parameter.keyword,), parameter.keyword))
+    return Checked(command.name, values, tuple(faults))
+
+
+def _by_keyword(
+    command: ClCommand, definition: tuple[ClParameter, ...]
+) -> tuple[dict[str, list[object]], list[Diagnostic]]:
+    positional = sorted((one.position, one.keyword) for one in definition if one.position)
+    known = {one.keyword for one in definition}
+    given: dict[str, list[object]] = {}
+    faults: list[Diagnostic] = []
+    after_keyword = False
+    for place, (written, values) in enumerate(command.parameters):
+        keyword = written
+        if written:
+            after_keyword = True
+        elif after_keyword:
+            faults.append(Diagnostic("CPD0015", (_shown(values),)))
+            continue
+        elif place >= len(positional):
+            faults.append(Diagnostic("CPD0041", (_shown(values), len(positional))))
+            continue
+        else:
+            keyword = positional[place][1]
+        if keyword not in known:
+            faults.append(Diagnostic("CPD0043", (keyword,), keyword))
+        elif keyword in given:
+            faults.append(Diagnostic("CPD0044", (keyword,), keyword))
+        else:
+            given[keyword] = values
+    return given, faults
+
+
+def _shown(values: Sequence[object]) -> str:
+    return " ".join(f"({_shown(value)})" if isinstance(value, list) else str(value) for value in values)
+
+
+def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list[Diagnostic]]:
+    """The value of a parameter, and what is wrong with it."""
+    keyword = parameter.keyword
+    if parameter.kind in ("elements", "text"):
+        return values, _too_many(parameter, values)
+    if not values:
+        return "", [Diagnostic("CPD0071", (keyword,), keyword)]
+    faults = _too_many(parameter, values)
+    if parameter.most > 1 and len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    checked: list[object] = []
+    for value in values:
+        found, fault = _one(parameter, value)
+        checked.append(found)
+        faults.extend(fault)
+    return (checked if parameter.most > 1 else checked[0]), faults
+
+
+def _too_many(parameter: ClParameter, values: Sequence[object]) -> list[Diagnostic]:
+    if len(values) <= parameter.most:
+        return []
+    return [Diagnostic("CPD0040", (parameter.keyword, parameter.most), parameter.keyword)]
+
+
+def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic]]:
+    keyword, kind = parameter.keyword, parameter.kind
+    if not isinstance(value, Word):
+        return "", [_not_valid(parameter, value)]
+    if not value.quoted and value in parameter.values and kind not in ("qualified", "generic-qualified"):
+        return str(value), []
+    if kind == "word":
+        return "", [_not_valid(parameter, value)]
+    if kind == "integer":
+        return _integer(parameter, value)
+    if kind == "char":
+        wrong = len(value) > parameter.limits[0]
+        return str(value), [Diagnostic("CPD0074", (keyword, str(value), parameter.limits[0]), keyword)] if wrong else []
+    if kind in ("qualified", "generic-qualified"):
+        return _qualified(parameter, value)
+    return _name(parameter, value, parameter.limits[0])
+
+
+def _not_valid(parameter: ClParameter, value: object) -> Diagnostic:
+    shown = _shown([value])
+    return Diagnostic("CPD0084", (len(shown), parameter.keyword, shown), parameter.keyword)
+
+
+def _integer(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+    low, high = parameter.limits
+    digits = value.removeprefix("+").removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
+        return 0, [_not_valid(parameter, value)]
+    number = int(value)
+    if not low <= number <= high:
+        return 0, [Diagnostic("CPD0085", (parameter.keyword, str(value), low, high), parameter.keyword)]
+    return number, []
+
+
+def _name(parameter: ClParameter, value: str, most: int, *, generic: bool = False) -> tuple[object, list[Diagnostic]]:
+    plain = value.removesuffix("*") if generic else value
+    if len(value) > most:
+        return "", [Diagnostic("CPD0074", (parameter.keyword, str(value), most), parameter.keyword)]
+    if not _NAME.fullmatch(plain):
+        return "", [Diagnostic("CPD0078", (parameter.keyword, str(value)), parameter.keyword)]
+    return str(value), []
+
+
+def _qualified(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+    library, slash, name = value.rpartition("/")
+    longest = LIMITS["object_name_length"]
+    _, faults = _name(parameter, name, longest, generic=parameter.kind == "generic-qualified")
+    if slash and library not in parameter.values:
+        faults = faults + _name(parameter, library, longest)[1]
+    return str(value), faults

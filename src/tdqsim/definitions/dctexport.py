@@ -1,0 +1,129 @@
+"""DFHDCT macro source out: the queues of definitions as entries of a destination control table.
+
+What a macro cannot say (WAIT, DESCRIPTION and the rest that came after the macros) is reported, never dropped silently.
+The data set attributes of an extrapartition queue go to an SDSCI entry, which has the queue's DD name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from tdqsim.definitions.group import Definitions
+from tdqsim.definitions.tdqueue import Tdqueue
+
+__all__ = ["export_dct"]
+
+_LAST: Final = 71  # columns of a statement; column 72 marks a continuation
+_CONTINUE: Final = " " * 15
+_RECOVERY: Final = {"NO": "NO", "PHYSICAL": "PH", "LOGICAL": "LG"}
+_REMOTE: Final = {"remotesystem": "SYSIDNT", "remotename": "RMTNAME", "remotelength": "LENGTH"}
+_ENTRIES: Final[dict[str, dict[str, str]]] = {
+    "INTRA": {"transid": "TRANSID", "triggerlevel": "TRIGLEV", "recovstatus": "DESTRCV", "userid": "USERID", **_REMOTE},
+    "EXTRA": {"opentime": "OPEN", **_REMOTE},
+    "INDIRECT": {"indirectname": "INDDEST"},
+    "": _REMOTE,
+}
+_SDSCI: Final = {
+    "blocksize": "BLKSIZE",
+    "recordsize": "RECSIZE",
+    "databuffers": "BUFNO",
+    "erroroption": "ERROPT",
+    "rewind": "REWIND",
+    "typefile": "TYPEFLE",
+}
+_RECFORM: Final = {"FIXED": "FIX", "VARIABLE": "VAR", "BLOCKED": "BLK", "UNBLOCKED": "UNB"}
+
+
+def export_dct(definitions: Definitions) -> tuple[str, list[str]]:
+    """Macro source for the queues, in order, and a sentence for each thing that it does not say.
+
+    Args:
+        definitions: what to write; resources that are no queues are reported.
+    """
+    lines: list[str] = []
+    remarks: list[str] = []
+    described: set[str] = set()
+    group = ""
+    for entry in definitions.entries:
+        queue = entry.resource
+        if not isinstance(queue, Tdqueue):
+            remarks.append(f"{queue.title}: is no destination; left out")
+            continue
+        if queue.group != group:
+            group = queue.group
+            lines += _macro([("TYPE", "GROUP"), ("GROUP", group)])
+        lines += _queue(queue, remarks, described)
+    if lines:
+        lines += [*_macro([("TYPE", "FINAL")]), "         END"]
+    return "".join(f"{line}\n" for line in lines), remarks
+
+
+def _queue(queue: Tdqueue, remarks: list[str], described: set[str]) -> Iterator[str]:
+    values: dict[str, Any] = {**queue.attributes(), **queue.without_effect}
+    del values["name"]
+    values.pop("type", None)
+    operands = [("TYPE", queue.type or "REMOTE"), ("DESTID", queue.name)]
+    if queue.type == "EXTRA":
+        name = str(values.pop("ddname", "") or "")
+        sdsci = list(_taken(values, _SDSCI)) + _record_format(values)
+        if sdsci and not name:
+            name = queue.name
+            remarks.append(f"{queue.title}: DDNAME {name} was added, to name its SDSCI entry")
+        if sdsci and name in described:
+            remarks.append(f"{queue.title}: shares DD {name} with an earlier queue, whose SDSCI entry counts")
+        elif sdsci:
+            described.add(name)
+            yield from _macro([("TYPE", "SDSCI"), ("DSCNAME", name), *sdsci])
+        operands += [("DSCNAME" if sdsci else "FILE", name)] if name else []
+    elif queue.type == "INTRA":
+        operands += _facility(values)
+    operands += _taken(values, _ENTRIES[queue.type if queue.type in _ENTRIES else ""])
+    remarks += [f"{queue.title} {name.upper()}: has no counterpart in DFHDCT; left out" for name in values]
+    yield from _macro(operands)
+
+
+def _taken(values: dict[str, Any], names: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The operands for these attributes, which are taken out of the values."""
+    for attribute, operand in names.items():
+        value = values.pop(attribute, "")
+        if value == "":
+            continue
+        text = str(value)
+        if attribute == "recovstatus":
+            text = _RECOVERY[text]
+        elif attribute == "transid" and not text.isalnum():
+            text = f"""'{text.replace("'", "''")}'"""
+        yield operand, text
+
+
+def _facility(values: dict[str, Any]) -> list[tuple[str, str]]:
+    kind = str(values.pop("atifacility", "") or "")
+    name = str(values.pop("facilityid", "") or "")
+    if name:
+        return [("DESTFAC", f"({kind or 'TERMINAL'},{name})")]
+    return [("DESTFAC", kind)] if kind else []
+
+
+def _record_format(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """RECFORM, which says the formats of records and blocks in one word; UNB where nothing says how blocks are."""
+    record = _RECFORM.get(str(values.get("recordformat") or ""))
+    if record is None:
+        return []
+    block = _RECFORM.get(str(values.get("blockformat") or ""), "UNB")
+    for name in ("recordformat", "blockformat"):
+        values.pop(name, None)
+    return [("RECFORM", f"{record}{block}{values.pop('printcontrol', '') or ''}")]
+
+
+def _macro(operands: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A statement on as many lines as it takes, broken between operands, with a mark in column 72."""
+    line = "         DFHDCT "
+    pieces = [f"{name}={value}" for name, value in operands]
+    for at, piece in enumerate(pieces):
+        text = piece + ("," if at + 1 < len(pieces) else "")
+        if len(line) + len(text) > _LAST and line.strip():
+            yield f"{line:<{_LAST}}X"
+            line = _CONTINUE
+        line += text
+    yield line

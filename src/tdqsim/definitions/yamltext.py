@@ -1,0 +1,182 @@
+"""YAML as definition files use it: mappings, lists and text, with line numbers.
+
+Every plain value is text as it was written, so that ``NO``, ``0010``, ``1E05`` and ``NULL`` can be names. The file is
+read event by event and refused at the first thing that definition files have no use for (tags, aliases, a second
+document, deep nesting), so that hostile input costs little. What is built remembers its lines for later messages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NoReturn
+
+import yaml
+
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.facts import LIMITS
+
+__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "kind_of", "read_yaml"]
+
+_LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_QUOTE_HINT = "a value that begins with * must be put in quotes"
+
+
+class ScalarNode(NamedTuple):
+    """Text, and the line where it begins."""
+
+    value: str
+    line: int
+
+
+class ListNode(NamedTuple):
+    """A list and its line."""
+
+    items: list[Node]
+    line: int
+
+
+class MapNode(NamedTuple):
+    """A mapping and its line; each key has its own line too."""
+
+    items: dict[str, Node]
+    lines: dict[str, int]
+    line: int
+
+
+Node = ScalarNode | ListNode | MapNode
+
+
+def kind_of(node: Node) -> str:
+    """What the node is, in words for messages."""
+    return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
+
+
+def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
+    """The one document in the text, or None when there is nothing in it.
+
+    Args:
+        text: the text.
+        file: its name, for messages.
+        longest: characters of the longest value; as for attributes of definitions when 0.
+
+    Raises:
+        DefinitionError: the text is not YAML, or uses what definition files may not.
+    """
+    if len(text) > LIMITS["definition_file_bytes"]:
+        raise DefinitionError([Problem(file, 0, "", "", "", f"is longer than {LIMITS['definition_file_bytes']} bytes")])
+    reader = _Reader(file, longest or LIMITS["definition_value_length"])
+    try:
+        loader = _LOADER(text)
+        try:
+            return reader.read(loader)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 0
+        reason = error.problem or error.context or "it cannot be read"
+        raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, max(error.position, 0)) + 1
+        raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {error.reason}")]) from None
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise DefinitionError([Problem(file, line, "", "", "", "holds a character that is no text")]) from None
+
+
+def _line(event: yaml.Event) -> int:
+    assert event.start_mark is not None
+    line: int = event.start_mark.line
+    return line + 1
+
+
+class _Reader:
+    """Builds nodes from events, with a stack of its own so that nesting never meets Python's."""
+
+    def __init__(self, file: str, longest: int) -> None:
+        self.file = file
+        self.longest = longest
+        self.stack: list[ListNode | MapNode] = []
+        self.keys: list[tuple[str, int] | None] = []
+        self.root: Node | None = None
+        self.documents = 0
+        self.twice: list[Problem] = []
+
+    def refuse(self, line: int, message: str, value: str = "") -> NoReturn:
+        raise DefinitionError([Problem(self.file, line, "", "", value[:100], message)])
+
+    def read(self, loader: yaml.CSafeLoader | yaml.SafeLoader) -> Node | None:
+        while True:
+            event = loader.get_event()
+            if isinstance(event, yaml.ScalarEvent):
+                self.scalar(event)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self.open(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self.close()
+            elif isinstance(event, yaml.AliasEvent):
+                hint = f"aliases (*{event.anchor}) are not used in definition files; {_QUOTE_HINT}"
+                self.refuse(_line(event), hint)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self.documents += 1
+                if self.documents > 1:
+                    hint = "a definition file holds one document; several groups go under groups:"
+                    self.refuse(_line(event), hint)
+            elif event is None or isinstance(event, yaml.StreamEndEvent):
+                if self.twice:
+                    raise DefinitionError(self.twice)
+                return self.root
+
+    def scalar(self, event: yaml.ScalarEvent) -> None:
+        line = _line(event)
+        if event.tag is not None and event.tag != "!":
+            self.refuse(line, f"tags ({event.tag}) are not used in definition files", event.value)
+        if len(event.value) > self.longest:
+            self.refuse(line, f"a value may have {self.longest} characters", event.value)
+        if self.stack and isinstance(self.stack[-1], MapNode) and self.keys[-1] is None:
+            self.key(event.value, line, self.stack[-1])
+        else:
+            self.add(ScalarNode(event.value, line))
+
+    def key(self, name: str, line: int, mapping: MapNode) -> None:
+        if name in mapping.items:
+            message = f"is given twice, first in line {mapping.lines[name]}"
+            self.twice.append(Problem(self.file, line, self.resource(mapping), name[:100], "", message))
+        self.keys[-1] = (name, line)
+
+    def resource(self, mapping: MapNode) -> str:
+        """What a mapping describes, as far as it has been read: ``TDQUEUE(PAYQ)``, or nothing."""
+        name = mapping.items.get("name")
+        above = [node for node in self.stack[:-1] if isinstance(node, MapNode) and node.items]
+        kind = next(reversed(above[-1].items)) if above else ""
+        return f"{kind.upper()[:20]}({name.value[:20]})" if isinstance(name, ScalarNode) else ""
+
+    def open(self, event: yaml.CollectionStartEvent) -> None:
+        line = _line(event)
+        if event.tag is not None and event.tag != "!":
+            self.refuse(line, f"tags ({event.tag}) are not used in definition files")
+        if len(self.stack) >= LIMITS["definition_nesting"]:
+            self.refuse(line, f"is nested more than {LIMITS['definition_nesting']} levels deep")
+        if self.stack and isinstance(self.stack[-1], MapNode) and self.keys[-1] is None:
+            self.refuse(line, "a name before a colon must be text")
+        node = MapNode({}, {}, line) if isinstance(event, yaml.MappingStartEvent) else ListNode([], line)
+        self.add(node)
+        self.stack.append(node)
+        self.keys.append(None)
+
+    def close(self) -> None:
+        self.stack.pop()
+        self.keys.pop()
+
+    def add(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        parent = self.stack[-1]
+        if isinstance(parent, ListNode):
+            parent.items.append(node)
+            return
+        pending = self.keys[-1]
+        assert pending is not None
+        parent.items[pending[0]] = node
+        parent.lines[pending[0]] = pending[1]
+        self.keys[-1] = None

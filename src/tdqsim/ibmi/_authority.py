@@ -1,0 +1,90 @@
+"""Who may do what: authorities by name, user profiles with their groups, and authorization lists.
+
+An authority is kept as the words that a command takes: one system-defined name such as ``*CHANGE`` where that says it
+all, else single ones such as ``*OBJOPR *ADD``. Granting adds to what is there, revoking takes away, and *EXCLUDE, which
+is no authority at all, gives way to whatever is granted after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import AUTHORITIES
+
+__all__ = ["ALL", "AuthorizationList", "Profile", "added", "granted_names", "revoked"]
+
+ALL: Final = AUTHORITIES["*ALL"]
+_BUNDLES = ("*ALL", "*CHANGE", "*USE")
+_SINGLE = {next(iter(grants)): word for word, grants in AUTHORITIES.items() if len(grants) == 1}
+
+
+@cache
+def granted_names(words: str) -> frozenset[str]:
+    """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
+
+    Raises:
+        ParameterError: a name is not one of the system-defined authorities, or there is none.
+    """
+    split = words.split() if isinstance(words, str) else []
+    if not split or any(word not in AUTHORITIES for word in split):
+        raise ParameterError(f"authority {words!r}: allowed are {', '.join(AUTHORITIES)}, one or several")
+    return frozenset[str]().union(*(AUTHORITIES[word] for word in split))
+
+
+def _words(grants: frozenset[str]) -> str:
+    """The shortest words for a set of single authorities."""
+    for bundle in _BUNDLES:
+        if AUTHORITIES[bundle] == grants:
+            return bundle
+    return " ".join(_SINGLE[one] for one in ALL_IN_ORDER if one in grants) or "*EXCLUDE"
+
+
+ALL_IN_ORDER: Final = tuple(next(iter(grants)) for grants in AUTHORITIES.values() if len(grants) == 1)
+
+
+def added(before: str, words: str) -> str:
+    """What a user has after ``words`` were granted beside ``before`` (empty for none); *EXCLUDE takes all away."""
+    grants = granted_names(words)
+    return _words(grants | granted_names(before) if before and grants else grants)
+
+
+def revoked(before: str, words: str) -> str:
+    """What is left of ``before`` when ``words`` are revoked; empty when nothing is, *EXCLUDE included."""
+    left = granted_names(before) - granted_names(words)
+    if not left and not granted_names(before) and "*EXCLUDE" not in words.split():
+        return "*EXCLUDE"  # to take authorities from somebody excluded changes nothing
+    return _words(left) if left else ""
+
+
+@dataclass(slots=True)
+class Profile:
+    """A user profile.
+
+    Attributes:
+        name: its name.
+        allobj: it has the special authority *ALLOBJ.
+        groups: names of the group profiles whose authorities it has too, GRPPRF first, then SUPGRPPRF.
+    """
+
+    name: str
+    allobj: bool = False
+    groups: tuple[str, ...] = ()
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps."""
+        return {"allobj": self.allobj, "groups": self.groups}
+
+
+@dataclass(slots=True)
+class AuthorizationList:
+    """An authorization list: authorities by user, *PUBLIC among them."""
+
+    name: str
+    entries: dict[str, str]
+
+    def save(self) -> dict[str, Any]:
+        """What the catalogue keeps."""
+        return {"entries": self.entries}

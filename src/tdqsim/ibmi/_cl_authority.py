@@ -1,0 +1,164 @@
+"""CL commands for who may do what: GRTOBJAUT, RVKOBJAUT and CRTUSRPRF, for data queues and libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tdqsim.ibmi._authority import added, granted_names, revoked
+from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import OPERATIONS
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._objects import SystemObject, new_name
+
+__all__ = ["AuthorityCommands"]
+
+_TYPES = ("*DTAQ", "*LIB")
+
+
+class AuthorityCommands(JobCore):
+    """The commands that secure data queues and libraries."""
+
+    @declare("GRTOBJAUT")
+    def grtobjaut(
+        self,
+        obj: str,
+        user: str | Sequence[str],
+        aut: str = "*CHANGE",
+        *,
+        library: str = "",
+        objtype: str = "*DTAQ",
+        replace: bool = False,
+    ) -> None:
+        """Grant users, or ``*PUBLIC``, authority to an object, beside what they have.
+
+        Args:
+            obj: ``LIB/NAME``, or a name; of a library its name.
+            user: a user profile or ``*PUBLIC``, or several.
+            aut: ``*USE``, ``*CHANGE``, ``*ALL``, ``*EXCLUDE``, or single ones such as ``"*OBJOPR *ADD"``. *EXCLUDE
+                takes away what there was, and whatever is granted after it takes its place.
+            library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            objtype: ``*DTAQ`` or ``*LIB``.
+            replace: REPLACE(*YES): what there was goes.
+
+        Raises:
+            EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those of finding it.
+            ParameterError: an authority or object type that does not exist.
+        """
+        self.begin("GRTOBJAUT")
+        granted_names(aut)
+        target, users = self._secured(obj, library, objtype), self._users(user)
+        for one in users:
+            before = self._authority(target, one) if not replace else ""
+            self._give(target, one, added(before, aut))
+        self._secure("GRTOBJAUT", target, "CPC2201", user=" ".join(users), aut=aut)
+
+    @declare("RVKOBJAUT")
+    def rvkobjaut(
+        self,
+        obj: str,
+        user: str | Sequence[str],
+        aut: str = "*CHANGE",
+        *,
+        library: str = "",
+        objtype: str = "*DTAQ",
+    ) -> None:
+        """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have used the queue go on until they end.
+
+        A user who has nothing left is no longer named by the object, so that the public authority is his again.
+
+        Args:
+            obj: ``LIB/NAME``, or a name; of a library its name.
+            user: a user profile or ``*PUBLIC``, or several.
+            aut: what is taken away, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
+            library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            objtype: ``*DTAQ`` or ``*LIB``.
+
+        Raises:
+            EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those of finding it.
+            ParameterError: an authority or object type that does not exist.
+        """
+        self.begin("RVKOBJAUT")
+        granted_names(aut)
+        target, users = self._secured(obj, library, objtype), self._users(user)
+        for one in users:
+            before = self._authority(target, one)
+            if before:
+                self._give(target, one, revoked(before, aut))
+        self._secure("RVKOBJAUT", target, "CPC2202", user=" ".join(users), aut=aut)
+
+    def _secured(self, obj: str, library: str, objtype: str) -> SystemObject:
+        operation = OPERATIONS["GRTOBJAUT"]
+        if objtype not in _TYPES:
+            raise ParameterError(f"objtype {objtype!r}: allowed are {', '.join(_TYPES)}")
+        target: SystemObject
+        if objtype == "*LIB":
+            name = self.place(obj, library, default="QSYS")[0]
+            found = self.library(name)
+            if found is None:
+                self.fail("CPF9810", name)
+            target = found
+        else:
+            target = self.locate(operation, *self.place(obj, library))[1]
+        self.authorize(operation, target)
+        return target
+
+    def _users(self, user: str | Sequence[str]) -> list[str]:
+        names = user.split() if isinstance(user, str) else list(user)
+        if not names:
+            raise ParameterError("user: a user profile or *PUBLIC is needed")
+        found = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
+        for name in found:
+            if name != "*PUBLIC" and name not in self.system.profiles:
+                self.fail("CPF2204", name)
+        return found
+
+    @staticmethod
+    def _authority(target: SystemObject, user: str) -> str:
+        if user != "*PUBLIC":
+            return target.private.get(user, "")
+        return "" if target.public == "*AUTL" else target.public
+
+    @staticmethod
+    def _give(target: SystemObject, user: str, words: str) -> None:
+        if user == "*PUBLIC":
+            target.public = words or "*EXCLUDE"
+        elif words:
+            target.private[user] = words
+        else:
+            target.private.pop(user, None)
+
+    def _secure(self, command: str, target: SystemObject, completion: str, *, user: str, aut: str) -> None:
+        self.system.save_object(target)
+        self.system.forget_places()
+        self.note(command, target, user=user, aut=aut)
+        self.log(self.message(completion))
+        self.give_turn()
+
+    @declare("CRTUSRPRF")
+    def crtusrprf(
+        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = ()
+    ) -> None:
+        """Create a user profile, as far as data queues need one.
+
+        Args:
+            usrprf: its name.
+            allobj: SPCAUT(*ALLOBJ).
+            grpprf: the group whose authorities the user has too, or ``*NONE``.
+            supgrpprf: more such groups.
+
+        Raises:
+            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it.
+        """
+        self.begin("CRTUSRPRF")
+        name = new_name(usrprf, "usrprf")
+        if name in self.system.profiles:
+            self.fail("CPF2214", name)
+        for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
+            if group.upper() not in self.system.profiles:
+                self.fail("CPF2204", group.upper())
+        if allobj and not self.system.profile(self.current_user).allobj:
+            self.fail("CPF2292")
+        self.system.crtusrprf(name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf))
+        self.log(self.message("CPC2205", name))
+        self.give_turn()

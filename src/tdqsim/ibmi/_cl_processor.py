@@ -1,0 +1,202 @@
+"""The one CL command processor: text in, the command's method called, its messages in the job log.
+
+``job.command`` is what QCMDEXC, the remote command server and people at a prompt use. What is wrong with the text
+itself is found by :mod:`tdqsim.definitions.cl_command`; each fault is a diagnostic message, and CPF0006 ends the
+command. What the command then refuses is its own escape message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from tdqsim.definitions.cl_command import Diagnostic, check_command, read_command
+from tdqsim.ibmi._cl_authority import AuthorityCommands
+from tdqsim.ibmi._cl_journal import JournalCommands
+from tdqsim.ibmi._cl_library import LibraryCommands
+from tdqsim.ibmi._cl_object import ObjectCommands
+from tdqsim.ibmi._cl_queue import QueueCommands
+from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi.layouts import pack_decimal
+from tdqsim.ibmi.messages import EscapeMessage
+
+__all__ = ["CommandProcessor"]
+
+Values = Mapping[str, Any]
+_WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
+
+
+class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
+    """All commands, by method and by text."""
+
+    def command(self, text: str) -> Any:
+        """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
+
+        The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
+        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CRTJRN, STRJRNOBJ, ENDJRNOBJ.
+
+        Returns:
+            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, else None.
+
+        Raises:
+            EscapeMessage: CPF0006 the text is not one known command with parameters that it can have (the diagnostics
+                say what), and those of the command.
+        """
+        self.check_usable()
+        checked = check_command(read_command(text))
+        handler = HANDLERS.get(checked.name)
+        faults = checked.diagnostics
+        if not faults and handler is None:
+            faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
+        if faults or handler is None:
+            self.refuse(faults)
+        return handler(self, checked.values)
+
+    def refuse(self, faults: tuple[Diagnostic, ...]) -> NoReturn:
+        """Send the diagnostics and end the command."""
+        diagnostics = tuple(self.message(fault.message_id, *fault.values) for fault in faults)
+        self.log(*diagnostics)
+        raise EscapeMessage(self.message("CPF0006"), diagnostics)
+
+    def refuse_elements(self, keyword: str, values: list[Any]) -> NoReturn:
+        """Refuse values that do not have the shape of the parameter."""
+        shown = " ".join(map(str, values))
+        self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
+
+
+def _crtdtaq(job: CommandProcessor, values: Values) -> Any:
+    keywords = dict(values)
+    if keywords.get("text") == "*BLANK":
+        del keywords["text"]
+    return job.crtdtaq(**keywords)
+
+
+def _crtlib(job: CommandProcessor, values: Values) -> Any:
+    text = values.get("text", "*BLANK")
+    return job.crtlib(
+        values["lib"], aut=values.get("aut", "*CHANGE"), crtaut=values.get("crtaut", "*CHANGE"),
+        text="" if text == "*BLANK" else text,
+    )  # fmt: skip
+
+
+def _addlible(job: CommandProcessor, values: Values) -> None:
+    position = [str(one) for one in values.get("position", ["*FIRST"])]
+    beside = len(position) == 2 and position[0] in ("*AFTER", "*BEFORE")
+    if not beside and position not in (["*FIRST"], ["*LAST"]):
+        job.refuse_elements("POSITION", position)
+    job.addlible(values["lib"], (position[0], position[1]) if beside else position[0])
+
+
+def _chglibl(job: CommandProcessor, values: Values) -> None:
+    libl = values.get("libl", ["*SAME"])
+    job.chglibl(libl[0] if libl[0] in ("*SAME", "*NONE") else libl, values.get("curlib", "*SAME"))
+
+
+def _objects(job: CommandProcessor, values: Values) -> list[tuple[str, str]]:
+    found = []
+    for one in values["obj"]:
+        words = [str(word) for word in one] if isinstance(one, list) else [str(one)]
+        # name, type, state, and a member, which only files have
+        if len(words) not in (3, 4) or words[1] != "*DTAQ" or words[2] not in LOCK_STATES:
+            job.refuse_elements("OBJ", words)
+        found.append((words[0], words[2]))
+    return found
+
+
+def _alcobj(job: CommandProcessor, values: Values) -> None:
+    wait = values.get("wait", "*CLS")
+    job.alcobj(_objects(job, values), None if wait == "*CLS" else wait, values.get("scope", "*JOB"))
+
+
+def _authority(values: Values) -> tuple[str, list[str], str]:
+    return values["obj"], values["user"], " ".join(values.get("aut", ["*CHANGE"]))
+
+
+def _crtusrprf(job: CommandProcessor, values: Values) -> None:
+    groups = [one for one in values.get("supgrpprf", []) if one != "*NONE"]
+    job.crtusrprf(
+        values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
+        supgrpprf=groups,
+    )  # fmt: skip
+
+
+def _parameters(values: Values) -> list[bytearray]:
+    parm = values.get("parm", [])
+    if len(parm) == 1 and isinstance(parm[0], list):
+        parm = parm[0]
+    return [literal(one) for one in parm]
+
+
+def _called(job: Any, values: Values) -> None:
+    job.call_program(values["pgm"], parameters=_parameters(values))
+
+
+def _submitted(job: Any, values: Values) -> Any:
+    """SBMJOB CMD(...): the command runs in a job of its own; what is wrong with its text is said now."""
+    tree = values["cmd"]
+    words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
+    text = _as_text(words)
+    checked = check_command(read_command(text))
+    if checked.diagnostics:
+        job.refuse(checked.diagnostics)
+    name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
+    started = job.system.start(
+        lambda own: own.command(text),
+        name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
+    )  # fmt: skip
+    job.log(job.message("CPC1221", started.job.qualified_name))
+    return started
+
+
+def _as_text(values: Sequence[Any]) -> str:
+    """Values as they were written, for a command inside a command."""
+    shown: list[str] = []
+    for one in values:
+        if isinstance(one, list):
+            inner = f"({_as_text(one)})"
+            if shown and not shown[-1].endswith(("'", ")")):
+                shown[-1] += inner  # a keyword and its values
+                continue
+            shown.append(inner)
+        else:
+            shown.append("'" + one.replace("'", "''") + "'" if getattr(one, "quoted", False) else str(one))
+    return " ".join(shown)
+
+
+def literal(value: Any) -> bytearray:
+    """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32."""
+    text = str(value)
+    number = text.removeprefix("-").removeprefix("+")
+    if not getattr(value, "quoted", False) and number.isascii() and number.isdigit() and len(number) <= _WHOLE_DIGITS:
+        return bytearray(pack_decimal(int(text) * 10**_FRACTION, _WHOLE_DIGITS + _FRACTION))
+    return bytearray(text.ljust(_SHORTEST_TEXT).encode("cp037", "replace"))
+
+
+HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
+    {
+        "CRTDTAQ": _crtdtaq,
+        "DLTDTAQ": lambda job, values: job.dltdtaq(values["dtaq"]),
+        "CRTLIB": _crtlib,
+        "DLTLIB": lambda job, values: job.dltlib(values["lib"]),
+        "ADDLIBLE": _addlible,
+        "RMVLIBLE": lambda job, values: job.rmvlible(values["lib"]),
+        "CHGLIBL": _chglibl,
+        "CHGCURLIB": lambda job, values: job.chgcurlib(values["curlib"]),
+        "ALCOBJ": _alcobj,
+        "DLCOBJ": lambda job, values: job.dlcobj(_objects(job, values), values.get("scope", "*JOB")),
+        "MOVOBJ": lambda job, values: job.movobj(values["obj"], values["tolib"]),
+        "RNMOBJ": lambda job, values: job.rnmobj(values["obj"], values["newobj"]),
+        "GRTOBJAUT": lambda job, values: job.grtobjaut(
+            *_authority(values), objtype=values["objtype"], replace=values.get("replace") == "*YES"
+        ),
+        "RVKOBJAUT": lambda job, values: job.rvkobjaut(*_authority(values), objtype=values["objtype"]),
+        "CRTUSRPRF": _crtusrprf,
+        "CRTJRN": lambda job, values: job.crtjrn(values["jrn"]),
+        "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
+        "CALL": _called,
+        "SBMJOB": _submitted,
+        "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"]),
+    }
+)
+"""What each command of the definitions calls."""

@@ -1,0 +1,267 @@
+"""The entries of one data queue in the store, and what of them is promised.
+
+Where they are
+    Those of a FORCE(*YES) queue are durable: each change is one commit, together with the journal's entry and the
+    queue's allocation. Those of the others are volatile: in memory, on the disk where memory is short, and written out
+    when the system is closed cleanly or told to (:meth:`~tdqsim.ibmi.System.write_out`).
+
+What is kept of an entry
+    The moment of its enqueue (eight bytes) and the sender ID, in front of its data, in one record; of a KEYED queue
+    the store's own entry with its key. The moments of one queue differ, so that they name its entries.
+
+Promised entries
+    An entry that a send hands to a waiting job stays in the store until that job runs and has it: meanwhile it is
+    promised, and nobody else sees it. So an entry whose send was acknowledged is in the store or with its receiver at
+    every moment, and a job that ends before it could run needs nothing put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+
+from tdqsim.core.store import (
+    Durable,
+    DurableQueue,
+    Entry,
+    Order,
+    SearchOrder,
+    Store,
+    Volatile,
+    VolatileQueue,
+    Work,
+)
+from tdqsim.errors import StoreError
+
+__all__ = ["STAMP_BYTES", "Entries", "Journaling"]
+
+STAMP_BYTES = 8
+Journaling = Callable[[Entry], Sequence[Work]]
+"""Gives what is to be committed with the receive of an entry."""
+_NOTHING: Mapping[bytes, bytes | None] = MappingProxyType({})
+
+
+class Entries:
+    """See the module's text.
+
+    Args:
+        store: where they are.
+        name: under which name.
+        order: of receiving.
+        key_length: of a KEYED queue.
+        sender_length: bytes of the sender ID that each has, 0 for none.
+        forced: they are durable.
+        aside: where volatile entries are looked for instead, by a system that only looks.
+
+    Attributes:
+        raw: the store's queue.
+        readonly: nothing can be changed.
+        promised: moments of the entries that were handed to jobs which have not run since.
+    """
+
+    __slots__ = ("_durable", "_forced", "_keyed", "_place", "_start", "promised", "raw", "readonly")
+
+    def __init__(
+        self, store: Store, name: bytes, order: Order, key_length: int, sender_length: int, *, forced: bool,
+        aside: Store | None = None,
+    ) -> None:  # fmt: skip
+        self._durable: Durable = store.durable
+        self._keyed = order is Order.KEYED
+        self._start = STAMP_BYTES + sender_length
+        self._place: Durable | Volatile = store.durable if forced else store.volatile
+        found = self._place.queue(name)
+        if found is None and aside is not None:
+            forced, self._place = False, aside.volatile
+        self._forced = forced
+        self.readonly = aside is not None
+        self.raw: DurableQueue | VolatileQueue = found or self._place.create_queue(name, order, key_length)
+        self.promised: set[int] = set()
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many entries a receive could get."""
+        return self.raw.count - len(self.promised)
+
+    @property
+    def occupied(self) -> int:
+        """How many entries take room, promised ones among them."""
+        return self.raw.count
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all message texts, sender IDs included; of a queue without promised entries."""
+        count = self.raw.count
+        if self._keyed:
+            return self.raw.data_bytes + count * (self._start - STAMP_BYTES)
+        return self.raw.data_bytes - count * STAMP_BYTES
+
+    @property
+    def latest(self) -> int:
+        """The moment of the newest entry, 0 for none; of a KEYED queue that of some entry."""
+        newest = next(self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=1), None)
+        return self._entry(newest).time_ns if newest is not None else 0
+
+    def entries(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
+        """The entries in the order of receiving, or from its other end."""
+        if not self.promised:
+            return map(self._entry, self.raw.entries(reverse=reverse, limit=limit))
+        return islice(self._free(self.raw.entries(reverse=reverse)), limit)
+
+    def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+        """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
+        return self._free(self.raw.search(search, key))
+
+    def _free(self, items: Iterator[Entry]) -> Iterator[Entry]:
+        return (entry for entry in map(self._entry, items) if entry.time_ns not in self.promised)
+
+    def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
+        """The entry that a receive would get."""
+        if not self.promised:
+            found = self.raw.peek() if search is None else self.raw.find(search, key)
+            return self._entry(found) if found is not None else None
+        return next(self.entries(limit=1) if search is None else self.matching(search, key), None)
+
+    def _entry(self, item: Entry) -> Entry:
+        """An entry of the store as one of the queue."""
+        if self._keyed:
+            return item
+        data, start = item.data, self._start
+        moment = int.from_bytes(data[:STAMP_BYTES], "big")
+        return Entry(data[start:], b"", data[STAMP_BYTES:start], moment)
+
+    # -- changing -----------------------------------------------------------------------------------------------------
+
+    def _changer(self) -> VolatileQueue | Work:
+        """What takes and puts: of durable entries a work, to be committed.
+
+        Raises:
+            StoreError: the store is open for reading only.
+        """
+        if self.readonly:
+            raise StoreError(f"{self._durable.path}: the system is open for reading only")
+        return self.raw.work() if isinstance(self.raw, DurableQueue) else self.raw
+
+    def commit(
+        self, changer: VolatileQueue | Work | None, also: Sequence[Work] = (),
+        meta: Mapping[bytes, bytes | None] = _NOTHING,
+    ) -> None:  # fmt: skip
+        """Commit what is durable of a change, and what belongs to it."""
+        works = [changer, *also] if isinstance(changer, Work) else list(also)
+        if works or (meta and self._forced):
+            self._durable.commit(works, meta if self._forced else _NOTHING)
+
+    def put(self, entry: Entry, also: Sequence[Work] = (), meta: Mapping[bytes, bytes | None] = _NOTHING) -> None:
+        """Add an entry.
+
+        Raises:
+            StoreFull: there is no room; nothing was added.
+        """
+        changer = self._changer()
+        if self._forced:
+            self._put(changer, entry)
+            self.commit(changer, also, meta)
+        else:
+            if also:
+                self._durable.commit(also)
+            self._put(changer, entry)
+
+    def _put(self, changer: VolatileQueue | Work, entry: Entry) -> None:
+        if self._keyed:
+            changer.put_entry(entry)
+        else:
+            changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
+
+    def put_back(self, entry: Entry) -> None:
+        """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
+        changer = self._changer()
+        self._put_back(changer, entry)
+        self.commit(changer)
+
+    def take(
+        self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]
+    ) -> Entry | None:
+        """Take off the entry that a receive gets."""
+        changer = self._changer()
+        entry = self._take_where(changer, search, key, lambda moment: moment not in self.promised)
+        if entry is not None:
+            self._commit_taken(changer, entry, journaling, meta)
+        return entry
+
+    def take_promised(self, entry: Entry, journaling: Journaling, meta: Mapping[bytes, bytes | None]) -> None:
+        """Take off an entry that was promised: its job has it now."""
+        changer = self._changer()
+        search = SearchOrder.EQ if self._keyed else None
+        if self._take_where(changer, search, entry.key, lambda moment: moment == entry.time_ns) is not None:
+            self._commit_taken(changer, entry, journaling, meta)
+        self.promised.discard(entry.time_ns)
+
+    def _commit_taken(
+        self, changer: VolatileQueue | Work, entry: Entry, journaling: Journaling, meta: Mapping[bytes, bytes | None]
+    ) -> None:
+        try:
+            self.commit(changer, journaling(entry), meta)
+        except BaseException:
+            if not self._forced:
+                self._put_back(changer, entry)
+            raise
+
+    def _take_where(
+        self, changer: VolatileQueue | Work, search: SearchOrder | None, key: bytes, wanted: Callable[[int], bool]
+    ) -> Entry | None:
+        """Take the first entry that is wanted; what stands before it stays where it is."""
+        passed: list[Entry] = []
+        while True:
+            item = changer.take_entry() if search is None else changer.take_key(search, key)
+            entry = self._entry(item) if item is not None else None
+            if entry is None or wanted(entry.time_ns):
+                break
+            passed.append(entry)
+        for before in reversed(passed):
+            self._put_back(changer, before)
+        return entry
+
+    def _put_back(self, changer: VolatileQueue | Work, entry: Entry) -> None:
+        if self._keyed:
+            changer.put_back(entry)
+        else:
+            changer.put_back(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
+
+    def clear(
+        self, search: SearchOrder | None, key: bytes, also: Sequence[Work], meta: Mapping[bytes, bytes | None]
+    ) -> int:
+        """Remove every entry, or those whose keys are in the relation; returns how many."""
+        changer = self._changer()
+        if search is None and not self.promised:
+            gone = changer.clear()
+        elif isinstance(changer, VolatileQueue) and search is not None and not self.promised:
+            gone = changer.clear_keys(search, key)
+        else:
+            gone = self._clear_one_by_one(changer, search, key)
+        self.commit(changer if gone else None, also, meta)
+        return gone
+
+    def _clear_one_by_one(self, changer: VolatileQueue | Work, search: SearchOrder | None, key: bytes) -> int:
+        gone, kept = 0, []
+        while (item := changer.take_entry() if search is None else changer.take_key(search, key)) is not None:
+            entry = self._entry(item)
+            if entry.time_ns in self.promised:
+                kept.append(entry)
+            else:
+                gone += 1
+        for entry in reversed(kept):
+            self._put_back(changer, entry)
+        return gone
+
+    def drop(self) -> Work | None:
+        """Everything goes, the queue too: the work that does it, to be committed; None when it is done."""
+        self.promised.clear()
+        if isinstance(self.raw, DurableQueue):
+            work = self.raw.work()
+            work.drop()
+            return work
+        assert isinstance(self._place, Volatile)
+        self._place.drop(self.raw)
+        return None

@@ -1,0 +1,489 @@
+"""The machine below the jobs: its store and catalogue, libraries and objects, profiles and authorities.
+
+It knows jobs only as :class:`~tdqsim.ibmi._who.Who`; :class:`~tdqsim.ibmi.system.System` is a machine with jobs.
+
+What a job keeps in front of a look-up (which queue a name means) is a dictionary that the machine knows too, and
+empties whenever an object comes, goes or moves, or an authority to a library changes: nobody has to ask whether it
+still holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from tdqsim.core.clock import Clock
+from tdqsim.core.codepage import codepage
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.store import Durability, Entry, Store, Work
+from tdqsim.errors import TdqError
+from tdqsim.ibmi._authority import ALL, AuthorizationList, Profile, granted_names
+from tdqsim.ibmi._catalogue import Catalogue
+from tdqsim.ibmi._dts import offset_seconds
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._locks import LockManager
+from tdqsim.ibmi._objects import Library, SystemObject, new_name
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._recorder import Recorder
+from tdqsim.ibmi._who import Who
+from tdqsim.ibmi.faults import FaultHook
+from tdqsim.ibmi.journals import Journal, JournalWriter
+from tdqsim.ibmi.layouts import layout
+
+__all__ = ["SECURITY_OFFICER", "Machine", "Remote", "job_page"]
+
+SECURITY_OFFICER = "QSECOFR"
+
+
+class Remote(Protocol):
+    """What DDM queues do: send, receive and clear elsewhere."""
+
+    def send(self, job: Any, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool) -> None:
+        """Send to the queue that this one stands for."""
+
+    def receive(
+        self, job: Any, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None,
+        room: int | None = None,
+    ) -> Entry | None:  # fmt: skip
+        """Receive from it."""
+
+    def clear(self, job: Any, queue: DataQueue) -> None:
+        """Clear it."""
+
+
+def job_page(ccsid: int) -> int:
+    """The CCSID whose code page a job works with: 65535 says that nothing is converted, and stands for the default."""
+    return LIMITS["default_ccsid"] if ccsid == LIMITS["no_conversion_ccsid"] else ccsid
+
+
+class Machine:
+    """See the module's text; arguments and attributes are those of :class:`~tdqsim.ibmi.System`."""
+
+    system_libraries = ("QSYS",)
+    shipped = ("QSYS", "QGPL")
+    remote: Remote
+
+    def __init__(
+        self,
+        name: str,
+        path: Path | str | Store | None,
+        *,
+        dispatcher: Dispatcher | None,
+        clock: Clock | None,
+        seed: int,
+        durability: Durability,
+        timezone: str,
+        ccsid: int,
+        limit_bytes: int | None,
+        create: bool,
+        readonly: bool,
+    ) -> None:
+        if dispatcher is not None and clock not in (None, dispatcher.clock):
+            raise ValueError("clock: a dispatcher that is given has its clock; give one of the two")
+        self.name = name
+        self.timezone = ZoneInfo(timezone)
+        codepage(job_page(ccsid))
+        self.ccsid = ccsid
+        self.date_format = "*YMD"
+        self.closed = self.failed = False
+        self._faults: FaultHook | None = None
+        self._recorder: Recorder | None = None
+        self._own_dispatcher = dispatcher is None
+        self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
+        self.clock = self.dispatcher.clock
+        self.locks = LockManager(self.dispatcher)
+        self.journals = JournalWriter(self)
+        self.programs: dict[tuple[str, str], Callable[..., object]] = {}
+        self.directories: dict[int, dict[tuple[str, str], DataQueue]] = {}
+        self._utc = timezone == "UTC"
+        self.store = (
+            path
+            if isinstance(path, Store)
+            else Store(
+                Path(path) if path is not None else None,
+                durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly,
+            )
+        )  # fmt: skip
+        self.readonly = readonly
+        self._catalogue = Catalogue(self.store, readonly=readonly)
+        try:
+            self._catalogue.check_ours()
+            self._load()
+        except BaseException:
+            self.store.close(clean=False)
+            raise
+
+    def _load(self) -> None:
+        self._counters = self._catalogue.counters()
+        self.profiles = {profile.name: profile for profile in self._catalogue.profiles()}
+        self.profile_authorities = dict(self._catalogue.profile_authorities())
+        self.authorization_lists = {one.name: one for one in self._catalogue.authorization_lists()}
+        self._objects = {one.number: one for one in self._catalogue.objects()}
+        self._libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
+        for one in self._objects.values():
+            if not isinstance(one, Library):
+                self._libraries[one.library].objects[(one.type, one.name)] = one
+        self._catalogue.drop_strays(set(self._objects))
+        if not self.profiles and not self.readonly:
+            self._ship()
+
+    def _ship(self) -> None:
+        self.crtusrprf(SECURITY_OFFICER, allobj=True)
+        self.crtusrprf("QPGMR")
+        self.crtusrprf("QUSER")
+        self.crtlib("QSYS", aut="*USE")
+        self.crtlib("QGPL")
+
+    # -- libraries ------------------------------------------------------------------------------------------------
+
+    @property
+    def libraries(self) -> MappingProxyType[str, Library]:
+        """The libraries by name; a job's QTEMP is not among them."""
+        return MappingProxyType(self._libraries)
+
+    def crtlib(
+        self, name: str, *, owner: str = SECURITY_OFFICER, aut: str = "*CHANGE", crtaut: str = "*CHANGE",
+        text: str = "",
+    ) -> Library:  # fmt: skip
+        """Create a library.
+
+        Args:
+            name: 1 to 10 characters.
+            owner: the profile that owns it.
+            aut: public authority to it.
+            crtaut: public authority of what is created in it with AUT(*LIBCRTAUT).
+            text: its description, at most 50 characters.
+
+        Raises:
+            TdqError: there is one of that name.
+        """
+        self.check_open()
+        name = new_name(name, "library")
+        if name in self._libraries or name == "QTEMP":
+            raise TdqError(f"library {name} already exists")
+        granted_names(aut), granted_names(crtaut)
+        library = Library(self._next("object"), name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
+        self._libraries[name] = library
+        self._objects[library.number] = library
+        self.save_object(library)
+        self.forget_places()
+        return library
+
+    def dltlib(self, name: str, *, job: Who | None = None) -> None:
+        """Delete a library and everything in it; library lists that name it then fail with CPF9807.
+
+        Jobs that wait for an entry of a queue in it are told (CPF9805), jobs that wait for a lock look again, and
+        journaling to a journal in it ends.
+
+        Args:
+            name: the library.
+            job: in whose name, for a history.
+
+        Raises:
+            TdqError: it is not there, or belongs to the system.
+        """
+        self.check_open()
+        name = new_name(name, "library")
+        library = self._libraries.get(name)
+        if library is None:
+            raise TdqError(f"library {name} is not there")
+        if name in self.shipped:
+            raise TdqError(f"library {name} belongs to the system and stays")
+        self._remove(list(library.objects.values()), library, job, and_library=True)
+
+    def register_program(self, name: str, program: Callable[..., object]) -> None:
+        """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
+
+        Args:
+            name: ``"LIB/PGM"``; the library must be there.
+            program: called as ``program(job, *parameters)``, each parameter a ``bytearray`` that it may change.
+
+        Raises:
+            TdqError: the library is not there.
+            ParameterError: the name is not one.
+        """
+        self.check_open()
+        library, _, pgm = name.upper().rpartition("/")
+        new_name(pgm, "program")
+        if library not in self._libraries:
+            raise TdqError(f"library {library} is not there")
+        self.programs[library, pgm] = program
+
+    # -- profiles and authorities ---------------------------------------------------------------------------------
+
+    def crtusrprf(
+        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = ()
+    ) -> Profile:
+        """Create a user profile, or change it.
+
+        Args:
+            name: 1 to 10 characters.
+            allobj: it has the special authority *ALLOBJ.
+            grpprf: the group profile whose authorities its user has too, or ``*NONE``.
+            supgrpprf: more of them, at most 15.
+
+        Raises:
+            ParameterError: a name is not one, a group is not there, or there are too many.
+        """
+        self.check_open()
+        name = new_name(name, "user profile")
+        wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
+        if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
+            most = LIMITS["supplemental_groups_maximum"]
+            raise ParameterError(f"supgrpprf {supgrpprf!r}: at most {most} profiles, beside one in grpprf")
+        groups = tuple(self.profile(group).name for group in wanted)
+        if name in groups:
+            raise ParameterError(f"grpprf {name}: a profile is no group of its own")
+        profile = self.profiles[name] = Profile(name, allobj, groups)
+        self._catalogue.save("profile", name, profile.save())
+        self.forget_places()
+        return profile
+
+    def profile(self, name: str) -> Profile:
+        """The profile of that name.
+
+        Raises:
+            ParameterError: there is none (CPF2204).
+        """
+        found = self.profiles.get(new_name(name, "user profile"))
+        if found is None:
+            raise ParameterError(f"user profile {name.upper()} not found (CPF2204); create it with crtusrprf")
+        return found
+
+    def grant_profile(self, profile: str, user: str, authority: str = "*USE") -> None:
+        """Give a user authority to another profile.
+
+        Raises:
+            ParameterError: a profile is not there, or the authority is none.
+        """
+        self.check_open()
+        granted_names(authority)
+        profile, user = self.profile(profile).name, self.profile(user).name
+        self.profile_authorities[(profile, user)] = authority
+        self._catalogue.save("profileaut", f"{profile}/{user}", {"authority": authority})
+
+    def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
+        """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
+
+        Raises:
+            ParameterError: a profile is not there, or an authority is none.
+        """
+        self.check_open()
+        name = new_name(name, "authorization list")
+        checked = {}
+        for user, authority in entries.items():
+            granted_names(authority)
+            checked[user if user == "*PUBLIC" else self.profile(user).name] = authority
+        listed = self.authorization_lists[name] = AuthorizationList(name, checked)
+        self._catalogue.save("autl", name, listed.save())
+        self.forget_places()
+        return listed
+
+    def granted(self, user: str, target: SystemObject) -> frozenset[str]:
+        """The single authorities that a user has to an object.
+
+        In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
+        of his groups together, the public one.
+        """
+        profile = self.profile(user)
+        if profile.allobj:
+            return ALL
+        own = target.privately(profile.name, self.authorization_lists)
+        if own is not None:
+            return own
+        grouped = [self._group_granted(group, target) for group in profile.groups]
+        found = [one for one in grouped if one is not None]
+        return frozenset[str]().union(*found) if found else target.publicly(self.authorization_lists)
+
+    def _group_granted(self, group: str, target: SystemObject) -> frozenset[str] | None:
+        profile = self.profiles.get(group)
+        if profile is None:
+            return None
+        return ALL if profile.allobj else target.privately(group, self.authorization_lists)
+
+    # -- what happens ---------------------------------------------------------------------------------------------
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """Takes what happens; None for nobody."""
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self.dispatcher.check_thread()
+        self._recorder = recorder
+        trace = recorder.trace if recorder is not None else None
+        for queue in self.all_queues():
+            queue.trace = trace
+
+    @property
+    def faults(self) -> FaultHook | None:
+        """A hook for planned faults, asked at each API and command; None for none."""
+        return self._faults
+
+    @faults.setter
+    def faults(self, faults: FaultHook | None) -> None:
+        self.dispatcher.check_thread()
+        self._faults = faults
+        self.forget_places()  # while there are faults no job keeps anything in front of its look-ups
+
+    def all_queues(self) -> Iterator[DataQueue]:
+        """Every data queue of its libraries."""
+        return (one for one in self._objects.values() if isinstance(one, DataQueue))
+
+    def note(
+        self, operation: str, job: Who | None, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"",
+        /, **info: Any,
+    ) -> None:  # fmt: skip
+        """Tell the recorder, if there is one, what a job (None: nobody in particular) has done."""
+        if self._recorder is not None:
+            who = job.qualified_name if job is not None else ""
+            place = queue.qualified if queue is not None else ""
+            self._recorder.trace((operation, who, place, data, self.clock.time_ns(), key, "", info))
+
+    # -- objects --------------------------------------------------------------------------------------------------
+
+    def queues(self) -> Iterator[DataQueue]:
+        """Every data queue, by library and name; those of a QTEMP are not among them."""
+        self.dispatcher.check_thread()
+        for library in sorted(self._libraries):
+            for _, one in sorted(self._libraries[library].objects.items()):
+                if isinstance(one, DataQueue):
+                    yield one
+
+    def journal_of(self, queue: DataQueue) -> Journal | None:
+        """The journal a queue is journaled to."""
+        found = self._objects.get(queue.journal)
+        return found if isinstance(found, Journal) else None
+
+    def sender_id(self, job: Who, current_user: str, ccsid: int) -> bytes:
+        """The 36 bytes that a SENDERID(*YES) queue keeps of a sender."""
+        values = {"job_name": job.name, "user": job.user, "number": job.number, "current_user": current_user}
+        return layout("SENDERID").build(values, codepage(job_page(ccsid)))
+
+    def offset_at(self, moment_ns: int) -> int:
+        """Seconds that local time is ahead of UTC at a moment."""
+        return 0 if self._utc else offset_seconds(moment_ns, self.timezone)
+
+    def add_object(self, holder: Library, make: Callable[[int], SystemObject]) -> SystemObject:
+        """Put a new object, made with its number, into a library, and keep it unless it is in a QTEMP."""
+        one = make(self._next("object"))
+        holder.objects[(one.type, one.name)] = one
+        if holder.number:
+            self._objects[one.number] = one
+        if isinstance(one, Journal):
+            one.attach(self.store.durable)
+        if isinstance(one, DataQueue):
+            one.temporary = not holder.number
+            one.trace = self._recorder.trace if self._recorder is not None else None
+            if not one.ddm and one.temporary:
+                one.attributes = one.attributes._replace(force=False)  # nothing of a QTEMP outlives its job
+            if not one.ddm:
+                self._catalogue.attach(one)
+        self.save_object(one)
+        self.forget_places()
+        return one
+
+    def save_object(self, one: SystemObject) -> None:
+        """Keep what the catalogue keeps of an object."""
+        if one.number in self._objects:
+            self._catalogue.save("object", str(one.number), one.save())
+
+    def move_object(self, one: SystemObject, holder: Library, target: Library, name: str) -> None:
+        """Put an object under another name, into another library, or both."""
+        del holder.objects[(one.type, one.name)]
+        one.name, one.library = name, target.name
+        target.objects[(one.type, name)] = one
+        self.save_object(one)
+        self.forget_places()
+
+    def remove_object(self, one: SystemObject, holder: Library | None = None, job: Who | None = None) -> None:
+        """Delete an object: whoever waits for it is woken."""
+        self._remove([one], holder or self._libraries[one.library], job)
+
+    def _remove(
+        self, objects: Sequence[SystemObject], holder: Library, job: Who | None, *, and_library: bool = False
+    ) -> None:
+        """Delete objects of one library, and the library itself, in one commit."""
+        gone = [*objects, *((holder,) if and_library else ())]
+        meta: dict[bytes, bytes | None] = {}
+        works: list[Work | None] = []
+        for one in gone:
+            meta[b"object/%d" % one.number] = None
+            if isinstance(one, DataQueue) and not one.ddm:
+                meta[one.allocation_key] = None
+        ended = [queue for queue in self.all_queues() if queue.journal in {one.number for one in gone}]
+        for queue in ended:
+            if queue not in objects:
+                meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
+        for one in objects:
+            if isinstance(one, Journal):
+                works.append(one.drop())
+            elif isinstance(one, DataQueue) and not one.ddm:
+                works.append(one.stored.drop())
+        if holder.number:
+            self.store.durable.commit([work for work in works if work is not None], meta)
+        for queue in ended:
+            queue.journal = 0
+        self._removed(objects, holder, job)
+        if and_library:
+            del self._libraries[holder.name]
+            del self._objects[holder.number]
+            holder.gone = True
+
+    def _removed(self, objects: Sequence[SystemObject], holder: Library, job: Who | None) -> None:
+        """What follows in memory when objects are gone."""
+        for one in objects:
+            del holder.objects[(one.type, one.name)]
+            self._objects.pop(one.number, None)
+            one.gone = True
+            if isinstance(one, DataQueue):
+                one.settle()
+                self.note("DLTDTAQ", job, one)
+                for waiter in tuple(one.waiters):
+                    waiter.parked.wake_one()
+        self.locks.wake()
+        self.forget_places()
+
+    def forget_places(self) -> None:
+        """Empty what jobs keep in front of their look-ups."""
+        for directory in self.directories.values():
+            directory.clear()
+
+    def _next(self, counter: str) -> int:
+        number = self._counters[counter]
+        self._counters[counter] = number + 1
+        self._catalogue.save("system", "counters", self._counters)
+        return number
+
+    def check_open(self) -> None:
+        """Refuse another thread, and when it is closed."""
+        self.dispatcher.check_thread()
+        if self.closed:
+            raise TdqError(f"system {self.name} is closed")
+
+    def write_out(self) -> None:
+        """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
+
+        What is in memory only is lost when the process is killed. Entries that were written out are kept, and entries
+        that were received since then are not given again.
+
+        Raises:
+            StoreFull: there is no room.
+        """
+        self.check_open()
+        self.save_allocations()
+        self.store.volatile.write_out()
+
+    def save_allocations(self) -> None:
+        """Keep how much each queue has allocated."""
+        changed = [queue for queue in self.all_queues() if queue.unsaved and queue.number in self._objects]
+        if changed:
+            self.store.durable.commit(meta={key: value for one in changed for key, value in one.allocation().items()})
+            for queue in changed:
+                queue.unsaved = False

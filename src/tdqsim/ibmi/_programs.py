@@ -1,0 +1,114 @@
+"""Programs that jobs call: the APIs in QSYS, and Python functions registered as LIB/PGM.
+
+A registered function is called like an RPG program: with the job, and a ``bytearray`` for each parameter, which it may
+change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA tells a job its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from tdqsim.ibmi._byte_call import FORMS, ByteForms
+from tdqsim.ibmi._byte_parameters import Storage
+from tdqsim.ibmi._cl_processor import CommandProcessor
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi.layouts import pack_binary, unpack_binary, unpack_decimal
+from tdqsim.ibmi.messages import EscapeMessage
+
+__all__ = ["Program", "ProgramCalls"]
+
+Program = Callable[..., object]
+"""``program(job, *parameters)``: each parameter a ``bytearray``."""
+
+_SYSTEM = ("QSYS", "*LIBL", "*CURLIB")
+_QUALIFIED_JOB = 26
+_COMMAND_DIGITS = 15
+
+
+class ProgramCalls(ByteForms, CommandProcessor):
+    """Calling programs by name."""
+
+    def call_program(self, name: str, library: str = "", parameters: Sequence[Storage] = ()) -> None:
+        """Call a program: an API of QSYS, or a registered one.
+
+        Args:
+            name: ``"LIB/NAME"``, or a name.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            parameters: storage of the caller, changed in place.
+
+        Raises:
+            EscapeMessage: MCH3401 there is no such library or program, and what the program ends with.
+        """
+        self.check_usable()
+        name, library = self.place(name, library)
+        program = self._resolve(name, library)
+        if program is not None:
+            program(self, *parameters)
+            self.give_turn()
+        elif name in _OWN:
+            _OWN[name](self, parameters)
+        else:
+            self.call(name, *parameters)
+
+    def _resolve(self, name: str, library: str) -> Program | None:
+        """The registered program that is meant; None for one of the system's own."""
+        programs = self.system.programs
+        if library == "*LIBL":
+            for one in self.library_list():
+                if (one, name) in programs:
+                    return programs[one, name]
+        else:
+            wanted = self.current() if library == "*CURLIB" else library
+            if self.library(wanted) is None:
+                self._unresolved(wanted, "0401")
+            if (wanted, name) in programs:
+                return programs[wanted, name]
+        if library not in _SYSTEM or (name not in FORMS and name not in _OWN):
+            self._unresolved(name, "0201")
+        return None
+
+    def _unresolved(self, name: str, kind: str) -> NoReturn:
+        sent = self.message("MCH3401", name, kind)
+        data = bytes.fromhex(kind) + self.page.encode(name.ljust(30))
+        raise EscapeMessage(sent._replace(message_data=data))
+
+    def _text(self, parameters: Sequence[Storage], at: int, length: int | None = None) -> str:
+        return self.page.printable(self._stored(parameters, at)[:length])
+
+    def _stored(self, parameters: Sequence[Storage], at: int) -> bytes:
+        value = parameters[at] if at < len(parameters) else None
+        if value is None:
+            self.fail("CPF24B4")
+        return bytes(value)
+
+
+def _qcmdexc(job: ProgramCalls, parameters: Sequence[Storage]) -> None:
+    """Run a command: its text, its length PACKED(15, 5)."""
+    packed = job._stored(parameters, 1)[: _COMMAND_DIGITS // 2 + 1]  # noqa: SLF001  (a function of this module)
+    try:
+        length = unpack_decimal(packed) // 10**5
+    except ValueError:
+        job.fail("CPF24B4")
+    job.command(job._text(parameters, 0, max(length, 0)))  # noqa: SLF001  (a function of this module)
+
+
+def _qwcrtvca(job: ProgramCalls, parameters: Sequence[Storage]) -> None:
+    """Retrieve current attributes, of which the job's own name (key 1009) is known."""
+    receiver = parameters[0] if parameters else None
+    if not isinstance(receiver, bytearray | memoryview):
+        job.fail("CPF24B4")
+    length, form = unpack_binary(job._stored(parameters, 1)[:4]), job._text(parameters, 2, 8)  # noqa: SLF001
+    if form != "RTVC0100":
+        job.fail("CPF3C21", form)
+    key = unpack_binary(job._stored(parameters, 4)[:4])  # noqa: SLF001  (a function of this module)
+    if key != LIMITS["job_name_key"]:
+        job.fail("CPF3C82", key, "QWCRTVCA")
+    value = job.page.encode(f"{job.name:<10}{job.user:<10}{job.number}")
+    field = pack_binary(key) + job.page.encode("C   ") + pack_binary(_QUALIFIED_JOB) + value
+    answer = pack_binary(1) + pack_binary(len(field) + 4) + field
+    room = min(max(length, 0), len(receiver), len(answer))
+    receiver[:room] = answer[:room]
+
+
+_OWN: dict[str, Callable[[ProgramCalls, Sequence[Storage]], None]] = {"QCMDEXC": _qcmdexc, "QWCRTVCA": _qwcrtvca}

@@ -1,0 +1,105 @@
+"""A job with all its APIs and commands, and a job that was started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tdqsim.ibmi._errors import JobEnded
+from tdqsim.ibmi._programs import ProgramCalls
+from tdqsim.ibmi._qsys2 import Services
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi.system import System
+
+__all__ = ["Job", "StartedJob"]
+
+
+class Job(ProgramCalls):
+    """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
+
+    Made by :meth:`System.job` and :meth:`System.start`.
+    """
+
+    system: System
+    started: StartedJob | None = None
+
+    @property
+    def qsys2(self) -> Services:
+        """The SQL services for data queues, as Python calls."""
+        return Services(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def forget(self) -> None:
+        """Forget addresses and authorities, as its end does."""
+        self._dispatcher.check_thread()
+        self._addresses.clear()
+        self._authorized.clear()
+        self.forget_places()
+
+    def end(self) -> None:
+        """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        self._dispatcher.check_thread()
+        if self.ended:
+            return
+        self.ended = True
+        self.forget()
+        strand = self.strand
+        if strand is not None and strand is not self._dispatcher.current:
+            strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))
+        self.system.locks.release_all(self)
+        for one in list(self.qtemp.objects.values()) if not self.system.failed else ():
+            self.system.remove_object(one, self.qtemp, job=self)
+        self.system.jobs.pop(self.qualified_name, None)
+        for directory in (self._sending, self._receiving):
+            self.system.directories.pop(id(directory), None)
+        self.note("ENDJOB")
+
+
+class StartedJob:
+    """The handle of a job that was started.
+
+    Attributes:
+        job: the job.
+    """
+
+    def __init__(self, job: Job, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.job = job
+        job.started = self
+        self._call = call
+        self._args = args
+        system = job.system
+        self._strand = system.dispatcher.spawn(self._run, name=job.qualified_name, owner=system)
+        job.strand = self._strand
+
+    def __repr__(self) -> str:
+        return f"<StartedJob {self.job.qualified_name}{' done' if self.done else ''}>"
+
+    def _run(self) -> Any:
+        try:
+            self.job.check_usable()
+            return self._call(self.job, *self._args)
+        finally:
+            self.job.end()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to its end."""
+        return self._strand.done
+
+    @property
+    def exception(self) -> BaseException | None:
+        """What left its program, or None."""
+        return self._strand.exception
+
+    def result(self) -> Any:
+        """Run what is needed for it to end, then give what its program returned, or raise what left it."""
+        return self._strand.result()

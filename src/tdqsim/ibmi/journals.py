@@ -1,0 +1,197 @@
+"""Journals: what was sent to, received from and cleared on a journaled data queue, journal code Q.
+
+A journal is an object in a library; its entries are forced, and each is committed with the operation it tells of. A
+receive is recorded without the entry's data (the manual's QR and QL entries have none); a peek and QMHRDQM are not
+recorded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from tdqsim.core.clock import Clock
+from tdqsim.core.codepage import codepage
+from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
+from tdqsim.facts import table
+from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi._objects import SystemObject
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._who import Who
+from tdqsim.ibmi.layouts import layout
+
+__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
+
+JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
+"""Entry types and what they tell."""
+
+_PAGE = codepage(37)
+_ENTRY = layout("JOENT")
+_SENT = layout("JOQS")
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Journal(SystemObject):
+    """A *JRN object and its entries."""
+
+    entries: DurableQueue | None = None
+
+    @property
+    def type(self) -> str:
+        """``*JRN``."""
+        return "*JRN"
+
+    def attach(self, durable: Durable) -> None:
+        """Connect with the stored entries."""
+        name = b"J%d" % self.number
+        self.entries = durable.queue(name) or durable.create_queue(name)
+
+    def drop(self) -> Work | None:
+        """The work that drops the stored entries: the object is deleted."""
+        if self.entries is None:
+            return None
+        work = self.entries.work()
+        work.drop()
+        self.entries = None
+        return work
+
+    def read(self) -> Iterator[JournalEntry]:
+        """The entries, oldest first."""
+        return (entry for _, entry in self.timed())
+
+    def timed(self, after: int = 0) -> Iterator[tuple[int, JournalEntry]]:
+        """The entries with numbers above ``after``, oldest first, each with its moment (nanoseconds since 1970 UTC)."""
+        assert self.entries is not None
+        for number, stored in enumerate(self.entries.entries(skip=after), after + 1):
+            yield stored.time_ns, JournalEntry(number, "Q", **_ENTRY.parse(stored.data, _PAGE))
+
+
+class JournalEntry(NamedTuple):
+    """One journal entry.
+
+    Attributes:
+        sequence_number: rising by one in each journal.
+        code: ``Q``.
+        type: such as ``QS``; see :data:`JOURNAL_TYPES`.
+        time_stamp: *DTS.
+        job_name: whose operation it was.
+        user: the user of the job.
+        number: its job number.
+        current_user: the profile it ran under.
+        object: name of the data queue then.
+        library: its library then.
+        entry_specific_data: format JOQS for QS and QK, the key for QL and QJ, else empty.
+    """
+
+    sequence_number: int
+    code: str
+    type: str
+    time_stamp: bytes
+    job_name: str
+    user: str
+    number: str
+    current_user: str
+    object: str
+    library: str
+    entry_specific_data: bytes
+
+    @property
+    def event(self) -> str:
+        """What the type tells."""
+        return JOURNAL_TYPES[self.type]
+
+    @property
+    def time(self) -> datetime:
+        """Local time of the system."""
+        return dts_to_datetime(self.time_stamp)
+
+    @property
+    def entry_data(self) -> bytes:
+        """For QS and QK: key of a keyed queue, sender ID when included, data; else empty."""
+        if self.type not in ("QS", "QK"):
+            return b""
+        data: bytes = _SENT.parse(self.entry_specific_data, _PAGE)["entry_data"]
+        return data
+
+
+class Journaled(Protocol):
+    """What a writer needs of its machine."""
+
+    clock: Clock
+    store: Store
+
+    def journal_of(self, queue: DataQueue) -> Journal | None:
+        """The journal a queue is journaled to."""
+
+    def offset_at(self, moment_ns: int) -> int:
+        """Seconds that local time is ahead of UTC at a moment."""
+
+
+class JournalWriter:
+    """Makes the entries of one system: works, to be committed with what they tell of."""
+
+    def __init__(self, system: Journaled) -> None:
+        self._system = system
+
+    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
+        """An entry is sent."""
+        if not queue.journal:
+            return ()
+        values = {
+            "time_stamp": ns_to_dts(entry.time_ns, self._system.offset_at(entry.time_ns)),
+            "sender_id_included": "Y" if entry.sender else "N",
+            "entry_data": entry.key + entry.sender + entry.data,
+        }
+        return self.entry(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
+
+    def received(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """An entry is removed by a receive."""
+        return self.entry(job, queue, "QL" if queue.key_length else "QR", key) if queue.journal else ()
+
+    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+        """The queue is cleared, all of it or by key."""
+        return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
+
+    def write(self, job: Who, queue: DataQueue, entry_type: str) -> None:
+        """One entry about the queue itself, in a commit of its own."""
+        works = self.entry(job, queue, entry_type)
+        if works:
+            self._system.store.durable.commit(works)
+
+    def entry(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
+        """The work that adds one entry to the queue's journal; none when there is no journal."""
+        journal = self._system.journal_of(queue)
+        if journal is None or journal.entries is None:
+            return ()
+        now = self._system.clock.time_ns()
+        values = {
+            "type": entry_type, "time_stamp": ns_to_dts(now, self._system.offset_at(now)), "job_name": job.name,
+            "user": job.user, "number": job.number, "current_user": job.current_user, "object": queue.name,
+            "library": queue.library, "entry_specific_data": specific,
+        }  # fmt: skip
+        work = journal.entries.work()
+        work.put_entry(Entry(_ENTRY.build(values, _PAGE), time_ns=now))
+        return (work,)
+
+
+def sent_key(block: bytes, key_length: int) -> bytes:
+    """The key in the entry-specific data of a QK journal entry, which is to be passed beside it."""
+    return bytes(block[_SENT.length : _SENT.length + key_length])
+
+
+def export_journal(entries: Iterable[JournalEntry], path: Path | str) -> int:
+    """Write journal entries as JSON lines, bytes in hexadecimal; returns how many."""
+    count = 0
+    with Path(path).open("w", encoding="utf-8") as file:
+        for count, entry in enumerate(entries, 1):  # noqa: B007  (count is the result)
+            row = entry._asdict() | {
+                "time_stamp": entry.time_stamp.hex(), "time": entry.time.isoformat(), "event": entry.event,
+                "entry_specific_data": entry.entry_specific_data.hex(), "entry_data": entry.entry_data.hex(),
+            }  # fmt: skip
+            file.write(json.dumps(row) + "\n")
+    return count

@@ -1,0 +1,230 @@
+"""A system: a machine with jobs, on one store, dispatcher and clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tdqsim.core.clock import Clock
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.store import Durability, Store
+from tdqsim.definitions import Definitions
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.ibmi._create import create_queue, obstacle_to
+from tdqsim.ibmi._ddm import InProcessLink, RemoteLink, RemoteQueues
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._machine import SECURITY_OFFICER, Machine
+from tdqsim.ibmi._objects import Library
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.job import Job, StartedJob
+from tdqsim.ibmi.messages import message
+
+__all__ = ["System"]
+
+_PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
+_JOB_NUMBER = re.compile(r"[0-9]{6}")
+
+
+class System(Machine):
+    """An IBM i with data queues.
+
+    Args:
+        name: its name, for messages.
+        path: directory of its store; None for a temporary one that is gone at close; or a Store that is open and empty.
+        dispatcher: shared with other systems and regions; one of its own unless given.
+        clock: the clock of its own dispatcher.
+        seed: order in which its jobs run, of its own dispatcher; 0 is first ready, first run.
+        durability: what a FORCE(*YES) send survives: ``process`` (the end of the process) or ``power`` (it is synced).
+        timezone: its time zone; *DTS and QWCCVTDT show local time.
+        ccsid: CCSID of its jobs, unless they have another.
+        limit_bytes: ceiling of the store's files.
+        create: make the store when there is none.
+        readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
+
+    Attributes:
+        libraries: by name.
+        profiles: user profiles by name.
+        authorization_lists: by name.
+        jobs: active jobs by qualified name.
+        faults: a hook for planned faults, None for none (:class:`MessagePlan`).
+        recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
+        date_format: QDATFMT.
+        closed: it can do no more.
+        failed: it was closed as if its process had ended: nothing more reaches the store.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str = "TDQSYS",
+        path: Path | str | Store | None = None,
+        *,
+        dispatcher: Dispatcher | None = None,
+        clock: Clock | None = None,
+        seed: int = 0,
+        durability: Durability = "process",
+        timezone: str = "UTC",
+        ccsid: int = 37,
+        limit_bytes: int | None = None,
+        create: bool = True,
+        readonly: bool = False,
+    ) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.remote: RemoteQueues = RemoteQueues()
+        super().__init__(
+            name, path, dispatcher=dispatcher, clock=clock, seed=seed, durability=durability, timezone=timezone,
+            ccsid=ccsid, limit_bytes=limit_bytes, create=create, readonly=readonly,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<System {self.name}: {len(self.libraries)} libraries, {len(self.jobs)} jobs>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- jobs -----------------------------------------------------------------------------------------------------
+
+    def job(self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Any) -> Job:
+        """A job; use it in a ``with`` statement, or end it with ``job.end()``.
+
+        Args:
+            name: job name.
+            user: its user profile.
+            number: six digits; the next free ones unless given.
+            options: current_library, library_list, ccsid, run_priority, default_wait (see :class:`Job`).
+
+        Raises:
+            ParameterError: a name or number is not one, the profile is not there, or the same job is active.
+        """
+        self.check_open()
+        if number is not None and not _JOB_NUMBER.fullmatch(number):
+            raise ParameterError(f"number {number!r}: a job number has six digits")
+        user = self.profile(user).name
+        digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
+        job = Job(self, name, user, digits, **{"ccsid": self.ccsid, **options})
+        if job.qualified_name in self.jobs:
+            raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
+        self.jobs[job.qualified_name] = job
+        job.note("JOB")
+        return job
+
+    def start(
+        self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> StartedJob:
+        """Start a job that runs ``call(job, *args)`` and then ends; it runs when it is dispatched.
+
+        Args:
+            call: its program.
+            args: passed on.
+            name: job name.
+            user: its user profile.
+            options: as for :meth:`job`.
+        """
+        return StartedJob(self.job(name, user, **options), call, args)
+
+    def run(self) -> None:
+        """Run started jobs until none can go on, the clock jumping to their deadlines."""
+        self.check_open()
+        self.dispatcher.run()
+
+    def all_queues(self) -> Iterator[DataQueue]:
+        """Every data queue, those of the jobs' QTEMP among them."""
+        yield from super().all_queues()
+        for job in self.jobs.values():
+            yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
+
+    def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
+        """Create the data queues of definitions, all of them or none.
+
+        Args:
+            definitions: what ``load_definitions`` and its like give; other kinds of resources are left alone.
+            create_libraries: create the libraries that are not there.
+
+        Raises:
+            DefinitionError: a library is not there, or a queue is, or one cannot be made; nothing was created.
+        """
+        self.check_open()
+        wanted = [("QGPL" if one.library == "*CURLIB" else one.library, one) for one in definitions.dtaqs]
+        problems = []
+        seen: set[tuple[str, str]] = set()
+        for library, one in wanted:
+            holder = self._libraries.get(library)
+            if holder is None and not create_libraries:
+                problems.append(
+                    Problem(
+                        "<install>",
+                        0,
+                        f"DTAQ({one.dtaq})",
+                        "dtaq",
+                        library,
+                        "there is no such library; create it with crtlib",
+                    )
+                )
+            if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in seen:
+                problems.append(
+                    Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", one.dtaq, "the data queue already exists")
+                )
+            seen.add((library, one.name))
+            obstacle = obstacle_to(self, holder or _PLAIN_LIBRARY, one)
+            if obstacle is not None:
+                shown = str(message(*obstacle))
+                problems.append(Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", one.dtaq, shown))
+        if problems:
+            raise DefinitionError(problems)
+        for library in {library for library, _ in wanted} - set(self._libraries):
+            self.crtlib(library)
+        return tuple(create_queue(self, self._libraries[library], one, SECURITY_OFFICER) for library, one in wanted)
+
+    def connect(self, location: str, target: System | RemoteLink) -> None:
+        """Make another system reachable for DDM queues with this RMTLOCNAME or RDB name.
+
+        Raises:
+            ValueError: a system in this process must share the dispatcher.
+        """
+        self.check_open()
+        if isinstance(target, System):
+            if target.dispatcher is not self.dispatcher:
+                raise ValueError(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
+            target = InProcessLink(target)
+        self.remote.links[location.upper()] = target
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def close(self, *, clean: bool = True) -> tuple[StartedJob, ...]:
+        """End its jobs and close its store.
+
+        Args:
+            clean: False leaves the store as the end of the process would.
+
+        Returns:
+            The started jobs that had not come to their end.
+        """
+        self.dispatcher.check_thread()
+        if self.closed:
+            return ()
+        self.closed, self.failed = True, not clean
+        for job in self.jobs.values():
+            job.forget()
+        unfinished = tuple(
+            job.started for job in self.jobs.values() if job.started is not None and not job.started.done
+        )
+        self.dispatcher.end_strands(self, f"system {self.name} is closed")
+        for job in list(self.jobs.values()):
+            job.end()
+        if clean and not self.readonly:
+            self.save_allocations()
+        if self._own_dispatcher:
+            self.dispatcher.release_workers()
+        self._catalogue.close()
+        self.store.close(clean=clean)
+        return unfinished

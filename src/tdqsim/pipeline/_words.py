@@ -1,0 +1,354 @@
+"""Records with descriptor words, and blocks of them.
+
+Blocks are found one after the other, which is cheap, since only four bytes of each are looked at; the records inside
+are then found in all blocks at once, one numpy step for the first record of every block, one for the second, and so on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tdqsim.pipeline._columns import pieces
+from tdqsim.pipeline._framing import CUT_HINT, Frames, FramingError, Ints, Walk, found
+from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline.options import QsamOptions
+
+__all__ = [
+    "DESCRIPTOR",
+    "block_length_of",
+    "blocked",
+    "fixed_blocks",
+    "headed",
+    "record_length_of",
+    "refuse_blocks",
+    "spanned",
+]
+
+DESCRIPTOR = 4
+MAX_BLOCK = 1 << 24
+LARGE = 0x80
+NO_WORD = -1
+LOW_HALF, SEGMENT_CODES = 0xFFFF, 0x0300
+BLOCKS_LOOKED_AT = 16
+LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
+
+
+def block_length_of(head: bytes, options: QsamOptions) -> int:
+    """Bytes of a block with its descriptor word, from that word; 0 when it cannot be one.
+
+    A word whose first bit is on is that of a large block: its other 31 bits are the length.
+    """
+    word = head[:DESCRIPTOR] if options.bdw_big_endian else head[DESCRIPTOR - 1 :: -1]
+    if word[0] & LARGE:
+        length = int.from_bytes(word, "big") & 0x7FFFFFFF
+    elif word[2] or word[3]:
+        return 0
+    else:
+        length = int.from_bytes(word[:2], "big")
+    total = length + options.bdw_adjustment + DESCRIPTOR
+    return total if DESCRIPTOR <= total <= MAX_BLOCK else 0
+
+
+def record_length_of(word: bytes, options: QsamOptions) -> int:
+    """Bytes of a record without its descriptor word, from that word; negative when it cannot be one.
+
+    The length is in the first half of the word, or little-endian in its second; under ``cobol`` in whichever is not
+    zero, and at least 1. What the other half is not zero for is a segment of a spanned record.
+    """
+    order: Literal["big", "little"] = "big" if options.rdw_big_endian else "little"
+    half = 0 if options.rdw_big_endian else 2
+    if options.cobrix:
+        half = 0 if word[0] or word[1] else 2
+    elif any(word[2 - half : 4 - half]) and not options.recfm.spanned:
+        return NO_WORD
+    length = int.from_bytes(word[half : half + 2], order) + options.rdw_adjustment
+    return length if length > 0 or not options.cobrix else NO_WORD
+
+
+def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
+    """Start and end of each whole block's contents, and the bytes they take."""
+    raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
+    starts, ends, position = [], [], 0
+    while position + DESCRIPTOR <= len(data):
+        size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
+        if not size:
+            said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
+            raise FramingError(
+                f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position
+            )
+        if position + size > len(data):
+            break
+        starts.append(position + DESCRIPTOR)
+        position += size
+        ends.append(position)
+    if final and position < len(data):
+        raise FramingError(
+            f"the last block is cut short: {len(data) - position} bytes are left of it; {CUT_HINT}", position
+        )
+    return np.array(starts, np.int64), np.array(ends, np.int64), position
+
+
+def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
+    """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
+    said, other = _halves_anywhere(data, options)
+    live = starts < ends
+    blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
+    steps: list[tuple[Ints, Ints]] = []
+    while len(blocks):
+        if (limit - position).min() < DESCRIPTOR:
+            at = int(position[(limit - position < DESCRIPTOR).argmax()])
+            raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
+        after = position + said(position)
+        after += options.rdw_adjustment + DESCRIPTOR
+        wrong = (after > limit) | (after < position + DESCRIPTOR + options.cobrix)
+        if wrong.any():
+            _refuse_descriptor(data, int(position[wrong.argmax()]), int(limit[wrong.argmax()]))
+        steps.append((blocks, position))
+        live = after < limit
+        position = after
+        if not live.all():
+            blocks, position, limit = blocks[live], after[live], limit[live]
+    heads = _in_order(steps, len(starts))
+    if not options.cobrix and len(heads):
+        odd = other[heads]
+        if options.recfm.spanned:
+            odd &= np.uint16(0xFFFF ^ SEGMENT_CODES)
+        if odd.any():
+            _refuse_other_half(data, int(heads[(odd != 0).argmax()]))
+    return heads, said(heads).astype(np.int64) + options.rdw_adjustment
+
+
+def _halves_anywhere(
+    data: Bytes, options: QsamOptions
+) -> tuple[Callable[[Ints], npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]:
+    """The lengths in the descriptor words that begin at some places, and the other halves of words anywhere.
+
+    They are read from views, not copies.
+    """
+    kind = ">u2" if options.rdw_big_endian else "<u2"
+    first, second = (np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,)) for part in (data, data[2:]))
+    if options.cobrix:
+        return lambda places: np.where(first[places] != 0, first[places], second[places]), second
+    half, other = (first, second) if options.rdw_big_endian else (second, first)
+    return lambda places: half[places], other
+
+
+def _refuse_other_half(data: Bytes, at: int) -> NoReturn:
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(
+        f"the record descriptor word X'{said}' has more than a length; two bytes of it are zero, but for segments of"
+        " spanned records (record_format VS or VBS)",
+        at,
+    )
+
+
+def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(
+        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
+    )
+
+
+def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
+    """Bring what was found step by step into block order without sorting: the n-th record of a block has its place."""
+    counts = np.zeros(blocks, np.int64)
+    for members, _ in steps:
+        counts[members] += 1
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    heads = np.empty(int(first[-1]), np.int64)
+    for number, (members, position) in enumerate(steps):
+        heads[first[members] + number] = position
+    return heads
+
+
+def blocked(options: QsamOptions) -> Walk:
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        heads, sizes = _chains(data, starts, ends, options)
+        return found(data, heads + DESCRIPTOR, sizes, used)
+
+    return walk
+
+
+def fixed_blocks(options: QsamOptions) -> Walk:
+    """Fixed records in blocks with descriptor words."""
+    length = options.length
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        rest = (ends - starts) % length
+        if rest.any():
+            at = int(rest.argmax())
+            raise FramingError(
+                f"a block of {ends[at] - starts[at]} bytes is no multiple of the record length {length}",
+                int(starts[at]) - DESCRIPTOR,
+            )
+        counts = (ends - starts) // length
+        first = np.repeat(starts - (np.cumsum(counts) - counts) * length, counts)
+        begin = first + np.arange(len(first)) * length
+        return found(data, begin, np.full(len(begin), length, np.int64), used)
+
+    return walk
+
+
+def spanned(options: QsamOptions) -> Walk:
+    """Segment codes: 0 a whole record, 1 its first segment, 3 one in between, 2 the last."""
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        starts, ends, used = _blocks(data, final, options)
+        heads, sizes = _chains(data, starts, ends, options)
+        codes = data[heads + 2] & 3
+        opens, closes = (codes & 2) == 0, (codes & 1) == 0
+        _check_segments(heads, opens, closes, final)
+        # An unfinished record stays for the next walk, with the whole block it begins in.
+        if len(closes) and not closes[-1]:
+            last = int(np.flatnonzero(opens)[-1])
+            block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
+            keep = heads < block
+            if keep.any() and closes[keep][-1]:
+                heads, sizes, opens, closes, used = (
+                    heads[keep],
+                    sizes[keep],
+                    opens[keep],
+                    closes[keep],
+                    block - DESCRIPTOR,
+                )
+            else:
+                heads, sizes, opens, closes, used = heads[:0], sizes[:0], opens[:0], closes[:0], 0
+        joined = _payload(data, heads + DESCRIPTOR, sizes)
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        first, last_ = np.flatnonzero(opens), np.flatnonzero(closes)
+        return Frames(joined, before[first], before[last_ + 1] - before[first], heads[first] + DESCRIPTOR, used)
+
+    return walk
+
+
+def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool) -> None:
+    """A segment that opens follows one that closes, and the other way round."""
+    if not len(heads):
+        return
+    wrong = np.flatnonzero(opens[1:] != closes[:-1]) + 1
+    if not opens[0]:
+        wrong = np.concatenate(([0], wrong))
+    if len(wrong):
+        raise FramingError(
+            f"a segment of a spanned record is missing before this one; {CUT_HINT}", int(heads[wrong[0]])
+        )
+    if final and not closes[-1]:
+        raise FramingError(f"the last record has no last segment; {CUT_HINT}", int(heads[-1]))
+
+
+def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
+    """The bytes of all segments, one after another."""
+    if not sizes.any():
+        return data[:0]
+    return np.frombuffer(pieces(data, starts, starts + sizes, pa.binary()).buffers()[2], np.uint8)
+
+
+def headed(options: QsamOptions) -> Walk:
+    """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
+    unpack = struct.Struct(">I" if options.rdw_big_endian else "<I").unpack_from
+    adjust, cobrix, big = options.rdw_adjustment, options.cobrix, options.rdw_big_endian
+
+    def walk(data: Bytes, final: bool) -> Frames:
+        raw = memoryview(data)  # type: ignore[arg-type]
+        size = len(data)
+        starts: list[int] = []
+        position = 0
+        while position + DESCRIPTOR <= size:
+            word = unpack(raw, position)[0]  # the length is in the upper half of this number
+            length = (word >> 16) + adjust
+            if word & LOW_HALF and cobrix:
+                length = ((word >> 16 or word & LOW_HALF) if big else (word & LOW_HALF)) + adjust
+            elif word & LOW_HALF:
+                _refuse_word(data, position, spanned=True)
+            if length < cobrix:
+                _refuse_word(data, position, spanned=False)
+            if position + DESCRIPTOR + length > size:
+                break
+            starts.append(position + DESCRIPTOR)
+            position += DESCRIPTOR + length
+        if final and position < size:
+            raise FramingError(
+                f"the last record is cut short: {size - position} bytes are left of it; {CUT_HINT}", position
+            )
+        begin = np.array(starts, np.int64)
+        after = np.append(begin[1:] - DESCRIPTOR, position) if len(begin) else begin
+        return found(data, begin, after - begin, position)
+
+    return walk
+
+
+def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
+    if spanned:
+        _refuse_other_half(data, at)
+    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", at)
+
+
+def refuse_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
+    """Refuse a file of blocks that is to be read as one without.
+
+    Args:
+        data: the first bytes of the file.
+        offset: where they begin in it.
+        options: those of the read.
+
+    Raises:
+        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own,
+            or there are words before fixed records that say how many there are.
+    """
+    if options.recfm.fixed:
+        forms = [(big, own) for big in (True, False) for own in (True, False)]
+        if any(_is_row(data, lambda block: not len(block) % options.length, big=big, own=own) for big, own in forms):
+            raise FramingError(
+                "a block descriptor word stands before the records; record_format FB reads blocks where"
+                " is_bdw_big_endian or bdw_adjustment is given",
+                offset,
+            )
+    elif _is_row(data, lambda block: _is_row(block, lambda _: True, empty=True, whole=True)):
+        raise FramingError(
+            "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
+            " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
+            offset,
+        )
+
+
+def _is_row(
+    data: bytes,
+    holds: Callable[[bytes], bool],
+    *,
+    big: bool = True,
+    own: bool = True,
+    empty: bool = False,
+    whole: bool = False,
+) -> bool:
+    """Whether data is a row of pieces behind words with their lengths.
+
+    Args:
+        data: the data, or with ``whole`` false its beginning.
+        holds: whether it may be what is in a piece.
+        big: the length is big-endian, in the first half of its word; else little-endian in the second.
+        own: the length counts the word.
+        empty: a piece may have no bytes.
+        whole: nothing follows the data.
+    """
+    position = seen = 0
+    while position + DESCRIPTOR <= len(data) and (whole or seen < BLOCKS_LOOKED_AT):
+        word = data[position : position + DESCRIPTOR][:: 1 if big else -1]
+        size = int.from_bytes(word[:2], "big") + (0 if own else DESCRIPTOR)
+        if size < DESCRIPTOR + (not empty) or any(word[2:]):
+            return False
+        if position + size > len(data):
+            break
+        if not holds(data[position + DESCRIPTOR : position + size]):
+            return False
+        position, seen = position + size, seen + 1
+    complete = position == len(data) and seen > 0
+    return complete if whole or seen < 2 else True

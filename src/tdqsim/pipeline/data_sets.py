@@ -1,0 +1,248 @@
+"""Data sets as DataFrames, by tasks that decode the wanted columns and nothing else.
+
+    read_data_set(spark, "DALYTRAN.PS", copybook="dalytran.cpy", columns=["TRAN_ID", "TRAN_AMT"], stage="/shared/stage")
+
+With ``stage``, a directory that all workers see or a place in an object store, tasks write the columns there as
+Parquet, which is how they get into Spark at least cost, and the frame is Spark's own reader over them. They are kept:
+the same columns of the same inputs, by the same layout and options, are not made again. An input is the same as long as
+its name, size and time of change are. Without ``stage`` the frame reads the data set each time it is used.
+
+Rows, types and refusals are those of ``format("qsam")``, whose options these are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.parquet import write_parquet
+from tdqsim.pipeline.publishing import is_local, place, reached, stamp
+from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import Split, list_files, plan
+from tdqsim.pipeline.stages.engine import Engine, run_stage
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, manifest_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set", "stage_data_set"]
+
+STAGE = "decode"
+_PATTERN = re.compile(r"([\\\[\]{}*?,^])")
+"""What Hadoop would take for a pattern in the name of a file."""
+
+
+def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple[str, ...]:
+    """The names of the columns wanted, as they are written in the layout; capitals do not matter, as in Spark.
+
+    Args:
+        options: of the read.
+        columns: the names; None for all.
+
+    Raises:
+        DatasetError: there is no such column, or one is named twice, or none is.
+        LayoutError: a column cannot be made.
+    """
+    there = SplitReader(options).full.names
+    if columns is None:
+        return tuple(there)
+    known = {name.lower(): name for name in there}
+    found = [known.get(name.strip().lower(), name.strip()) for name in columns]
+    if not found:
+        raise DatasetError(f"columns is empty; there are {', '.join(there)}")
+    for name in found:
+        if name not in there:
+            raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
+        if found.count(name) > 1:
+            raise DatasetError(f"columns has {name} twice; leave one of them out")
+    return tuple(found)
+
+
+def read_data_set(
+    spark: SparkSession,
+    path: str | Path | Sequence[str | Path],
+    *,
+    columns: Iterable[str] | None = None,
+    stage: str | Path | None = None,
+    **options: Any,
+) -> DataFrame:
+    """A DataFrame of the records of data sets.
+
+    Args:
+        spark: the session.
+        path: files, directories or patterns, local or of an object store.
+        columns: the columns wanted, in this order; None for all.
+        stage: where their Parquet is kept; None to decode whenever the frame is used.
+        options: those of ``format("qsam")``.
+
+    Raises:
+        DatasetError: an option or a column is not known, a file cannot be read or its descriptor words lie; with
+            ``stage`` also what is wrong with records under ``mode="failfast"``.
+        LayoutError: the copybook cannot be used.
+    """
+    if stage is not None:
+        return stage_data_set(path, stage, columns=columns, engine=Engine("spark", spark=spark), **options).frame(spark)
+    checked = _options(path, options)
+    names = chosen_columns(checked, columns)
+    groups = grouped(plan(checked))
+
+    def read(number: int) -> Iterator[pa.RecordBatch]:
+        return _batches(SplitReader(checked, names), groups[number])
+
+    return _frame(spark, len(groups), read, SplitReader(checked, names).schema)
+
+
+def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    where = {"path": str(paths[0])} if len(paths) == 1 else {"data_paths": ",".join(map(str, paths))}
+    return read_options(options | where)
+
+
+def grouped(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
+    """The parts that each task reads: one, or where there are very many several that follow each other."""
+    each = -(-len(splits) // BOUNDS["decode_tasks"])
+    return [tuple(splits[at : at + each]) for at in range(0, len(splits), max(each, 1))]
+
+
+def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+    for split in splits:
+        yield from reader.read(split)
+
+
+def _frame(spark: SparkSession, parts: int, read: Any, schema: pa.Schema) -> DataFrame:
+    """A frame of the batches that ``read`` gives for each number, a task for each of them."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle()
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from read(number)
+
+    return spark.range(0, parts, 1, max(parts, 1)).mapInArrow(run, from_arrow_schema(schema))
+
+
+# staged ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeTask:
+    """Decode parts of data sets into a Parquet file.
+
+    Attributes:
+        run: the directory of these columns of these inputs.
+        bucket: the number of the task.
+        inputs: digest of what its outcome depends on.
+        weight: bytes to read.
+        options: of the read.
+        columns: those wanted.
+        splits: the parts.
+    """
+
+    run: Path
+    bucket: int
+    inputs: str
+    weight: int
+    options: QsamOptions
+    columns: tuple[str, ...]
+    splits: tuple[Split, ...]
+
+
+def decode_part(task: DecodeTask) -> Receipt:
+    """Write the columns of some parts, and the receipt for them.
+
+    Raises:
+        DatasetError: a part cannot be read, or the file not be written.
+        ConversionError: under ``failfast`` a field is corrupt.
+    """
+    name = f"data/{task.bucket:05d}.parquet"
+    reader = SplitReader(task.options, task.columns)
+    rows = write_parquet(task.run / name, _batches(reader, task.splits), reader.schema)
+    receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), rows, (task.run / name).stat().st_size)
+    Receipts(task.run, STAGE).put(receipt)
+    return receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Columns of data sets as Parquet.
+
+    Attributes:
+        folder: where they are.
+        schema: the columns.
+        files: the files, in the order of the records.
+        rows: how many records there are.
+    """
+
+    folder: Path
+    schema: pa.Schema
+    files: tuple[str, ...]
+    rows: int
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Spark's own reader; in an object store, for which that needs jars of its own, the files are read by tasks."""
+        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
+
+        if is_local(self.folder):
+            named = _PATTERN.sub(r"\\\1", f"{self.folder.as_posix()}/data")
+            return spark.read.schema(from_arrow_schema(self.schema)).parquet(f"file://{named}")
+        return _frame(spark, len(self.files), self.batches, self.schema)
+
+    def batches(self, number: int) -> Iterator[pa.RecordBatch]:
+        """The rows of one file."""
+        for batch in _parquet(self.folder / self.files[number]).iter_batches(use_threads=False):
+            yield batch.cast(self.schema)
+
+
+def stage_data_set(
+    path: str | Path | Sequence[str | Path],
+    stage: str | Path,
+    *,
+    columns: Iterable[str] | None = None,
+    engine: Engine | None = None,
+    **options: Any,
+) -> Staged:
+    """Columns of data sets as Parquet, made by tasks unless they are there.
+
+    Args:
+        path: files, directories or patterns, local or of an object store.
+        stage: the directory under which they are kept, one for each set of inputs, options and columns.
+        columns: the columns wanted, in this order; None for all.
+        engine: where tasks run; this process by default.
+        options: those of ``format("qsam")``.
+
+    Raises:
+        DatasetError: as :func:`read_data_set`; or tasks wrote where this process does not see it.
+    """
+    checked = _options(path, options)
+    names = chosen_columns(checked, columns)
+    with ThreadPoolExecutor() as pool:  # each is a request, in an object store
+        stamps = list(pool.map(stamp, (name for name, _ in list_files(checked.paths))))
+    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names)
+    run = place(stage) / inputs
+    with reached(run):
+        if not manifest_path(run, STAGE).is_file():
+            tasks = [
+                DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
+                for number, splits in enumerate(grouped(plan(checked)))
+            ]
+            run_stage(engine or Engine("local"), STAGE, run, tasks, decode_part, "data")
+        told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
+    files = tuple(row["files"][0] for row in told)
+    return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
+
+
+def _parquet(path: Path) -> pq.ParquetFile:
+    """A file of some megabytes at most, read before Arrow's threads have anything to do with it."""
+    return pq.ParquetFile(pa.BufferReader(path.read_bytes()))

@@ -1,0 +1,163 @@
+"""Records that only code of the user's can find: ``record_extractor`` and ``record_header_parser``.
+
+Both options name a callable of a module that the Python of the tasks can import: ``mypackage.formats:trailers``.
+
+A record extractor is called with a file and what is known of the read, and gives the bytes of each record::
+
+    def pairs(file, context):
+        while size := file.read(2):
+            yield file.read(int(size))
+
+A record header parser is called once for each file with the text of ``rhp_additional_info``. What it gives is asked
+about the bytes before each record, ``header_length`` of them: ``parse(header, offset, size, number)`` gives how many
+bytes follow and whether they are a record (else they are passed over). ``header_in_record`` says whether the header
+belongs to the record. Each file is one part, since nothing tells where a record begins but the one before it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tdqsim.errors import DatasetError
+from tdqsim.layouts import Layout
+from tdqsim.pipeline.frames import Frames, FramingError
+from tdqsim.pipeline.options import QsamOptions
+
+__all__ = ["ExtractorContext", "HeaderParser", "RecordFile", "extracted", "extractor_of"]
+
+BATCH_ROWS, BATCH_BYTES = 1 << 15, 16 << 20
+
+
+class HeaderParser(Protocol):
+    """What a record header parser is."""
+
+    header_length: int
+    header_in_record: bool
+
+    def parse(self, header: bytes, offset: int, size: int, number: int) -> tuple[int, bool]:
+        """How many bytes follow a header, and whether they are a record.
+
+        Args:
+            header: its bytes.
+            offset: where it is in the file.
+            size: bytes of the file.
+            number: records before it.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorContext:
+    """What is known of a read: the copybook's layout or None, ``re_additional_info``, and where the data ends."""
+
+    layout: Layout | None
+    additional_info: str
+    end: int
+
+
+class RecordFile:
+    """The data of a file, read forwards."""
+
+    def __init__(self, read_at: Callable[[int, int], bytes], start: int, end: int) -> None:
+        self._read_at, self._position, self._end = read_at, start, end
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        data = self._read_at(min(size, self._end - self._position), self._position) if size > 0 else b""
+        self._position += len(data)
+        return data
+
+    def tell(self) -> int:
+        """The offset in the file of what is read next."""
+        return self._position
+
+
+Extractor = Callable[[RecordFile, ExtractorContext], Iterable[bytes]]
+
+
+def extractor_of(options: QsamOptions) -> Extractor:
+    """The extractor that the options name, or one by their header parser.
+
+    Raises:
+        DatasetError: there is no such callable.
+    """
+    if options.extractor:
+        return _named(options.extractor, "record_extractor")
+    make = _named(options.header_parser, "record_header_parser")
+    return lambda file, context: _headed(make(options.header_parser_info), file, context.end)
+
+
+def _named(name: str, option: str) -> Callable[..., Any]:
+    module, _, member = name.partition(":") if ":" in name else name.rpartition(".")
+    try:
+        found = importlib.import_module(module)
+        for part in member.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DatasetError(f"option {option} is {name[:80]!r}; must be module:callable: {error}") from error
+    if not callable(found):
+        raise DatasetError(f"option {option} is {name[:80]!r}, which cannot be called")
+    return found
+
+
+def _headed(parser: HeaderParser, file: RecordFile, size: int) -> Iterator[bytes]:
+    number = 0
+    while True:
+        offset = file.tell()
+        header = file.read(parser.header_length)
+        if not header:
+            return
+        length, is_record = parser.parse(header, offset, size, number)
+        if len(header) < parser.header_length or length < 0:
+            raise ValueError(f"the header X'{header.hex().upper()}' is cut short, or says that {length} bytes follow")
+        data = file.read(length)
+        if len(data) < length:
+            raise ValueError(f"{length} bytes were said to follow, {len(data)} are left")
+        if is_record:
+            yield header + data if parser.header_in_record else data
+            number += 1
+
+
+def extracted(
+    read_at: Callable[[int, int], bytes], start: int, end: int, options: QsamOptions
+) -> Iterator[tuple[int, Frames]]:
+    """The records that an extractor finds from one place in a file to another, many at a time.
+
+    Raises:
+        FramingError: the extractor has raised an error, or gives what are no bytes.
+    """
+    file = RecordFile(read_at, start, end)
+    records, places, held = list[bytes](), list[int](), 0
+    place, problem = start, None
+    found = iter(extractor_of(options)(file, ExtractorContext(options.layout, options.extractor_info, end)))
+    while True:
+        try:
+            record = next(found, None)
+            if record is not None and not isinstance(record, bytes):
+                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # noqa: TRY301 - told of as any other
+        except Exception as error:  # noqa: BLE001 - whatever the user's code raises is told with its place
+            record, problem = None, error
+        if record is not None:
+            records.append(record)
+            places.append(place)
+            place, held = file.tell(), held + len(record)
+        if records and (record is None or len(records) >= BATCH_ROWS or held >= BATCH_BYTES):
+            yield 0, _frames(records, places, options)
+            records, places, held = [], [], 0
+        if problem is not None:
+            name = options.extractor or options.header_parser
+            raise FramingError(f"{name}: {type(problem).__name__}: {problem}", place) from problem
+        if record is None:
+            return
+
+
+def _frames(records: list[bytes], places: list[int], options: QsamOptions) -> Frames:
+    lengths = np.array([len(record) for record in records], np.int64)
+    starts = np.cumsum(lengths) - lengths
+    keep = options.wanted_lengths(lengths - options.record_start_offset - options.record_end_offset)
+    data = np.frombuffer(b"".join(records), np.uint8)
+    return Frames(data, starts[keep], lengths[keep], np.array(places, np.int64)[keep], int(lengths.sum()))

@@ -1,0 +1,167 @@
+"""Files that take their name when they are whole: a task that is killed, or run twice, leaves no half of one.
+
+A place may be in an object store, by any scheme that fsspec knows: there an object is whole as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tdqsim.errors import DatasetError, TdqError
+
+__all__ = [
+    "alive",
+    "file_system",
+    "is_local",
+    "left_behind",
+    "no_room",
+    "place",
+    "publish_json",
+    "published",
+    "reached",
+    "stamp",
+]
+
+
+def place(path: str | Path) -> Path:
+    """A directory or file: a path, or what has the methods of one and is in an object store.
+
+    Raises:
+        DatasetError: the scheme is not known, or what knows it is not installed.
+    """
+    text = str(path)
+    if "://" not in text or text.startswith("file://"):
+        return Path(text.removeprefix("file://")).absolute()
+    from upath import UPath  # noqa: PLC0415 - an extra
+
+    try:
+        found: Any = UPath(text)
+        found.fs  # noqa: B018 - made when it is asked for
+    except (ImportError, ValueError) as error:
+        raise DatasetError(f"{text}: no such place can be reached: {error}") from error
+    return found  # type: ignore[no-any-return]
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """Arrow's file system for a URI and the name in it: Arrow's own (s3, gs, abfs, hdfs), else fsspec's.
+
+    Raises:
+        ValueError: neither knows the scheme.
+        OSError: the store cannot be reached.
+    """
+    from pyarrow import fs  # noqa: PLC0415 - an extra
+
+    try:
+        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
+    except ValueError as error:
+        found: Any = place(uri)
+        if is_local(found):
+            raise ValueError(f"{uri}: no such place can be reached") from error
+        return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
+
+
+@contextmanager
+def reached(path: object) -> Iterator[None]:
+    """What goes wrong in an object store is told as what goes wrong with a file is, whatever its library raises.
+
+    Raises:
+        DatasetError: the store could not be reached, or refused.
+    """
+    try:
+        yield
+    except (TdqError, OSError):
+        raise
+    except Exception as error:
+        if is_local(path):
+            raise
+        raise DatasetError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def is_local(path: object) -> bool:
+    """Whether a place is a path of this machine's own."""
+    return isinstance(path, Path)
+
+
+def stamp(path: str | Path) -> tuple[str, int, str]:
+    """What tells a file from another, or from itself after a change, without reading it: name, size, time of change."""
+    found: Any = place(path)
+    if is_local(found):
+        status = found.stat()
+        return str(found.resolve()), status.st_size, str(status.st_mtime_ns)
+    info = found.fs.info(found.path)
+    changed = next((info[name] for name in ("ETag", "etag", "LastModified", "mtime", "created") if name in info), "")
+    return str(path), int(info["size"]), str(changed)
+
+
+@contextmanager
+def published(path: Path) -> Iterator[Path]:
+    """A name to write to; at the end of the block the file takes its real name, whole or not at all.
+
+    Raises:
+        DatasetError: there is no room for it; or what the block raised as one, by the file's real name.
+    """
+    if not is_local(path):
+        yield from _uploaded(path)
+        return
+    fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield fresh
+        fresh.replace(path)
+    except OSError as error:
+        if (told := no_room(path, error)) is None:
+            raise
+        raise told from error
+    except DatasetError as error:
+        if str(fresh) not in str(error):
+            raise
+        raise DatasetError(str(error).replace(str(fresh), str(path))) from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _uploaded(path: Any) -> Iterator[Path]:
+    with TemporaryDirectory(prefix="tdqsim-") as folder:
+        fresh = Path(folder) / path.name
+        yield fresh
+        path.fs.put_file(str(fresh), path.path)
+
+
+def no_room(path: Path, error: OSError) -> DatasetError | None:
+    """The error that says what to do when a disk is full; None when it was something else."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    return DatasetError(f"{path}: there is no room for it; make some and run it again: what is finished is kept")
+
+
+def publish_json(path: Path, value: Any) -> None:
+    """Write JSON under a name, whole or not at all."""
+    with published(path) as fresh:
+        fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+
+
+def left_behind(name: str) -> bool:
+    """Whether a hidden file is one of :func:`published`'s, of this machine, and of a process that is gone."""
+    head, _, rest = name.rpartition(f".{socket.gethostname()}.")
+    pid = rest.partition(".")[0]
+    return bool(head) and pid.isdecimal() and not alive(int(pid))
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process on this machine."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

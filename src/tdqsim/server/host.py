@@ -1,0 +1,129 @@
+"""What a server serves: regions in an engine's thread, and what has happened in them.
+
+Nothing of a region is touched but in the engine's thread: everything here goes through :meth:`Host.ask`. Events are
+published by a recorder: each command that ended, as a plain value that any thread may read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tdqsim.cics import Region
+from tdqsim.core.clock import Clock
+from tdqsim.core.engine import Engine
+from tdqsim.errors import TdqError
+from tdqsim.server.units import OpenUnits
+
+__all__ = ["Host", "UnknownRegion"]
+
+T = TypeVar("T")
+
+
+class UnknownRegion(TdqError):
+    """No region of that name is served."""
+
+
+class _Recorder:
+    """Publishes what happens in one region."""
+
+    trace = None
+
+    def __init__(self, host: Host, applid: str) -> None:
+        self._host = host
+        self._applid = applid
+
+    def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """A command has ended."""
+        condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
+        self._host.counts[self._applid, command, condition] += 1
+        self._publish("command", command=command, task=task.number, condition=condition, queue=arguments.get("queue"))
+
+    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
+        """A unit of work has ended."""
+        self._publish("unit_of_work", uow=uow.id.hex().upper(), committed=committed)
+
+    def task_started(self, task: Any) -> None:
+        """A task was attached."""
+        self._publish("task_started", task=task.number, transid=task.transid)
+
+    def task_ended(self, task: Any, *, normal: bool) -> None:
+        """A task has ended."""
+        self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """Records were put on a queue outside any task."""
+        self._publish("seeded", queue=queue, records=len(records))
+
+    def _publish(self, event: str, **facts: Any) -> None:
+        self._host.engine.publish({"event": event, "region": self._applid, **facts})
+
+
+class Host:
+    """The regions of one server.
+
+    Args:
+        frozen: stand still from the start; only the operator moves the clock then.
+
+    Attributes:
+        engine: the thread that owns them.
+        regions: by APPLID.
+        units: the units of work that clients keep open.
+        counts: commands that ended, by (region, command, condition).
+    """
+
+    def __init__(self, *, frozen: bool = False) -> None:
+        self.engine = Engine(Clock(simulated=False))
+        self.regions: dict[str, Region] = {}
+        self.units = OpenUnits(self.engine)
+        self.counts: Counter[tuple[str, str, str]] = Counter()
+        if frozen:
+            self.engine.outside(self.engine.dispatcher.clock.freeze).result()
+
+    def add(self, factory: Callable[..., Region], *args: Any, **options: Any) -> Region:
+        """Make a region and serve it.
+
+        Raises:
+            TdqError: a region with that APPLID is served already, or whatever the factory raised.
+        """
+        region = self.engine.make(factory, *args, **options)
+        if region.applid in self.regions:
+            raise TdqError(f"a region {region.applid} is served already; give each its own applid")
+        self.regions[region.applid] = region
+
+        def watch() -> None:
+            region.recorder = _Recorder(self, region.applid)
+
+        self.engine.outside(watch).result()
+        return region
+
+    def add_directory(self, path: Path, **overrides: Any) -> Region:
+        """Serve the region that ``region.yaml`` in a directory describes."""
+
+        def factory(**options: Any) -> Region:
+            return Region.from_directory(path, **overrides, **options)
+
+        return self.add(factory)
+
+    def region(self, name: str) -> Region:
+        """The region of this APPLID.
+
+        Raises:
+            UnknownRegion: there is none.
+        """
+        found = self.regions.get(name.upper())
+        if found is None:
+            raise UnknownRegion(f"no region {name} is served; there are {', '.join(self.regions) or 'none'}")
+        return found
+
+    async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
+        """Have something done in the engine's thread; it may wait as a task does."""
+        return await asyncio.wrap_future(self.engine.submit(call, name=name))
+
+    def stop(self, timeout: float = 10.0) -> Any:
+        """Back out what clients have open, let tasks end, close the regions."""
+        self.units.end_all()
+        return self.engine.stop(timeout)

@@ -1,0 +1,189 @@
+"""The remote command and program call server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tdqsim.ibmi import EscapeMessage, Job, Message, ParameterError
+from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
+from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
+
+__all__ = ["CommandServer", "expanded"]
+
+_DATA_STREAM_LEVEL = 10
+_OK, _FAILED, _UNRESOLVED, _ESCAPED, _TOO_MUCH = 0x0000, 0x0400, 0x0500, 0x0501, 0x0303
+_MESSAGE, _PARAMETER = 0x1106, 0x1103
+_UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
+_TYPES = {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
+_NO_MESSAGES = 1
+_UP_TO_TEN = (0, 3, 5)
+_MOST_PARAMETERS, _MOST_STORAGE = 255, 32 * 1024 * 1024
+_ESCAPE = 0x1B
+_NULL = 0xFF
+_OUTPUT, _BOTH = 2, 3
+
+
+class CommandServer(Conversation):
+    """One connection to the remote command server."""
+
+    server_id = 0xE008
+    job_name = "QZRCSRVS"
+
+    def serve(self, frame: Frame) -> Step | None:
+        """See the base."""
+        job = self.job
+        if job is None:
+            raise FrameError("the server job has ended")
+        if frame.request == 0x1001:
+            nlv = frame.fixed(24, 4)
+            template = bytes(2) + job.page.ccsid.to_bytes(4, "big") + nlv + self.host.vrm
+            return Reply(reply(frame, 0x8001, template + _DATA_STREAM_LEVEL.to_bytes(2, "big")))
+        if frame.request == 0x1002:
+            return self._command(frame, job)
+        if frame.request == 0x1003:
+            return self._program(frame, job)
+        if frame.request == 0x1004:
+            return End()
+        raise FrameError(f"request {frame.request:04X} to the remote command server")
+
+    def _command(self, frame: Frame, job: Job) -> Step:
+        option, text = frame.number(20, 1), _command_text(frame, job)
+
+        def work() -> bytes:
+            code, sent = _run(job, text)
+            return reply(frame, 0x8002, code.to_bytes(2, "big"), _messages(job, sent, option))
+
+        return Work(work)
+
+    def _program(self, frame: Frame, job: Job) -> Step:
+        name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
+        option, count = frame.number(40, 1), frame.number(41, 2)
+        parameters = _parameters(frame, count)
+
+        def work() -> bytes:
+            code, sent = _call(job, name, library, parameters)
+            if code == _OK:
+                rest = count.to_bytes(2, "big") + b"".join(one.answer() for one in parameters)
+            else:
+                rest = _messages(job, sent, option)
+            return reply(frame, 0x8003, code.to_bytes(2, "big"), rest)
+
+        return Work(work)
+
+
+class Parameter(NamedTuple):
+    """One parameter of a call: how it is used, and its storage; None for a null one."""
+
+    use: int
+    storage: bytearray | None
+
+    def answer(self) -> bytes:
+        """The block that brings it back; none for inputs."""
+        if self.storage is None or self.use not in (_OUTPUT, _BOTH) or not self.storage:
+            return b""
+        data = bytes(self.storage)
+        return block(_PARAMETER, len(data).to_bytes(4, "big") + (10 + self.use).to_bytes(2, "big") + data)
+
+
+def expanded(data: bytes, most: int) -> bytes:
+    """Data without its compression: ``1B 1B`` is one 1B, ``1B a b n n`` the two bytes ``a b``, ``n n`` times.
+
+    Raises:
+        FrameError: it ends within an escape, or is longer than ``most``.
+    """
+    found = bytearray()
+    at = 0
+    while at < len(data):
+        escape = data.find(_ESCAPE, at)
+        if escape < 0:
+            found += data[at:]
+            break
+        found += data[at:escape]
+        if data[escape + 1 : escape + 2] == b"\x1b":
+            found.append(_ESCAPE)
+            at = escape + 2
+        else:
+            run = data[escape + 1 : escape + 5]
+            times = int.from_bytes(run[2:], "big")
+            if len(run) < 4 or len(found) + 2 * times > most:
+                raise FrameError("compressed data that is cut off or too long")
+            found += run[:2] * times
+            at = escape + 5
+    if len(found) > most:
+        raise FrameError("compressed data that is too long")
+    return bytes(found)
+
+
+def _parameters(frame: Frame, count: int) -> list[Parameter]:
+    if count > _MOST_PARAMETERS:
+        raise FrameError(f"{count} parameters")
+    found: list[Parameter] = []
+    total = 0
+    for point, data in blocks(frame.body, 23):
+        length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
+        total += length
+        if point != _PARAMETER or len(data) < 6 or total > _MOST_STORAGE:
+            raise FrameError("a parameter that is none, or too much storage")
+        if usage == _NULL:
+            found.append(Parameter(0, None))
+            continue
+        use, form = usage % 10, usage // 10
+        sent = expanded(data[6:], length) if form == 2 else data[6:]
+        if use not in (1, _OUTPUT, _BOTH) or len(sent) > length:
+            raise FrameError(f"a parameter with usage {usage} and {len(sent)} of {length} bytes")
+        found.append(Parameter(use, bytearray(sent.ljust(length, b"\0"))))
+    if len(found) != count:
+        raise FrameError(f"{count} parameters are said, {len(found)} are there")
+    return found
+
+
+def _command_text(frame: Frame, job: Job) -> str:
+    found = frame.blocks(21)
+    if 0x1104 in found:
+        ccsid, raw = int.from_bytes(found[0x1104][:4], "big"), found[0x1104][4:]
+        if ccsid in _UNICODE:
+            return raw.decode(_UNICODE[ccsid], "replace")
+        return EBCDIC.printable(raw)
+    if 0x1101 in found:
+        return job.page.printable(found[0x1101])
+    raise FrameError("a command without text")
+
+
+def _run(job: Job, text: str) -> tuple[int, list[Message]]:
+    """Run a command; its return code and the messages that it sent."""
+    del job.joblog[:]
+    try:
+        job.command(text)
+    except EscapeMessage as error:
+        return _FAILED, [*job.joblog, error.message]
+    except ParameterError as error:
+        return _FAILED, [job.message("CPF0006")._replace(text=str(error))]
+    return _OK, list(job.joblog)
+
+
+def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, list[Message]]:
+    del job.joblog[:]
+    try:
+        job.call_program(name, library, [one.storage for one in parameters])
+    except EscapeMessage as error:
+        code = _UNRESOLVED if error.message_id == "MCH3401" else _ESCAPED
+        return code, [*job.joblog, error.message]
+    except ParameterError as error:
+        return _ESCAPED, [job.message("CPF24B4")._replace(text=str(error))]
+    return _OK, []
+
+
+def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:
+    """The count and the messages, as the option asks for."""
+    chosen = [] if option == _NO_MESSAGES else sent[-10:] if option in _UP_TO_TEN else sent
+    return len(chosen).to_bytes(2, "big") + b"".join(_message(job, one) for one in chosen)
+
+
+def _message(job: Job, sent: Message) -> bytes:
+    page, encode = job.page, EBCDIC.encode
+    ccsid = page.ccsid.to_bytes(4, "big")
+    text = sent.text.encode("cp037", "replace")
+    fields = (encode(_TYPES.get(sent.kind, "02")), encode(sent.message_id), encode("QCPFMSG   "), encode("QSYS      "))
+    rest = b"".join(len(one).to_bytes(4, "big") + one for one in (*fields, text, sent.message_data))
+    return block(_MESSAGE, ccsid + ccsid + sent.severity.to_bytes(2, "big") + rest + bytes(4))

@@ -1,0 +1,182 @@
+"""The data queue server: attributes, create, delete, send, receive, clear, as the APIs of these names behave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tdqsim.ibmi import EscapeMessage, Job, ParameterError
+from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, Reply, Step, Work, text10
+from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
+
+__all__ = ["DataQueueServer"]
+
+_DONE, _MESSAGE, _SYNTAX, _DESTROYED, _NO_DATA = b"\xf0\x00", b"\xf0\x01", b"\xf0\x03", b"\xf0\x04", b"\xf0\x06"
+_YES, _NO = b"\xf1", b"\xf0"
+_TEXT, _ENTRY, _KEY = 0x5003, 0x5001, 0x5002
+_COMMON, _FOUND = 0x8002, 0x8003
+_AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
+_SEQUENCES = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
+_KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}
+_NO_SENDER = b"\x40" * 36
+_SAME = {"CPF2110": "CPF9810", "CPF9805": "CPF9801"}
+"""Ids under which this server tells what a command of another family tells."""
+
+
+class DataQueueServer(Conversation):
+    """One connection to the data queue server."""
+
+    server_id = 0xE007
+    job_name = "QZHQSSRV"
+
+    def serve(self, frame: Frame) -> Step | None:
+        """See the base."""
+        if frame.request == 0:
+            return Reply(reply(frame, 0x8000, _DONE + self.host.vrm + bytes(2)))
+        act = _REQUESTS.get(frame.request)
+        if act is None:
+            raise FrameError(f"request {frame.request:04X} to the data queue server")
+        name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
+        job = self.job
+        if job is None:
+            raise FrameError("the server job has ended")
+        call = act(job, frame, name, library)
+        taken: list[Any] = []
+
+        def work() -> bytes:
+            try:
+                return call(taken)
+            except EscapeMessage as error:
+                return _told(frame, error)
+            except ParameterError:
+                return reply(frame, _COMMON, _SYNTAX)
+
+        def undo() -> None:
+            for entry in taken:
+                job.return_entry(name, library, entry)
+
+        return Work(work, undo)
+
+
+_Call = Callable[[list[Any]], bytes]
+
+
+def _told(frame: Frame, error: EscapeMessage) -> bytes:
+    """The reply that tells an escape message."""
+    if error.message_id == "CPF9805":
+        return reply(frame, _COMMON, _DESTROYED)
+    shown = _SAME.get(error.message_id, error.message_id)
+    data = EBCDIC.encode(shown) + bytes(2) + _encoded(error.text)
+    return reply(frame, _COMMON, _MESSAGE, block(_TEXT, data))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("cp037", "replace")
+
+
+def _flag(frame: Frame, at: int) -> bool:
+    value = frame.fixed(at, 1)
+    if value not in (_YES, _NO):
+        raise FrameError(f"request {frame.request:04X}: {value.hex()} at {at} is neither F0 nor F1")
+    return value == _YES
+
+
+def _key(frame: Frame, *, given: bool, start: int) -> bytes:
+    """The key of a request; empty when none is given, which is no key of a keyed queue."""
+    if not given:
+        return b""
+    found = frame.blocks(start).get(_KEY)
+    if found is None:
+        raise FrameError(f"request {frame.request:04X}: no key where one is said to be")
+    return found
+
+
+def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    def call(_taken: list[Any]) -> bytes:
+        found = job.qmhqrdqd(name, library)
+        template = _DONE + found.message_length.to_bytes(4, "big")
+        template += (_YES if found.include_sender_id == "Y" else _NO) + _KINDS.get(found.sequence, _NO)
+        template += found.key_length.to_bytes(2, "big") + (_YES if found.force_indicator == "Y" else _NO)
+        template += _encoded(found.text_description.ljust(50))
+        return reply(frame, 0x8001, template)
+
+    return call
+
+
+def _receive(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    keyed, peek = _flag(frame, 40), _flag(frame, 47)
+    order = text10(frame.fixed(41, 2)) if keyed else ""
+    wait = frame.number(43, 4, signed=True)
+    key = _key(frame, given=keyed, start=48)
+
+    def call(taken: list[Any]) -> bytes:
+        entry = job.receive(name, library, wait=None if wait < 0 else wait, key_order=order, key=key, remove=not peek)
+        if entry is None:
+            return reply(frame, _COMMON, _NO_DATA)
+        if not peek:
+            taken.append(entry)
+        rest = block(_ENTRY, entry.data) + (block(_KEY, entry.key) if entry.key else b"")
+        return reply(frame, _FOUND, _DONE + (entry.sender or _NO_SENDER), rest)
+
+    return call
+
+
+def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    length, key_length = frame.number(40, 4), frame.number(47, 2)
+    sequence, authority = _SEQUENCES.get(frame.fixed(46, 1)), _AUTHORITIES.get(frame.fixed(44, 1))
+    sender, force = _flag(frame, 45), _flag(frame, 49)
+    text = EBCDIC.printable(frame.fixed(50, 50)).rstrip(" ")
+    if sequence is None or authority is None:
+        raise FrameError("a create with a type or authority that does not exist")
+    keywords: dict[str, Any] = {"keylen": key_length} if sequence == "*KEYED" else {}
+
+    def call(_taken: list[Any]) -> bytes:
+        job.crtdtaq(
+            dtaq=f"{library}/{name}", maxlen=length, seq=sequence, senderid="*YES" if sender else "*NO",
+            force="*YES" if force else "*NO", text=text, aut=authority, **keywords,
+        )  # fmt: skip
+        return reply(frame, _COMMON, _DONE)
+
+    return call
+
+
+def _delete(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    def call(_taken: list[Any]) -> bytes:
+        if name.endswith("*"):
+            raise ParameterError("a generic name deletes by command only")
+        job.dltdtaq(name, library)
+        return reply(frame, _COMMON, _DONE)
+
+    return call
+
+
+def _send(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    keyed = _flag(frame, 40)
+    _flag(frame, 41)  # whether a reply is wanted; it is sent in any case
+    found = frame.blocks(42)
+    entry = found.get(_ENTRY, b"")
+    key = _key(frame, given=keyed, start=42)
+
+    def call(_taken: list[Any]) -> bytes:
+        job.qsnddtaq(name, library, entry, key)
+        return reply(frame, _COMMON, _DONE)
+
+    return call
+
+
+def _clear(job: Job, frame: Frame, name: str, library: str) -> _Call:
+    keyed = _flag(frame, 40)
+    key = _key(frame, given=keyed, start=41)
+
+    def call(_taken: list[Any]) -> bytes:
+        if keyed and not key:
+            job.fail("CPF9506", name, library, 0)
+        job.qclrdtaq(name, library, "EQ", key)
+        return reply(frame, _COMMON, _DONE)
+
+    return call
+
+
+_REQUESTS: dict[int, Callable[[Job, Frame, str, str], _Call]] = {
+    1: _attributes, 2: _receive, 3: _create, 4: _delete, 5: _send, 6: _clear,
+}  # fmt: skip

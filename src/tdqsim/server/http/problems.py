@@ -1,0 +1,58 @@
+"""Errors as problem+json (RFC 9457): the vendor's condition in fields, never a traceback.
+
+=====================  ======  ==================================================================
+what happened          status  fields beside title and detail
+=====================  ======  ==================================================================
+a CICS condition       409     condition, resp, resp2, command, resource; 404 for QIDERR, 403 for NOTAUTH
+an abend               409     abcode
+what is not there      404
+a bad argument         422
+=====================  ======  ==================================================================
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import Request
+from fastapi.responses import JSONResponse
+
+from tdqsim.cics import Abend, Condition
+from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.server.host import UnknownRegion
+from tdqsim.server.units import TooManyUnits, UnknownUnit
+
+__all__ = ["answer_for", "problem"]
+
+_STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
+_NOT_THERE: Final = (UnknownRegion, UnknownUnit)
+
+
+def problem(status: int, title: str, detail: str, **fields: Any) -> JSONResponse:
+    """A problem document."""
+    body = {"type": "about:blank", "title": title, "status": int(status), "detail": detail, **fields}
+    return JSONResponse(body, status_code=int(status), media_type="application/problem+json")
+
+
+async def answer_for(_request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request that ended with an error of the simulator."""
+    if isinstance(error, Condition):
+        fields = {
+            "condition": error.name,
+            "resp": int(error.resp),
+            "resp2": error.resp2,
+            "command": error.command,
+            "resource": error.resource,
+        }
+        return problem(_STATUS.get(error.name, HTTPStatus.CONFLICT), error.name, str(error), **fields)
+    if isinstance(error, Abend):
+        return problem(HTTPStatus.CONFLICT, "abend", str(error), abcode=error.code)
+    if isinstance(error, _NOT_THERE):
+        return problem(HTTPStatus.NOT_FOUND, "not there", str(error))
+    if isinstance(error, TooManyUnits):
+        return problem(HTTPStatus.TOO_MANY_REQUESTS, "too many units of work", str(error))
+    if isinstance(error, WouldWaitForever):
+        return problem(HTTPStatus.CONFLICT, "would wait for ever", str(error))
+    assert isinstance(error, TdqError), error
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, type(error).__name__, str(error))

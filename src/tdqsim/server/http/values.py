@@ -1,0 +1,105 @@
+"""Records in JSON: as text in the region's code page, as hexadecimal, or as base64."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tdqsim.cics import Region
+from tdqsim.errors import TdqError
+
+__all__ = ["Encoding", "Record", "Statement", "Wait", "shown", "values_in", "values_out"]
+
+Encoding = Literal["text", "hex", "base64"]
+
+
+class Record(BaseModel):
+    """One record; exactly one of its fields is given."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Annotated[str | None, Field(description="text, in the region's code page")] = None
+    hex: Annotated[str | None, Field(description="pairs of hexadecimal digits")] = None
+    base64: Annotated[str | None, Field(description="base64 of the bytes")] = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Record:
+        if sum(value is not None for value in (self.text, self.hex, self.base64)) != 1:
+            raise ValueError("exactly one of text, hex and base64 must be given")
+        return self
+
+    def bytes_for(self, region: Region) -> bytes:
+        """The bytes of the record.
+
+        Raises:
+            TdqError: the digits are none, or the text has a character that the code page has not.
+        """
+        try:
+            if self.hex is not None:
+                return bytes.fromhex(self.hex)
+            if self.base64 is not None:
+                return base64.b64decode(self.base64, validate=True)
+        except (ValueError, binascii.Error) as error:
+            raise TdqError(f"the record cannot be read: {error}") from error
+        return region.codepage.encode(self.text or "")
+
+
+class Statement(BaseModel):
+    """An EXEC CICS command as text, with its host variables."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Annotated[str, Field(max_length=32768, description="such as READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)")]
+    variables: Annotated[
+        dict[str, str | int | Record | None], Field(description="text, numbers, or records", max_length=1000)
+    ] = {}
+
+
+class Wait(BaseModel):
+    """What a client waits for."""
+
+    model_config = ConfigDict(extra="forbid")
+    queue: Annotated[str | None, Field(max_length=4, description="the queue that is to have items")] = None
+    items: Annotated[int, Field(ge=0, description="so many at least")] = 1
+    tasks_ended: Annotated[bool, Field(description="wait until no task is left")] = False
+    seconds: Annotated[float, Field(gt=0, le=300, description="at most so long")] = 30
+
+    @model_validator(mode="after")
+    def _one(self) -> Wait:
+        if (self.queue is None) == (not self.tasks_ended):
+            raise ValueError("either queue or tasks_ended must be given")
+        return self
+
+
+def shown(record: bytes, region: Region, encoding: Encoding) -> str:
+    """A record as a client asked for it."""
+    if encoding == "hex":
+        return record.hex().upper()
+    if encoding == "base64":
+        return base64.b64encode(record).decode()
+    return region.codepage.decode(record)
+
+
+def values_in(variables: Mapping[str, str | int | Record | None], region: Region) -> dict[str, Any]:
+    """Host variables for a command."""
+    return {
+        name: value.bytes_for(region) if isinstance(value, Record) else value
+        for name, value in variables.items()
+        if value is not None
+    }
+
+
+def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, Any]:
+    """Host variables for a client: bytes as text and as hexadecimal, CVDAs by name and number."""
+    found: dict[str, Any] = {}
+    for name, value in variables.items():
+        if isinstance(value, (bytes, bytearray)):
+            found[name] = {"text": region.codepage.decode(bytes(value)), "hex": bytes(value).hex().upper()}
+        elif isinstance(value, IntEnum):
+            found[name] = {"cvda": value.name, "value": int(value)}
+        else:
+            found[name] = value if isinstance(value, (str, int, float, type(None))) else str(value)
+    return found

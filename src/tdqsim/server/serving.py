@@ -1,0 +1,149 @@
+"""The process: uvicorn on loopback beside the engine, a ready file, and an orderly end.
+
+SIGTERM and SIGINT end it in order: no new requests, open units of work are backed out, tasks end or are reported,
+stores are closed clean. Without configured users it listens on loopback alone, with a token made for this run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+
+from tdqsim.errors import TdqError
+from tdqsim.server.host import Host
+from tdqsim.server.http.api import application
+from tdqsim.server.http.guard import ROLES, Guard, User
+
+__all__ = ["Served", "serve"]
+
+_log = structlog.get_logger("tdqsim.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where a server listens.
+
+    Attributes:
+        url: such as ``http://127.0.0.1:8470``.
+        token: the bearer token of this run.
+        pid: its process.
+        regions: the APPLIDs that it serves.
+    """
+
+    url: str
+    token: str
+    pid: int
+    regions: tuple[str, ...]
+
+
+def serve(
+    directories: Sequence[Path],
+    *,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    ready_file: Path | None = None,
+    frozen: bool = False,
+    store: Path | None = None,
+    timeout: float = 10.0,
+    told: Callable[[Served], Any] | None = None,
+) -> int:
+    """Serve regions until the process is told to end.
+
+    Args:
+        directories: each with a ``region.yaml``.
+        address: a loopback address.
+        port: 0 for any that is free.
+        ready_file: written, as JSON, when everything listens; only this user can read it.
+        frozen: stand still from the start.
+        store: the directory of the store, where there is one region.
+        timeout: seconds in which tasks may end.
+        told: called when everything listens.
+
+    Returns:
+        0; 1 when tasks had to be ended.
+
+    Raises:
+        TdqError: the address is none of loopback, a region cannot be made, or the port is taken.
+    """
+    if not ip_address(address).is_loopback:
+        raise TdqError(f"address {address}: without users and TLS only loopback is served, such as 127.0.0.1")
+    listener = _listen(address, port)
+    host = Host(frozen=frozen)
+    try:
+        for directory in directories:
+            host.add_directory(directory, **({"store": store} if store is not None else {}))
+        token = secrets.token_urlsafe(24)
+        served = Served(f"http://{address}:{listener.getsockname()[1]}", token, os.getpid(), tuple(host.regions))
+        guard = Guard([(token, User("", frozenset(ROLES)))])
+        asyncio.run(_run(application(host, guard), listener, lambda: _ready(served, ready_file, told)))
+    finally:
+        listener.close()
+        ended = host.stop(timeout)
+        if ready_file is not None:
+            ready_file.unlink(missing_ok=True)
+    _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished)
+    return 0 if ended.in_time and not ended.errors else 1
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+    except OSError as error:
+        raise TdqError(f"{address} port {port} cannot be listened to: {error.strerror}") from error
+
+
+def _ready(served: Served, ready_file: Path | None, told: Callable[[Served], Any] | None) -> None:
+    _log.info("server_ready", url=served.url, regions=served.regions)
+    if ready_file is not None:
+        part = ready_file.with_name(f"{ready_file.name}.part")
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump({"url": served.url, "token": served.token, "pid": served.pid, "regions": served.regions}, file)
+        part.replace(ready_file)
+    if told is not None:
+        told(served)
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens, and leaves signals alone: uvicorn would raise them again when it has ended in order."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing: see :func:`_run`."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+
+async def _run(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5)
+    server = _Server(config, ready)
+
+    def end() -> None:
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    await server.serve(sockets=[listener])

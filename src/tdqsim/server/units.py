@@ -1,0 +1,137 @@
+"""Units of work that stay open between the requests of a client.
+
+Each is a task of its region that waits for what to do next: a strand that is parked, not a thread that is blocked. It
+ends by commit or backout, or when nothing was asked of it for too long: then it is backed out. A unit of work belongs
+to the user who began it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tdqsim.cics import Region, Task
+from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+from tdqsim.core.engine import Engine
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+
+__all__ = ["OpenUnits", "TooManyUnits", "UnknownUnit"]
+
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+_NS: Final = 10**9
+
+
+class UnknownUnit(TdqError):
+    """No unit of work of that id is open: it has ended, was backed out after a time-out, or belongs to another user."""
+
+
+class TooManyUnits(TdqError):
+    """As many units of work are open as may be."""
+
+
+@dataclass(slots=True)
+class _Open:
+    region: Region
+    user: str
+    idle_ns: int
+    inbox: deque[tuple[Callable[[Task], Any], Future[Any]]] = field(default_factory=deque)
+    waiting: WaitQueue = field(default_factory=lambda: WaitQueue("the client's next request"))
+    over: bool = False
+
+
+class OpenUnits:
+    """The open units of work of a server, by id."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._open: dict[str, _Open] = {}
+
+    def begin(self, region: Region, user: str, idle_seconds: float | None = None) -> Future[str]:
+        """Begin one; the future has its id.
+
+        Raises:
+            TooManyUnits: as many are open as may be.
+        """
+        if len(self._open) >= _BOUNDS["open_units"]:
+            raise TooManyUnits(f"{len(self._open)} units of work are open, which is all there may be")
+        seconds = min(idle_seconds or _BOUNDS["unit_idle_seconds"], _BOUNDS["unit_idle_most"])
+        unit = _Open(region, user, round(seconds * _NS))
+        unit_id = secrets.token_hex(8)
+
+        def start() -> str:
+            self._open[unit_id] = unit
+            region.start(lambda task: self._live(unit_id, unit, task), userid=user)
+            return unit_id
+
+        return self._engine.outside(start)
+
+    def do(self, unit_id: str, user: str, action: Callable[[Task], Any], *, last: bool = False) -> Future[Any]:
+        """Do something in a unit of work; ``last`` when it ends with that.
+
+        Raises:
+            UnknownUnit: there is none of that id, or it is another user's.
+        """
+        unit = self._open.get(unit_id)
+        if unit is None or unit.user != user:
+            raise UnknownUnit(f"no unit of work {unit_id} is open")
+        answer: Future[Any] = Future()
+
+        def hand_over() -> None:
+            if unit.over:
+                answer.set_exception(UnknownUnit(f"no unit of work {unit_id} is open"))
+                return
+            unit.over = unit.over or last
+            unit.inbox.append((action, answer))
+            unit.waiting.wake_all()
+
+        self._engine.outside(hand_over)
+        return answer
+
+    def owner(self, unit_id: str) -> str:
+        """Whose unit of work it is; empty when there is none."""
+        unit = self._open.get(unit_id)
+        return "" if unit is None else unit.user
+
+    def end_all(self) -> None:
+        """Back out all that are open."""
+        for unit_id, unit in tuple(self._open.items()):
+            try:
+                self.do(unit_id, unit.user, lambda task: task.syncpoint_rollback(), last=True)
+            except TdqError:
+                continue  # it has ended meanwhile
+
+    def _live(self, unit_id: str, unit: _Open, task: Task) -> None:
+        """The program of the task: do what is asked, until the end or for too long nothing."""
+        try:
+            while True:
+                try:
+                    action, answer = self._next(unit)
+                except TimedOut:
+                    task.syncpoint_rollback()
+                    return
+                _answer(answer, action, task)
+                if unit.over and not unit.inbox:
+                    return
+        finally:
+            unit.over = True
+            self._open.pop(unit_id, None)
+            for _action, answer in unit.inbox:
+                answer.set_exception(UnknownUnit(f"the unit of work {unit_id} has ended"))
+
+    def _next(self, unit: _Open) -> tuple[Callable[[Task], Any], Future[Any]]:
+        dispatcher = self._engine.dispatcher
+        return dispatcher.wait(lambda: unit.inbox.popleft() if unit.inbox else WAIT, unit.waiting, unit.idle_ns)
+
+
+def _answer(answer: Future[Any], action: Callable[[Task], Any], task: Task) -> None:
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        answer.set_result(action(task))
+    except Exception as error:  # noqa: BLE001  (it is the client's answer)
+        answer.set_exception(error)

@@ -1,0 +1,56 @@
+"""What ``--tdq-evidence FILE`` adds to the pytest plugin: it gathers what tests exercise, from every process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tdqsim.testing.evidence import Evidence, EvidenceRecorder, load_evidence
+
+__all__ = ["EvidencePlugin"]
+
+_OUTPUT: Final = "tdq_evidence"
+
+
+class EvidencePlugin:
+    """Records in each process that runs tests; the one that began them all writes the file."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._worker = getattr(config, "workeroutput", None)
+        self._path = Path(config.getoption("--tdq-evidence"))
+        self._gathered = Evidence()
+        self._recorder = EvidenceRecorder()
+        self._recorder.install()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Keep what a test did that has passed."""
+        report = yield
+        if report.when == "call" and report.passed:
+            rules = [str(rule) for marker in item.iter_markers("rule") for rule in marker.args]
+            self._recorder.passed(item.nodeid.partition("[")[0], rules)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """A test begins with nothing done."""
+        self._recorder.begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A process of pytest-xdist has ended: take what it has found."""
+        self._gathered.merge(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
+
+    def pytest_sessionfinish(self) -> None:
+        """Hand over, or write the file."""
+        if self._worker is not None:
+            self._worker[_OUTPUT] = self._recorder.evidence.as_dict()
+            return
+        found = load_evidence(self._path) if self._path.is_file() else Evidence()
+        found.merge(self._recorder.evidence.as_dict())
+        found.merge(self._gathered.as_dict())
+        self._path.write_text(json.dumps(found.as_dict(), indent=0), "utf-8")

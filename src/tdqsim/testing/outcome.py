@@ -1,0 +1,94 @@
+"""What went wrong in tasks that nobody waits for: abends, and triggered starts that found nothing to run.
+
+A task started by a trigger level, or by START, ends behind the back of who caused it: its abend is a message on CSMT
+and a number in the statistics. Here such ends are collected, so that a test fails by them and a command tells them.
+A task whose handle was asked for its ``result()``, or that was ended on purpose, has told its story already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tdqsim.errors import RegionClosed
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["Outcome", "Outcomes"]
+
+_NO_START: Final = {
+    "DFHAC2001": "no TRANSACTION of that name is defined",
+    "DFHAC2008": "the transaction is disabled",
+    "DFHAC2016": "it has no program: register a handler for it, or name one by handler: in its definition",
+    "DFHTD0183": "no TRANSACTION of that name is defined",
+    "DFHTD0340": "the transaction is remote, and the program of a trigger must be local",
+}
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+class Outcome(NamedTuple):
+    """One thing that went wrong.
+
+    Attributes:
+        code: the abend code, the id of the message, or the name of the exception; what a test expects it by.
+        text: what happened, in a sentence.
+        strand: the task that ended; None where none was started.
+    """
+
+    code: str
+    text: str
+    strand: Strand | None
+
+    @property
+    def told(self) -> bool:
+        """Whether somebody has been told: by ``result()`` of its handle, or who ended it."""
+        return self.strand is not None and self.strand.told
+
+
+class Outcomes:
+    """Collects what goes wrong on one dispatcher: give it each strand that is about to run, and each region."""
+
+    def __init__(self) -> None:
+        self._found: list[Outcome] = []
+        self._last: Strand | None = None
+        self.ended = 0
+
+    def watch(self, region: Region) -> None:
+        """Notice the starts that a region could not make."""
+        region.messages.listeners.append(self._message)
+
+    def dispatched(self, strand: Strand | None) -> None:
+        """A strand is about to run, so the one before it has ended or waits; None at the end."""
+        last, self._last = self._last, strand
+        if last is None or not last.done:
+            return
+        self.ended += 1
+        error = last.exception
+        if error is not None and not isinstance(error, RegionClosed):
+            self._found.append(Outcome(getattr(error, "code", "") or _code(error), _told(last, error), last))
+
+    def _message(self, message: str, inserts: Mapping[str, object]) -> None:
+        if message in _NO_START:
+            text = f"transaction {inserts['transid']} was not started ({message}): {_NO_START[message]}"
+            queue = inserts.get("queue")
+            self._found.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
+
+    def unexpected(self, expected: Iterable[str] = ()) -> list[Outcome]:
+        """What went wrong so far that nobody was told of, but for abend codes and message ids that are expected."""
+        self.dispatched(None)
+        allowed = frozenset(expected)
+        return [each for each in self._found if not each.told and each.code not in allowed]
+
+
+def _code(error: BaseException) -> str:
+    return str(getattr(error, "message_id", "") or type(error).__name__)
+
+
+def _told(strand: Strand, error: BaseException) -> str:
+    cause = error.__cause__ if error.__cause__ is not None else error
+    places = [frame for frame in extract_tb(cause.__traceback__) if f"/{_PACKAGE}/" not in frame.filename]
+    place = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
+    return f"{strand.name}: {error}{place}"

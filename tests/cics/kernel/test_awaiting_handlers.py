@@ -1,0 +1,81 @@
+"""A cycle that goes on after a restart waits for the handler of its transaction; handlers are given with the region."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Region
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tests.rules import rule
+
+DEFINITIONS = [
+    define_tdqueue(name="TERQ", type="INTRA", recovstatus="LOGICAL", transid="TA", triggerlevel=1, facilityid="T001"),
+    define_terminal(name="T001"),
+]
+
+
+def last_run(path, definitions=DEFINITIONS):
+    """Ends with a TERMINAL cycle on, as an emergency restart finds it."""
+    reg = Region(definitions, store=path, supplied_queues=False)
+    reg.register("TA", lambda task: task.abend("OOPS"))
+    reg.set_terminal("T001", inservice=False)
+    reg.writeq_td("TERQ", b"record")
+    reg.close(clean=False)
+
+
+@pytest.mark.rule("RESTART-AWAITS-HANDLER")
+@pytest.mark.parametrize("defined", [False, True])
+def test_a_pending_start_waits_for_its_handler(tmp_path, defined):
+    assert rule("RESTART-AWAITS-HANDLER").command == "start"
+    more = [define_transaction(name="TA", program="PROG")] if defined else []
+    last_run(tmp_path / "store", [*DEFINITIONS, *more])
+    seen = []
+    with Region([], store=tmp_path / "store", supplied_queues=False) as reg:
+        reg.inquire_tdqueue("TERQ")
+        reg.run()
+        assert seen == []
+        reg.register("TA", lambda task: seen.append(task.readq_td("TERQ")))
+        reg.run()
+        assert seen[:1] == [b"record"]
+
+
+def test_handlers_are_callables_by_transaction(tmp_path):
+    last_run(tmp_path / "store")
+    seen = []
+
+    def program(task):
+        seen.append((task.transid, task.readq_td("TERQ", nohandle=True)))
+
+    with Region([], store=tmp_path / "store", supplied_queues=False, handlers={"TA": program}) as reg:
+        reg.inquire_tdqueue("TERQ")
+        assert seen[0] == ("TA", b"record")
+
+
+def test_a_handler_given_so_must_be_callable():
+    with pytest.raises(Exception, match="a handler is a callable"):
+        Region([], handlers={"TA": "not.callable"})
+
+
+def test_disable_and_enable_do_not_free_a_stuck_queue():
+    """Only a SET of the trigger does."""
+    started = []
+
+    def program(task):
+        started.append(task.number)
+        task.abend("OOPS")
+
+    with Region(DEFINITIONS, supplied_queues=False, handlers={"TA": program}) as reg:
+        for _ in range(3):
+            reg.writeq_td("TERQ", b"x")
+            reg.run()
+        assert len(started) == 1  # the task has abended: the cycle stays on
+        for _ in range(5):
+            reg.set_tdqueue("TERQ", enablestatus="DISABLED")
+            reg.set_tdqueue("TERQ", enablestatus="ENABLED")
+            reg.writeq_td("TERQ", b"x")
+            reg.run()
+        assert len(started) == 1
+        reg.set_tdqueue("TERQ", triggerlevel=2)
+        reg.writeq_td("TERQ", b"x")
+        reg.run()
+        assert len(started) == 2

@@ -1,0 +1,285 @@
+"""The commands as the facade has them: what surrounds each, and which are where."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Sysplex, TranslationError
+from tdqsim.cics import Region
+from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import TdqError
+from tdqsim.facts import Resp
+from tests.rules import expect_rule, rule
+
+
+def made(**options):
+    queues = [
+        define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+        define_tdqueue(name="NOQ", type="INTRA"),
+    ]
+    return Region(
+        [*queues, define_tdqueue(name="OTHQ", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False, **options
+    )
+
+
+def test_every_declared_command_is_on_the_task():
+    for command in COMMANDS.values():
+        assert callable(getattr(Task, command.method)), command
+
+
+@pytest.mark.rule("REGION-NO-TASK")
+def test_what_needs_a_task_is_not_on_the_region():
+    for name in (
+        "abend",
+        "return_",
+        "handle_condition",
+        "ignore_condition",
+        "handle_abend",
+        "push_handle",
+        "pop_handle",
+        "retrieve",
+    ):
+        assert not hasattr(Region, name), name
+        assert hasattr(Task, name), name
+
+
+def test_the_names_that_programs_import():
+    assert Sysplex.__name__ == "Sysplex"
+    with made() as reg, pytest.raises(TranslationError, match="is no command"):
+        reg.execute("FROB")
+
+
+@pytest.mark.rule("HANDLE-EIB")
+def test_commands_about_conditions_set_the_eib():
+    codes = iter(rule("HANDLE-EIB").message.split())
+    issued = (
+        lambda task: task.handle_condition(QZERO=lambda _met: b""),
+        lambda task: task.ignore_condition("QZERO"),
+        lambda task: task.push_handle(),
+        lambda task: task.pop_handle(),
+        lambda task: task.handle_abend(lambda _abend: None),
+        lambda task: task.asktime_eib(),
+    )
+    with made() as reg, reg.task() as task:
+        for command in issued:
+            task.readq_td("NOQ", nohandle=True)
+            assert task.eib.eibresp is Resp.QZERO
+            command(task)
+            assert (task.eib.eibfn.hex().upper(), task.eib.eibresp, task.eib.eibresp2) == (next(codes), Resp.NORMAL, 0)
+        values = {"L": lambda _met: b"", "R": 7}
+        task.readq_td("NOQ", nohandle=True)
+        task.execute("HANDLE CONDITION QZERO(L) RESP(R)", values)
+        assert values["R"] == 0
+        task.execute("ASKTIME")
+        assert task.eib.eibfn.hex() == "1002"
+        task.asktime()
+        assert task.eib.eibfn.hex() == "4a02"
+
+
+@pytest.mark.rule("TD-QBUSY-PYTHON")
+def test_qbusy_of_nosuspend_is_raised_in_python():
+    with made() as reg, reg.task() as writer:
+        writer.writeq_td("LOGQ", b"not committed")
+        with reg.task() as reader:
+            expect_rule("TD-QBUSY-PYTHON", reader.readq_td, "LOGQ", nosuspend=True)
+            assert reader.readq_td("LOGQ", nosuspend=True, nohandle=True) == b""
+            reader.ignore_condition("QBUSY")
+            assert reader.readq_td("LOGQ", nosuspend=True) == b""
+        with reg.task() as reader:
+            reader.handle_condition(QBUSY=lambda _met: b"busy")
+            assert reader.readq_td("LOGQ") == b"busy"
+        with reg.task() as reader:
+            reader.handle_condition(ERROR=lambda _met: b"not for QBUSY, which is no error to CICS")
+            expect_rule("TD-QBUSY-PYTHON", reader.readq_td, "LOGQ", nosuspend=True)
+            values = {"REC": b"as before"}
+            reader.execute("READQ TD QUEUE('LOGQ') INTO(REC) NOSUSPEND", values)
+            assert (reader.eib.eibresp, values["REC"]) == (Resp.QBUSY, b"as before")
+
+
+@pytest.mark.rule("ENQ-ENQBUSY-PYTHON")
+def test_enqbusy_of_nosuspend_is_raised_in_python():
+    with made() as reg, reg.task() as owner:
+        owner.enq("NAME")
+        with reg.task() as other:
+            expect_rule("ENQ-ENQBUSY-PYTHON", other.enq, "NAME", nosuspend=True)
+            other.execute("ENQ RESOURCE('NAME') LENGTH(4) NOSUSPEND")
+            assert other.eib.eibresp is Resp.ENQBUSY
+
+
+@pytest.mark.rule("HANDLE-LABELS")
+def test_labels_of_programs_are_functions_by_name():
+    met = []
+    labels = {"AT-END": lambda condition: met.append(condition.name), "FAILED": lambda abend: abend.code}
+
+    def program(task):
+        task.execute("EXEC CICS HANDLE CONDITION QZERO(AT-END) END-EXEC", labels=labels)
+        task.execute("HANDLE ABEND LABEL(FAILED)", labels=labels)
+        task.execute("READQ TD QUEUE('NOQ') INTO(REC)", {"REC": b""})
+        task.abend("OOPS")
+
+    with made() as reg:
+        assert reg.start(program, transid="PROG").result() == "OOPS"
+        assert met == ["QZERO"]
+        with reg.task() as task, pytest.raises(TranslationError, match="needs a label that a function stands for"):
+            task.execute("HANDLE CONDITION QZERO(NOWHERE)", {"NOWHERE": 7}, labels=labels)
+
+
+def test_a_function_runs_under_the_transaction_id_it_is_given():
+    with made() as reg:
+        assert reg.start(lambda task: task.transid, transid="PAYP").result() == "PAYP"
+
+        def collect(task):
+            return task.transid
+
+        assert reg.start(collect).result() == "COLL"
+
+
+def test_commands_let_tasks_that_are_ready_go_first():
+    """After a command of the program outside, whatever command it is."""
+    with made() as reg, reg.task() as task:
+        for command in (
+            lambda: task.inquire_tdqueue("NOQ", "TYPE"),
+            lambda: task.set_tdqueue("NOQ", triggerlevel=3),
+            lambda: task.asktime(),
+            lambda: task.inquire_task_list(),
+            lambda: task.readq_td("NOQ", nohandle=True),
+        ):
+            ran = []
+            reg.start(lambda _task, ran=ran: ran.append(1))
+            command()
+            assert ran == [1]
+
+
+def test_a_command_of_a_task_that_has_ended_or_of_a_closed_region_has_no_effect():
+    reg = made()
+    with reg.task() as task:
+        task.writeq_td("NOQ", b"x")
+    for command in (
+        lambda: task.writeq_td("NOQ", b"y"),
+        lambda: task.inquire_tdqueue("NOQ"),
+        lambda: task.push_handle(),
+    ):
+        with pytest.raises(TdqError, match="has ended"):
+            command()
+    assert reg.peek("NOQ") == [b"x"]
+    reg.close()
+    with pytest.raises(TdqError, match="is closed"):
+        reg.inquire_tdqueue("NOQ")
+
+
+# -- stepping ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_command_of_a_task_can_be_stepped():
+    for command in COMMANDS.values():
+        assert vars(SteppedTask)[command.method] is not getattr(Task, command.method)
+
+
+def reads(task, queue="LOGQ"):
+    return task.readq_td(queue)
+
+
+def writes(task, *queues):
+    for queue in queues:
+        task.writeq_td(queue, b"record")
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_free_an_end_that_nobody_has_is_taken():
+    with made() as reg:
+        first = reg.stepped(writes, "LOGQ")
+        assert first.before == "writeq_td"
+        assert reg.peek("LOGQ", uncommitted=True) == []
+        assert first.step() == ""
+        assert first.done
+        assert reg.peek("LOGQ") == [b"record"]
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_own_an_end_that_it_has_itself():
+    with made() as reg:
+        first = reg.stepped(writes, "LOGQ", "LOGQ")
+        assert first.step() == "writeq_td"
+        first.step()
+        assert first.done
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_held_an_end_that_another_has_is_waited_for():
+    with made() as reg:
+        first, second = reg.stepped(writes, "LOGQ", "NOQ"), reg.stepped(writes, "LOGQ")
+        first.step()
+        assert second.step() == ""
+        assert "LOGQ" in second.waits_for
+        assert reg.inquire_task(second.strand.local.number, "SUSPENDTYPE").suspendtype == "ENQUEUE "
+        first.go()
+        assert second.done
+        assert reg.peek("LOGQ") == [b"record"] * 2
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_claimed_an_end_that_others_wait_for_goes_to_them_first():
+    with made() as reg:
+        first, second, third = (reg.stepped(writes, "LOGQ", "NOQ") for _ in range(3))
+        first.step()
+        second.step()
+        third.step()
+        first.go()
+        assert (second.before, third.before) == ("writeq_td", "")
+        second.go()
+        assert third.before == "writeq_td"
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_a_reader_waits_for_the_commit_of_a_writer():
+    with made() as reg:
+        writer, reader = reg.stepped(writes, "LOGQ", "NOQ"), reg.stepped(reads)
+        writer.step()
+        reader.step()
+        assert reader.waits_for == "TD_READ LOGQ"
+        writer.step()
+        assert reader.result() == b"record"
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_retained_an_end_of_a_shunted_unit_of_work_is_refused():
+    with made() as reg:
+        with reg.task() as task:
+            task.writeq_td("LOGQ", b"in doubt")
+            branch = reg.branch("XA1", task)
+        branch.prepare()
+        branch.lose_coordinator()
+        second = reg.stepped(writes, "LOGQ")
+        second.step()
+        assert second.done
+        with pytest.raises(Exception, match="LOCKED"):
+            second.result()
+
+
+@pytest.mark.rule("STEP-LOCKS")
+def test_a_deadlock_made_by_hand():
+    with made() as reg:
+        one, other = reg.stepped(writes, "LOGQ", "OTHQ"), reg.stepped(writes, "OTHQ", "LOGQ")
+        one.step()
+        other.step()
+        one.step()
+        other.step()
+        assert one.waits_for
+        assert other.waits_for
+        assert reg.purge(one.strand)
+        with pytest.raises(Exception, match="AEXY"):
+            one.result()
+        assert other.done
+
+
+def test_what_cannot_be_stepped():
+    with made() as reg:
+        first = reg.stepped(writes)
+        assert first.done
+        with pytest.raises(TdqError, match="has ended"):
+            first.step()
+        second = reg.stepped(reads)
+        with pytest.raises(TdqError, match="allowed are 1 or more"):
+            second.step(0)

@@ -1,0 +1,238 @@
+"""File control: keys, generic keys, updates, browses, alternate indexes, backout."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Condition, Region
+from tdqsim.cics.files import DataFile, Path
+
+KEYS = (b"A1", b"A2", b"B1", b"C9")
+
+
+@pytest.fixture
+def region():
+    with Region([]) as region:
+        data = DataFile(key_length=2, longest=20)
+        for key in KEYS:
+            data.put(key, key + b" record")
+        region.files.define("ACCT", data, recoverable=True)
+        yield region
+
+
+@pytest.fixture
+def task(region):
+    with region.task() as task:
+        yield task
+
+
+def refused(call, *args, **options):
+    with pytest.raises(Condition) as caught:
+        call(*args, **options)
+    return caught.value.name, caught.value.resp2
+
+
+def test_a_full_key(task):
+    assert task.read_file("ACCT", b"B1").data == b"B1 record"
+    assert refused(task.read_file, "ACCT", b"B2") == ("NOTFND", 80)
+
+
+def test_gteq_takes_the_next_higher(task):
+    assert task.read_file("ACCT", b"B2", gteq=True).ridfld == b"C9"
+    assert refused(task.read_file, "ACCT", b"D0", gteq=True) == ("NOTFND", 80)
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"keylength": 1, "generic": True}, b"A1"),
+        ({"keylength": 0, "generic": True}, b"A1"),
+        ({"keylength": 1, "generic": True, "gteq": True}, b"A1"),
+    ],
+)
+def test_a_generic_key(task, options, key):
+    assert task.read_file("ACCT", b"AX", **options).ridfld == key
+
+
+@pytest.mark.parametrize(
+    ("options", "resp2"),
+    [
+        ({"keylength": 2, "generic": True}, 25),
+        ({"generic": True}, 25),
+        ({"keylength": 1}, 26),
+        ({"keylength": -1, "generic": True}, 42),
+    ],
+)
+def test_a_keylength_that_does_not_fit(task, options, resp2):
+    assert refused(task.read_file, "ACCT", b"A1", **options) == ("INVREQ", resp2)
+
+
+def test_a_record_too_long_is_cut_and_comes_with_its_length(task):
+    with pytest.raises(Condition) as caught:
+        task.read_file("ACCT", b"A1", 4)
+    assert (caught.value.name, caught.value.resp2, caught.value.data, caught.value.length) == (
+        "LENGERR",
+        11,
+        b"A1 r",
+        9,
+    )
+
+
+def test_names_and_operations_are_looked_at_first(region, task):
+    region.files.define("LOOK", DataFile(key_length=2), operations=("READ",))
+    assert refused(task.read_file, "NONE", b"A1") == ("FILENOTFOUND", 1)
+    assert refused(task.write_file, "LOOK", b"A1", b"A1") == ("INVREQ", 20)
+    region.files.find("LOOK", "READ").enabled = False
+    assert refused(task.read_file, "LOOK", b"A1") == ("DISABLED", 50)
+
+
+def test_update_and_delete_need_a_record_that_is_held(task):
+    assert refused(task.rewrite_file, "ACCT", b"A1 new") == ("INVREQ", 30)
+    assert refused(task.delete_file, "ACCT") == ("INVREQ", 31)
+    task.read_file("ACCT", b"A1", update=True)
+    assert refused(task.read_file, "ACCT", b"A2", update=True) == ("INVREQ", 28)
+    task.rewrite_file("ACCT", b"A1 new")
+    assert task.read_file("ACCT", b"A1").data == b"A1 new"
+    task.read_file("ACCT", b"A1", update=True)
+    task.delete_file("ACCT")
+    assert refused(task.read_file, "ACCT", b"A1") == ("NOTFND", 80)
+
+
+def test_tokens_hold_several_records(task):
+    first = task.read_file("ACCT", b"A1", token=0).token
+    second = task.read_file("ACCT", b"A2", token=0).token
+    task.rewrite_file("ACCT", b"A2 second", token=second)
+    task.rewrite_file("ACCT", b"A1 first", token=first)
+    assert refused(task.rewrite_file, "ACCT", b"A1 again", token=first) == ("INVREQ", 47)
+
+
+def test_write(task):
+    task.write_file("ACCT", b"B2 record", b"B2")
+    assert refused(task.write_file, "ACCT", b"B2 record", b"B2") == ("DUPREC", 150)
+    assert refused(task.write_file, "ACCT", b"Z" * 21, b"ZZ") == ("LENGERR", 12)
+    assert refused(task.write_file, "ACCT", b"XX", b"YY")[0] == "INVREQ"
+
+
+def test_a_generic_delete_counts(task):
+    assert task.delete_file("ACCT", b"A", keylength=1, generic=True) == {"NUMREC": 2}
+    assert refused(task.delete_file, "ACCT", b"A", keylength=1, generic=True) == ("NOTFND", 80)
+
+
+def test_a_backout_undoes_the_changes_of_a_recoverable_file(region):
+    with region.task() as task:
+        task.write_file("ACCT", b"NN new", b"NN")
+        task.delete_file("ACCT", b"A1")
+        task.read_file("ACCT", b"A2", update=True)
+        task.rewrite_file("ACCT", b"A2 changed")
+        task.syncpoint_rollback()
+        assert task.read_file("ACCT", b"A1").data == b"A1 record"
+        assert task.read_file("ACCT", b"A2").data == b"A2 record"
+        assert refused(task.read_file, "ACCT", b"NN") == ("NOTFND", 80)
+
+
+def test_a_second_update_waits_for_the_first(region):
+    seen = []
+
+    def second(task):
+        task.read_file("ACCT", b"A1", update=True)
+        seen.append(task.read_file("ACCT", b"A1").data)
+
+    with region.task() as first:
+        first.read_file("ACCT", b"A1", update=True)
+        first.rewrite_file("ACCT", b"A1 first")
+        handle = region.start(second)
+        region.run()
+        assert seen == []
+    region.run()
+    handle.result()
+    assert seen == [b"A1 first"]
+
+
+# -- browses --------------------------------------------------------------------------------------------------------
+
+
+def test_forward_and_back_gives_the_same_record_again(task):
+    task.startbr("ACCT", b"A2")
+    assert [task.readnext("ACCT").ridfld for _ in range(2)] == [b"A2", b"B1"]
+    assert [task.readprev("ACCT").ridfld for _ in range(2)] == [b"B1", b"A2"]
+    assert task.readnext("ACCT").ridfld == b"A2"
+
+
+def test_the_end_does_not_end_the_browse(task):
+    task.startbr("ACCT", b"C0")
+    assert task.readnext("ACCT").ridfld == b"C9"
+    assert refused(task.readnext, "ACCT") == ("ENDFILE", 90)
+    assert task.readprev("ACCT").ridfld == b"C9"
+
+
+def test_readprev_from_the_end_of_the_file(task):
+    task.startbr("ACCT", b"\xff\xff")
+    assert task.readprev("ACCT").ridfld == b"C9"
+
+
+def test_readprev_right_after_startbr_needs_that_very_record(task):
+    task.startbr("ACCT", b"B0")
+    assert refused(task.readprev, "ACCT") == ("NOTFND", 80)
+
+
+def test_a_changed_ridfld_moves_the_browse(task):
+    task.startbr("ACCT", b"A1")
+    assert task.readnext("ACCT", b"A1").ridfld == b"A1"
+    assert task.readnext("ACCT", b"B0").ridfld == b"B1"
+
+
+def test_browses_have_names_and_end(task):
+    assert refused(task.startbr, "ACCT", b"D0") == ("NOTFND", 80)
+    assert refused(task.readnext, "ACCT") == ("INVREQ", 34)
+    task.startbr("ACCT", b"A1")
+    assert refused(task.startbr, "ACCT", b"A1") == ("INVREQ", 33)
+    task.startbr("ACCT", b"C9", reqid=1)
+    assert (task.readnext("ACCT", reqid=1).ridfld, task.readnext("ACCT").ridfld) == (b"C9", b"A1")
+    task.endbr("ACCT", reqid=1)
+    assert refused(task.endbr, "ACCT", reqid=1) == ("INVREQ", 35)
+    assert refused(task.readprev, "ACCT", reqid=1) == ("INVREQ", 41)
+    task.syncpoint()
+    assert refused(task.readnext, "ACCT") == ("INVREQ", 34)
+
+
+def test_a_generic_browse_does_not_go_back(task):
+    task.startbr("ACCT", b"A", keylength=1, generic=True)
+    task.readnext("ACCT")
+    assert refused(task.readprev, "ACCT") == ("INVREQ", 24)
+
+
+# -- alternate indexes ----------------------------------------------------------------------------------------------
+
+
+def test_equal_alternate_keys_raise_dupkey_but_for_the_last(region, task):
+    data = DataFile(key_length=2, longest=20)
+    region.files.define("CITY", Path(data, key_length=4, key_position=2))
+    for key, city in ((b"K3", b"ROM "), (b"K1", b"ROM "), (b"K2", b"ROM "), (b"K4", b"OSLO")):
+        data.put(key, key + city)
+    task.startbr("CITY", b"ROM ")
+    met = []
+    for _ in range(3):
+        try:
+            met.append(("NORMAL", task.readnext("CITY").data))
+        except Condition as condition:
+            met.append((condition.name, condition.data))
+    assert met == [("DUPKEY", b"K3ROM "), ("DUPKEY", b"K1ROM "), ("NORMAL", b"K2ROM ")]
+
+
+# -- other organisations --------------------------------------------------------------------------------------------
+
+
+def test_an_esds_gives_addresses_and_deletes_nothing(region, task):
+    region.files.define("LOG", DataFile("ESDS", longest=20))
+    assert task.write_file("LOG", b"12345") == {"RIDFLD": bytes(4)}
+    assert task.write_file("LOG", b"678") == {"RIDFLD": bytes([0, 0, 0, 5])}
+    assert task.read_file("LOG", bytes([0, 0, 0, 5]), rba=True).data == b"678"
+    assert refused(task.delete_file, "LOG", bytes(4), rba=True) == ("INVREQ", 21)
+
+
+def test_an_rrds_has_numbers(region, task):
+    region.files.define("SLOT", DataFile("RRDS", longest=20))
+    task.write_file("SLOT", b"seven", bytes([0, 0, 0, 7]))
+    assert refused(task.write_file, "SLOT", b"again", bytes([0, 0, 0, 7])) == ("DUPREC", 150)
+    task.startbr("SLOT", bytes([0, 0, 0, 1]), rrn=True)
+    assert task.readnext("SLOT").ridfld == bytes([0, 0, 0, 7])

@@ -1,0 +1,98 @@
+"""Temporary storage, files, programs and terminals: each rule's row against what a command meets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Condition, Region
+from tdqsim.cics.files import DataFile, Path
+from tests.rules import expect_rule
+
+
+def held(task):
+    task.read_file("ACCT", b"A1", update=True)
+    task.read_file("ACCT", b"A2", update=True)
+
+
+def behind_the_last(task):
+    task.startbr("ACCT", b"A2")
+    task.readnext("ACCT")
+    task.readnext("ACCT")
+
+
+def begun_twice(task):
+    task.startbr("ACCT", b"A1")
+    task.startbr("ACCT", b"A1")
+
+
+def next_item(task):
+    task.readq_ts("Q")
+    task.readq_ts("Q")
+
+
+CASES = [
+    ("TS-QIDERR-READ", lambda task: task.readq_ts("NONE")),
+    ("TS-QIDERR-DELETE", lambda task: task.deleteq_ts("NONE")),
+    ("TS-QIDERR-REWRITE", lambda task: task.writeq_ts("NONE", b"x", item=1, rewrite=True)),
+    ("TS-ITEMERR", lambda task: task.readq_ts("Q", item=2)),
+    ("TS-ITEMERR-NEXT", next_item),
+    ("TS-LENGERR-READ", lambda task: task.readq_ts("Q", 2)),
+    ("TS-LENGERR-WRITE", lambda task: task.writeq_ts("Q", bytes(32764))),
+    ("TS-INVREQ-NAME", lambda task: task.writeq_ts("DFHQ", b"x")),
+    ("TS-SYSIDERR", lambda task: task.readq_ts("Q", sysid="OTHR")),
+    ("TS-DEFAULT", lambda task: task.execute("READQ QUEUE('ACCT') INTO(REC)", {})),
+    ("FILE-NOTFOUND", lambda task: task.read_file("NONE", b"A1")),
+    ("FILE-DISABLED", lambda task: task.read_file("SHUT", b"A1")),
+    ("FILE-INVREQ-OPERATION", lambda task: task.write_file("LOOK", b"A3", b"A3")),
+    ("FILE-NOTFND", lambda task: task.read_file("ACCT", b"A9")),
+    ("FILE-GENERIC-LENGTH", lambda task: task.read_file("ACCT", b"A1", generic=True, keylength=2)),
+    ("FILE-KEYLENGTH", lambda task: task.read_file("ACCT", b"A1", keylength=1)),
+    ("FILE-KEYLENGTH-NEGATIVE", lambda task: task.read_file("ACCT", b"A1", generic=True, keylength=-1)),
+    ("FILE-LENGERR-READ", lambda task: task.read_file("ACCT", b"A1", 3)),
+    ("FILE-LENGERR-WRITE", lambda task: task.write_file("ACCT", b"A3" + bytes(19), b"A3")),
+    ("FILE-UPDATE-TWICE", held),
+    ("FILE-REWRITE-NONE", lambda task: task.rewrite_file("ACCT", b"A1 new")),
+    ("FILE-DELETE-NONE", lambda task: task.delete_file("ACCT")),
+    ("FILE-TOKEN", lambda task: task.rewrite_file("ACCT", b"A1 new", token=9)),
+    ("FILE-DUPREC", lambda task: task.write_file("ACCT", b"A1", b"A1")),
+    ("FILE-ESDS-DELETE", lambda task: task.delete_file("LOG", bytes(4), rba=True)),
+    ("FILE-ENDFILE", behind_the_last),
+    ("FILE-BROWSE-NONE", lambda task: task.readnext("ACCT")),
+    ("FILE-BROWSE-TWICE", begun_twice),
+    ("FILE-DUPKEY", lambda task: task.read_file("BYCH", b"X")),
+    ("PGM-PGMIDERR", lambda task: task.link("NONE")),
+    ("PGM-LENGERR", lambda task: task.link("PROG", b"x", 32764)),
+    ("PGM-XCTL-PGMIDERR", lambda task: task.xctl("NONE")),
+    ("TERM-RETURN-TRANSID", lambda task: task.return_(transid="NEXT")),
+    ("TERM-NONE-BMS", lambda task: task.send_text(b"x")),
+    ("TERM-NONE", lambda task: task.receive()),
+]
+
+
+@pytest.fixture
+def task():
+    with Region([]) as region:
+        data = DataFile(key_length=2, longest=20)
+        region.files.define("BYCH", Path(data, key_length=1, key_position=2))
+        for key in (b"A1", b"A2"):
+            data.put(key, key + b"X record")
+        region.files.define("ACCT", data)
+        region.files.define("LOOK", data, operations=("READ",))
+        region.files.define("SHUT", data).enabled = False
+        region.files.define("LOG", DataFile("ESDS"))
+        region.programs.register("PROG", lambda _task: None)
+        region.writeq_ts("Q", b"item")
+        with region.task() as task:
+            yield task
+
+
+@pytest.mark.rule(*(rule for rule, _call in CASES))
+@pytest.mark.parametrize(("rule", "call"), CASES, ids=[rule for rule, _call in CASES])
+def test_a_command_ends_as_the_rule_says(task, rule, call):
+    expect_rule(rule, call, task)
+
+
+def test_a_condition_that_comes_with_a_record_brings_it(task):
+    with pytest.raises(Condition) as caught:
+        task.read_file("BYCH", b"X")
+    assert caught.value.brings["INTO"] == b"A1X record"

@@ -1,0 +1,146 @@
+"""Terminals as values: text, maps, keys and pseudo-conversations."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Abend, Condition, Region, define_terminal, define_transaction
+from tdqsim.cics.terminal import Sent
+from tdqsim.definitions.bms import parse_bms
+
+SOURCE = """\
+PAYSET   DFHMSD TYPE=MAP,MODE=INOUT,LANG=COBOL,TIOAPFX=YES,            X
+               STORAGE=AUTO,DSATTS=(COLOR)
+PAYMAP   DFHMDI SIZE=(24,80)
+         DFHMDF POS=(1,1),LENGTH=7,INITIAL='Account'
+ACCT     DFHMDF POS=(1,10),LENGTH=6,ATTRB=(UNPROT,IC)
+AMOUNT   DFHMDF POS=(2,10),LENGTH=5,ATTRB=(UNPROT,NUM),INITIAL='00000'
+         DFHMSD TYPE=FINAL
+         END
+"""
+
+
+@pytest.fixture
+def region():
+    definitions = [define_terminal(name="T001"), define_transaction(name="PAYM"), define_transaction(name="NEXT")]
+    with Region(definitions) as region:
+        region.screens.install(parse_bms(SOURCE))
+        yield region
+
+
+def begin(region, program, *typed, **options):
+    region.register("PAYM", program)
+    handle = region.screens.type("T001", *typed, **options)
+    region.run()
+    return handle.result()
+
+
+def test_the_first_receive_gets_the_input_that_started_the_task(region):
+    assert begin(region, lambda task: task.receive(), "PAYM 100") == region.encode("PAYM 100")
+
+
+def test_a_text_too_long_is_cut(region):
+    def program(task):
+        with pytest.raises(Condition) as caught:
+            task.receive(4)
+        return caught.value.name, caught.value.data, caught.value.length
+
+    assert begin(region, program, "PAYM 100") == ("LENGERR", region.encode("PAYM"), 8)
+
+
+def test_a_later_receive_waits(region):
+    def program(task):
+        task.receive()
+        return task.receive(), task.eib.eibaid
+
+    region.register("PAYM", program)
+    handle = region.screens.type("T001", "PAYM")
+    region.run()
+    region.screens.type("T001", "more", key="PF3")
+    region.run()
+    assert handle.result() == (region.encode("more"), b"3")
+
+
+def test_text_and_control_are_kept(region):
+    def program(task):
+        task.send_text(region.encode("HELLO WORLD"), 5, erase=True)
+        task.send_control(freekb=True)
+
+    begin(region, program, "PAYM")
+    assert region.screens.screen("T001").sent == [
+        Sent("SEND TEXT", text="HELLO", options=("ERASE",)),
+        Sent("SEND CONTROL", options=("FREEKB",)),
+    ]
+
+
+def record(region, acct, amount, length=0):
+    """An output record of PAYMAP: 12 bytes, then length, attribute, colour and data of each field."""
+    fields = ((acct, 6), (amount, 5))
+    return bytes(12) + b"".join(
+        length.to_bytes(2, "big", signed=True) + b"\0\0" + region.encode(text).ljust(size, b"\0")
+        for text, size in fields
+    )
+
+
+def test_a_map_shows_the_programs_data_or_its_own(region):
+    begin(region, lambda task: task.send_map("PAYMAP", "PAYSET", record(region, "ACC-01", ""), erase=True), "PAYM")
+    sent = region.screens.screen("T001").last
+    assert dict(sent.fields) == {"ACCT": "ACC-01", "AMOUNT": "00000"}
+    assert sent.options == ("ERASE",)
+
+
+def test_the_cursor_goes_to_the_first_field_with_minus_one(region):
+    begin(region, lambda task: task.send_map("PAYMAP", "PAYSET", record(region, "", "", -1)), "PAYM")
+    assert region.screens.screen("T001").last.cursor == 10
+
+
+def test_what_was_typed_comes_in_the_symbolic_map(region):
+    def program(task):
+        return task.receive_map("PAYMAP", "PAYSET")
+
+    received = begin(region, program, "PAYM", ACCT="X1", AMOUNT="42")
+    assert received[12:14] == b"\0\2"
+    assert received[16:22] == region.encode("X1    ")
+    assert received[26:31] == region.encode("00042")
+
+
+@pytest.mark.parametrize("options", [{"key": "CLEAR"}, {"key": "PA1", "ACCT": "X1"}, {}])
+def test_nothing_of_the_map_is_mapfail(region, options):
+    def program(task):
+        with pytest.raises(Condition) as caught:
+            task.receive_map("PAYMAP", "PAYSET")
+        return caught.value.name
+
+    assert begin(region, program, "PAYM", **options) == "MAPFAIL"
+
+
+@pytest.mark.parametrize(("names", "code"), [(("NOMAP", "PAYSET"), "ABM0"), (("PAYMAP", "NOSET"), "APCT")])
+def test_a_map_that_is_not_there_is_an_abend(region, names, code):
+    with pytest.raises(Abend) as caught:
+        begin(region, lambda task: task.send_map(*names), "PAYM")
+    assert caught.value.code == code
+
+
+def test_a_task_without_terminal_is_refused(region):
+    with region.task() as task:
+        for call, name in ((task.send_text, "INVREQ"), (task.send, "NOTALLOC")):
+            with pytest.raises(Condition) as caught:
+                call(b"x")
+            assert caught.value.name == name
+        with pytest.raises(Condition) as caught:
+            task.return_(transid="NEXT")
+        assert (caught.value.name, caught.value.resp2) == ("INVREQ", 1)
+
+
+def test_a_pseudo_conversation_carries_its_commarea(region):
+    seen = []
+    region.register("NEXT", lambda task: seen.append((bytes(task.commarea), task.eib.eibcalen, task.eib.eibaid)))
+    begin(region, lambda task: task.return_(transid="NEXT", commarea=b"state", length=4), "PAYM")
+    region.screens.type("T001", "whatever", key="PF1")
+    region.run()
+    assert seen == [(b"stat", 4, b"\0")]
+
+
+def test_an_unknown_key_is_refused(region):
+    with pytest.raises(Exception, match="allowed are ENTER"):
+        region.screens.type("T001", key="PF25")

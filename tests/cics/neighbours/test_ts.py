@@ -1,0 +1,95 @@
+"""Temporary storage: items by number, NEXT of the queue, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Condition, Region
+
+
+@pytest.fixture
+def task():
+    with Region([]) as region, region.task() as task:
+        yield task
+
+
+def refused(call, *args, **options):
+    with pytest.raises(Condition) as caught:
+        call(*args, **options)
+    return caught.value
+
+
+def test_items_are_numbered_and_stay(task):
+    assert [task.writeq_ts("Q", data).item for data in (b"one", b"two")] == [1, 2]
+    assert task.readq_ts("Q", item=2).data == b"two"
+    assert task.readq_ts("Q", item=2).numitems == 2
+
+
+def test_next_follows_what_any_task_has_read():
+    with Region([]) as region:
+        for data in (b"one", b"two", b"three"):
+            region.writeq_ts("Q", data)
+        assert region.readq_ts("Q").data == b"one"
+        with region.task() as other:
+            assert other.readq_ts("Q", next=True).data == b"two"
+            assert other.readq_ts("Q", item=1).data == b"one"
+        assert region.readq_ts("Q").data == b"two"
+
+
+def test_rewrite_replaces_an_item(task):
+    task.writeq_ts("Q", b"one")
+    assert task.writeq_ts("Q", b"longer", item=1, rewrite=True) == (1, 1)
+    assert task.readq_ts("Q", item=1).data == b"longer"
+
+
+@pytest.mark.parametrize("item", [0, -1, 2])
+def test_an_item_that_is_not_there_is_itemerr(task, item):
+    task.writeq_ts("Q", b"one")
+    assert refused(task.readq_ts, "Q", item=item).name == "ITEMERR"
+    assert refused(task.writeq_ts, "Q", b"x", item=item, rewrite=True).name == "ITEMERR"
+
+
+def test_next_behind_the_last_is_itemerr(task):
+    task.writeq_ts("Q", b"one")
+    task.readq_ts("Q")
+    assert refused(task.readq_ts, "Q").name == "ITEMERR"
+
+
+@pytest.mark.parametrize("command", ["readq_ts", "deleteq_ts"])
+def test_a_queue_that_does_not_exist_is_qiderr(task, command):
+    assert refused(getattr(task, command), "NONE").name == "QIDERR"
+    assert refused(task.writeq_ts, "NONE", b"x", item=1, rewrite=True).name == "QIDERR"
+
+
+def test_a_record_too_long_for_the_area_is_cut(task):
+    task.writeq_ts("Q", b"0123456789")
+    met = refused(task.readq_ts, "Q", 4)
+    assert (met.name, met.resp2, met.data, met.length) == ("LENGERR", 0, b"0123", 10)
+
+
+def test_a_negative_length_counts_as_zero(task):
+    task.writeq_ts("Q", b"abc")
+    met = refused(task.readq_ts, "Q", -5)
+    assert (met.name, met.data, met.length) == ("LENGERR", b"", 3)
+
+
+def test_the_length_is_from_1_to_32763(task):
+    assert refused(task.writeq_ts, "Q", b"").name == "LENGERR"
+    assert refused(task.writeq_ts, "Q", bytes(32764)).name == "LENGERR"
+    assert task.writeq_ts("Q", bytes(32763)).item == 1
+
+
+@pytest.mark.parametrize("name", ["\0\0\0\0", "DFHQ", "**Q", "$$Q", "CEBRX", ""])
+def test_names_of_cics_are_refused(task, name):
+    assert refused(task.writeq_ts, name, b"x").name == "INVREQ"
+
+
+def test_as_text(task):
+    variables = {"REC": bytearray(8), "LEN": 8}
+    task.execute("WRITEQ TS QUEUE('Q') FROM('hello') ITEM(N) NUMITEMS(M)", variables)
+    assert (variables["N"], variables["M"]) == (1, 1)
+    task.execute("READQ QUEUE('Q') INTO(REC) LENGTH(LEN) ITEM(1) NUMITEMS(M)", variables)
+    assert variables["LEN"] == 5
+    assert bytes(variables["REC"][:5]) == task.region.encode("hello")
+    task.execute("DELETEQ TS QUEUE('Q')", variables)
+    assert refused(task.readq_ts, "Q").name == "QIDERR"

@@ -1,0 +1,166 @@
+"""CEMT for tasks, transactions, units of work, enqueues, links and connections: from the tables of INQUIRE."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Sysplex
+from tdqsim.cics import Region
+from tdqsim.cics.text.cemt import cemt
+from tdqsim.cics.text.cemt_request import CemtError
+from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda
+from tests.rules import rule
+
+LOGQ = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
+
+
+def made(*more):
+    return Region([LOGQ, define_transaction(name="PAYP", program="PAYPROG"), *more], supplied_queues=False)
+
+
+def holder(task):
+    task.writeq_td("LOGQ", b"x")
+    task.delay(hours=1)
+
+
+def waiter(task):
+    task.readq_td("LOGQ")
+
+
+def two_tasks(reg):
+    first = reg.stepped(holder, transid="HOLD")
+    first.step()
+    second = reg.start(waiter, transid="WAIT")
+    reg.dispatcher.run_ready()
+    return first.strand.local, second.local
+
+
+@pytest.mark.rule("CEMT-TABLES")
+def test_tasks():
+    with made() as reg:
+        first, second = two_tasks(reg)
+        screen = cemt(reg, "I TASK")
+        names = [row.name for row in screen.rows]
+        assert f"{second.number:07d}" in names
+        assert f"Tas({second.number:07d}) Tra(WAIT)" in screen.text
+        assert "Hty(TD_READ ) Hva(LOGQ    )" in screen.text
+        shown = cemt(reg, f"I TA({second.number})")
+        assert shown.rows[0].values.as_dict() == reg.inquire_task(second.number).as_dict()
+        assert "  Suspendtype(TD_READ )" in shown.text
+        by_filter = cemt(reg, "I TASK TR(WAIT) SUS")
+        assert [row.name for row in by_filter.rows] == [f"{second.number:07d}"]
+        assert cemt(reg, "I TASK(0099999)").rows[0].outcome == "NOT FOUND"
+        assert all(len(line) <= 80 for line in screen.text.splitlines())
+        assert screen.as_dict()["tasks"][0]["TASK"] == f"{first.number:07d}"
+
+
+@pytest.mark.rule("CEMT-TASK")
+@pytest.mark.parametrize("word", ["PU", "PURGE", "FORCEPURGE", "KILL"])
+def test_a_task_is_purged(word):
+    with made() as reg:
+        _first, second = two_tasks(reg)
+        result = cemt(reg, f"S TASK({second.number}) {word}")
+        assert result.rows[0].outcome == rule("CEMT-TASK").message
+        with pytest.raises(Exception, match="AEXY"):
+            second.strand.result()
+        assert second.number not in reg.tasks
+        again = cemt(reg, f"S TASK({second.number}) {word}")
+        assert (again.errors, again.rows[0].outcome) == (1, "NOT FOUND")
+
+
+@pytest.mark.rule("CEMT-TABLES", "TRAN-SECURITY", "TRAN-BROWSE")
+def test_transactions():
+    with made(define_transaction(name="SECR", cmdsec="YES")) as reg:
+        screen = cemt(reg, "CEMT INQUIRE TRANSACTION")
+        assert [row.name for row in screen.rows] == ["PAYP", "SECR"]
+        assert "Tra(PAYP) Pro(PAYPROG ) " in screen.text
+        assert cemt(reg, "S TRA(PAYP) DI").rows[0].values.status is Cvda.DISABLED
+        assert reg.inquire_transaction("PAYP", "STATUS").status is Cvda.DISABLED
+        assert [row.name for row in cemt(reg, "I TRAN EN").rows] == ["SECR"]
+        info = reg.inquire_transaction("SECR", "CMDSEC", "RESSEC")
+        assert f"{info.cmdsec.name} {info.ressec.name}" == rule("TRAN-SECURITY").message
+        with reg.task() as task:
+            task.inquire_transaction_start()
+            names = [task.inquire_transaction_next("STATUS").transaction for _ in range(2)]
+            assert names == ["PAYP", "SECR"]
+            assert task.inquire_transaction_next(nohandle=True).as_dict() == {}
+            assert (task.eib.eibresp.name, task.eib.eibresp2) == (
+                rule("TRAN-BROWSE").resp,
+                int(rule("TRAN-BROWSE").resp2),
+            )
+            task.inquire_transaction_end()
+
+
+@pytest.mark.rule("CEMT-TABLES", "CEMT-UOW")
+@pytest.mark.parametrize(("word", "kept"), [("COMMIT", [b"x"]), ("BACKOUT", []), ("FORCE", [])])
+def test_units_of_work(word, kept):
+    with made() as reg:
+        with reg.task(transid="PAYP") as task:
+            task.writeq_td("LOGQ", b"x")
+            branch = reg.branch("XA1", task)
+        branch.prepare()
+        branch.lose_coordinator()
+        screen = cemt(reg, "I UOW")
+        name = screen.rows[0].name
+        assert f"Uow({name}) Ind Shu Tra(PAYP)" in cemt(reg, "CEMT- I UOW").text
+        assert cemt(reg, f"I UOW({name[:6]}*) SHUNTED").rows[0].name == name
+        assert cemt(reg, "I UOW ACTIVE").rows == ()
+        locks = cemt(reg, "I UOWENQ OWNER")
+        assert [row.values.resource for row in locks.rows] == ["LOGQ"]
+        assert "Res(LOGQ    ) Qua(TOQ     )" in cemt(reg, "CEMT- I UOWENQ").text
+        link = cemt(reg, "I UOWLINK")
+        assert (link.rows[0].values.role, link.errors) == (Cvda.COORDINATOR, 0)
+        assert cemt(reg, f"I UOWL({link.rows[0].name})").rows[0].values.as_dict() == link.rows[0].values.as_dict()
+        result = cemt(reg, f"S UOW({name}) {word}")
+        assert (result.errors, result.rows[0].outcome) == (0, rule("CEMT-UOW").message)
+        assert reg.peek("LOGQ") == kept
+
+
+@pytest.mark.rule("CONN-STATUS", "CONN-NOT-FOUND", "CEMT-TABLES")
+def test_connections():
+    acquired, released = rule("CONN-STATUS").message.split()
+    with Sysplex() as plex:
+        near = plex.region([define_connection(name="CICB", netname="CICSB")], applid="CICSA", sysid="CICA")
+        assert near.inquire_connection("CICB", "CONNSTATUS").connstatus.name == released
+        far = plex.region([define_connection(name="CICA", netname="CICSA")], applid="CICSB", sysid="CICB")
+        info = near.inquire_connection("CICB")
+        assert info.connstatus.name == acquired
+        assert (info.netname, info.servstatus) == ("CICSB   ", Cvda.INSERVICE)
+        assert "Con(CICB) Net(CICSB   ) Ins Acq" in cemt(near, "CEMT- I CONN").text
+        far.close()
+        assert near.inquire_connection("CICB", "CONNSTATUS").connstatus.name == released
+        assert [row.name for row in cemt(near, "I CONN RELEASED").rows] == ["CICB"]
+        row = rule("CONN-NOT-FOUND")
+        with near.task() as task:
+            task.inquire_connection("NONE", nohandle=True)
+            assert (task.eib.eibresp.name, str(task.eib.eibresp2)) == (row.resp, row.resp2)
+            task.inquire_connection_start()
+            assert task.inquire_connection_next("NETNAME").connection == "CICB"
+            task.inquire_connection_end()
+
+
+def test_what_is_refused():
+    with made() as reg:
+        for text, words in (
+            ("I TASK(ABC)", "allowed are up to 7 of the digits 0123456789"),
+            ("I UOWENQ(LOGQ)", "takes no name"),
+            ("S UOWENQ(LOGQ) OWNER", "is not simulated"),
+            ("S CONN(CICB) REL", "is not simulated"),
+            ("DI TASK(1)", "is not simulated"),
+            ("S TASK(1) ENABLED", "is not an option of CEMT SET TASK"),
+            ("S TASK PURGE", "needs a name"),
+            ("I UOW(12345678901234567890123456789012345)", "longer than the 32"),
+        ):
+            with pytest.raises(CemtError, match=words):
+                cemt(reg, text)
+
+
+def test_the_syntax_of_every_resource_type_can_be_asked_for():
+    with made() as reg:
+        for resource in INQUIRE_OPTIONS:
+            text = cemt(reg, f"I {resource} ?").text
+            assert "COMMAND SYNTAX CHECK" in text
+            assert f"CEMT INQUIRE {resource}" in text.upper()
+        assert "TAsk" in cemt(reg, "S ?").text
+        assert "TRDumpcode" not in cemt(reg, "S ?").text

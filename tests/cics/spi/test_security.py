@@ -1,0 +1,109 @@
+"""Which checks are made for whom: RESSEC and CMDSEC, surrogates, users that are not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cics import Access, AccessList, Region
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tests.rules import expect_rule, rule
+
+NOBODY = AccessList(queues={}, commands={})
+
+
+def made(**options):
+    definitions = [
+        define_tdqueue(name="PAYQ", type="INTRA", atifacility="FILE"),
+        define_transaction(name="OPEN"),
+        define_transaction(name="CMDS", cmdsec="YES"),
+        define_transaction(name="RESS", ressec="YES"),
+    ]
+    return Region(definitions, security=NOBODY, supplied_queues=False, **options)
+
+
+@pytest.mark.rule("SEC-CMDSEC", "SEC-CMDSEC-NO")
+def test_command_security_is_the_transactions():
+    with made() as reg:
+        with reg.task(transid="CMDS") as task:
+            expect_rule("SEC-CMDSEC", task.inquire_tdqueue, "PAYQ", "TYPE")
+            task.writeq_td("PAYQ", b"x")  # RESSEC is another thing
+        for transid in ("OPEN", "RESS", "NOTD"):
+            with reg.task(transid=transid) as task:
+                task.inquire_tdqueue_start()  # command security; a browse passes over what may not be seen
+                task.inquire_tdqueue_end()
+        with reg.task(transid="OPEN") as task:
+            expect_rule("SEC-CMDSEC-NO", task.inquire_tdqueue, "PAYQ", "TYPE")
+    with made(cmdsec="ALWAYS") as reg:
+        expect_rule("SEC-CMDSEC", reg.inquire_tdqueue, "PAYQ", "TYPE")
+
+
+@pytest.mark.rule("SEC-RESSEC", "SEC-RESSEC-NO")
+def test_resource_security_is_the_transactions():
+    with made() as reg:
+        with reg.task(transid="RESS") as task:
+            expect_rule("SEC-RESSEC", task.writeq_td, "PAYQ", b"x")
+            expect_rule("SEC-RESSEC", task.readq_td, "PAYQ")
+            expect_rule("SEC-RESSEC", task.deleteq_td, "PAYQ")
+            expect_rule("SEC-RESSEC", task.set_tdqueue, "PAYQ", triggerlevel=1)
+            assert [info.tdqueue for info in task.browse_tdqueue("TYPE")] == []
+        with reg.task(transid="OPEN") as task:
+            expect_rule("SEC-RESSEC-NO", task.writeq_td, "PAYQ", b"x")
+            assert [info.tdqueue for info in task.browse_tdqueue("TYPE")] == ["PAYQ"]
+    with made(ressec="ALWAYS") as reg:
+        expect_rule("SEC-RESSEC", reg.writeq_td, "PAYQ", b"x")
+
+
+def test_other_words_for_whether_checks_are_made_are_refused():
+    with pytest.raises(Exception, match="ressec 'YES': allowed are ASIS, ALWAYS"):
+        Region([], ressec="YES")
+
+
+@pytest.mark.rule("IC-START-SURROGATE", "IC-START-USERIDERR")
+def test_a_start_for_another_user():
+    policy = AccessList(users=["BOB", "ADMIN", "ALICE", "CICSRGN"], surrogates={"BOB": ["ALICE"]})
+    ran = []
+    with Region([], security=policy, supplied_queues=False) as reg:
+        reg.register("COPY", lambda task: ran.append(task.userid))
+        with reg.task(userid="BOB") as task:
+            expect_rule("IC-START-SURROGATE", task.start, "COPY", userid="ADMIN")
+            expect_rule("IC-START-USERIDERR", task.start, "COPY", userid="NOBODY")
+            task.start("COPY", userid="ALICE")
+            task.start("COPY", userid="BOB")
+            task.start("COPY")
+        reg.run()
+    assert ran == ["ALICE", "BOB", "BOB"]
+
+
+@pytest.mark.rule("SIG-GRPLIST-REGION-USER")
+def test_the_group_list_is_installed_by_the_regions_own_user():
+    with Region([define_tdqueue(name="Q", type="INTRA")], default_user="DFLT") as reg:
+        info = reg.inquire_tdqueue("Q")
+        assert (info.installusrid.rstrip(), info.changeusrid.rstrip()) == (
+            rule("SIG-GRPLIST-REGION-USER").message,
+            rule("SIG-GRPLIST-REGION-USER").message,
+        )
+        reg.install([define_tdqueue(name="R", type="INTRA")])
+        assert reg.inquire_tdqueue("R").installusrid.rstrip() == "DFLT"
+    with Region([define_tdqueue(name="Q", type="INTRA")], region_user="JOBUSER") as reg:
+        assert reg.inquire_tdqueue("Q").installusrid.rstrip() == "JOBUSER"
+
+
+@pytest.mark.rule("INQ-ATITERMID-NONE")
+def test_a_queue_without_a_terminal_shows_none():
+    with Region([define_tdqueue(name="Q", type="INTRA"), define_terminal(name="T009")]) as reg:
+        reg.set_tdqueue("Q", enablestatus="DISABLED")
+        reg.set_tdqueue("Q", atifacility="NOTERMINAL", atitermid="T009")
+        info = reg.inquire_tdqueue("Q", "ATIFACILITY", "ATITERMID")
+        assert (info.atifacility.name, info.atitermid) == ("NOTERMINAL", "    ")
+        reg.set_tdqueue("Q", atitermid="T008")
+        assert reg.inquire_tdqueue("Q", "ATITERMID").atitermid == "    "
+        assert next(each for each in reg.statistics.now().queues if each["name"] == "Q")["facility"] == ""
+
+
+def test_levels_are_still_asked_of_the_policy():
+    policy = AccessList(queues={"CICSUSER": {"PAYQ": Access.READ}}, commands={"CICSUSER": {"TDQUEUE": Access.READ}})
+    with made(cmdsec="ALWAYS", ressec="ALWAYS") as reg:
+        reg.security = policy
+        assert reg.inquire_tdqueue("PAYQ", "TYPE").type.name == "INTRA"
+        expect_rule("SEC-CMDSEC", reg.set_tdqueue, "PAYQ", triggerlevel=1)
+        expect_rule("SEC-RESSEC", reg.writeq_td, "PAYQ", b"x")

@@ -1,0 +1,120 @@
+"""The list of commands, completion in shells, the start of tdq, tdq new, and examples by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tdqsim.cli import COMMANDS
+from tests.cli.conftest import Tdq
+
+
+def test_every_command_of_the_table_is_in_its_module() -> None:
+    for module in {where.module for where in COMMANDS.values()}:
+        app = import_module(f"tdqsim.cli.{module}").app
+        given = {each.name for each in (*app.registered_commands, *app.registered_groups)}
+        named = {name for name, where in COMMANDS.items() if where.module == module}
+        assert named in (given, {module}), module  # a module is several commands, or one group of them
+
+
+def test_help_lists_every_command_and_imports_none(tdq: Tdq) -> None:
+    shown = tdq("--help").out
+    for name, where in COMMANDS.items():
+        assert f"  {name} " in shown
+        assert where.about.split()[0] in shown
+    code = "import sys; from tdqsim.cli import main; main(['--help']); print([n for n in sys.modules if 'tdqsim.cics' in n or n.startswith(('rich', 'pydantic'))])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_can_be_had_for_every_shell(tmp_path: Path, shell: str) -> None:
+    code = f"from tdqsim.cli import main; main(['--show-completion', '{shell}'])"
+    environment = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert "_TDQ_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [("tdq in", {"inquire"}), ("tdq inquire --opt", {"--option"}), ("tdq dtaq cr", {"create"}), ("tdq export ", {"csd", "dct", "cl"})],
+)  # fmt: skip
+def test_commands_and_options_are_completed(words: str, wanted: set[str]) -> None:
+    environment = os.environ | {
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+        "_TDQ_COMPLETE": "complete_bash",
+    }
+    code = "from tdqsim.cli import main; main([])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert set(done.stdout.split()) == wanted
+
+
+def cpu(code: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.bench
+def test_help_costs_no_more_than_importing_the_parser_twice() -> None:
+    ratios = [cpu("from tdqsim.cli import main; main(['--help'])") / cpu("import typer") for _ in range(7)]
+    print(f"tdq --help: limit 2.0, seen {median(ratios):.2f}")
+    assert median(ratios) <= 2
+
+
+def test_new_writes_a_region_directory_whose_test_passes(tdq: Tdq, tmp_path: Path) -> None:
+    made = tdq("new", "pay")
+    assert made.code == 0
+    assert "next: tdq check pay" in made.out
+    assert tdq("check", "pay").code == 0
+    assert tdq("run", "pay").code == 0
+    settings = json.loads((tmp_path / "pay" / ".vscode" / "settings.json").read_text())
+    assert all((tmp_path / "pay" / name).is_file() for name in settings["yaml.schemas"])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "pay"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout
+    again = tdq("new", "pay")
+    assert (again.code, "not empty" in again.err) == (2, True)
+
+
+def test_new_copies_an_example(tdq: Tdq, tmp_path: Path) -> None:
+    assert tdq("new", "night", "--example", "card_posting").code == 0
+    assert tdq("check", "night").code == 0
+    assert (tmp_path / "night" / "card_programs.py").is_file()
+    refused = tdq("new", "other", "--example", "nonsense")
+    assert (refused.code, "there are card_posting" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["card_posting", "examples/card_posting"])
+def test_an_example_is_run_by_its_name_from_anywhere(tdq: Tdq, name: str) -> None:
+    assert tdq("explain", name, "DALY").code == 0
+    ended = tdq("run", name, "--records", "50", "--json")
+    assert ended.code == 0
+    assert json.loads(ended.out.splitlines()[-1])["applid"] == "CARDREGN"
+
+
+def test_a_schema_of_region_files(tdq: Tdq) -> None:
+    assert json.loads(tdq("schema", "region").out)["title"] == "tdqsim region file"
+    assert tdq("schema", "nonsense").code == 2
+
+
+def test_definitions_go_out_as_macros_and_as_cl(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "q.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA, description: payments}\ndtaq:\n- {dtaq: QGPL/ORDERS, maxlen: 9}\n"
+    )
+    macros = tdq("export", "dct", "q.yaml")
+    assert "DFHDCT TYPE=INTRA,DESTID=PAYQ" in macros.out
+    assert "TDQUEUE(PAYQ) DESCRIPTION: has no counterpart" in macros.err
+    assert tdq("export", "cl", "q.yaml").out == "CRTDTAQ DTAQ(QGPL/ORDERS) MAXLEN(9)\n"
+    (tmp_path / "none.yaml").write_text("group: PAY\ntransaction:\n- {name: PAYP}\n")
+    assert tdq("export", "cl", "none.yaml").code == 2

@@ -1,0 +1,201 @@
+"""What only looks: it writes nothing, runs nobody's code unasked, says what it cannot know, and fits the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cli.output import emit, emit_json, emit_table
+from tests.cli.conftest import Tdq
+
+TRIGGER = """\
+group: PAY
+tdqueue:
+- {name: PAYQ, type: INTRA, recovstatus: LOGICAL, transid: PAYP, triggerlevel: 3, atifacility: FILE}
+- {name: KEEP, type: INTRA, recovstatus: PHYSICAL}
+- {name: NOTE, type: INTRA}
+transaction:
+- {name: PAYP}
+"""
+
+
+def image(store: Path) -> dict[str, bytes]:
+    """The bytes of a store's files, but for the lock that a process takes while it looks."""
+    return {
+        str(path.relative_to(store)): path.read_bytes()
+        for path in sorted(store.rglob("*"))
+        if path.is_file() and "lock" not in path.name
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["explain", "PAYQ"], ["inquire"], ["peek"], ["snapshot"], ["browse"], ["stats"], ["cemt", "I TDQ"], ["jobs"], ["sysout"]],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_store_whose_trigger_cycle_is_on_can_be_looked_at_and_stays_as_it_is(
+    tdq: Tdq, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    tdq("write", "PAYQ", "A", "B", "C", "-d", "pay.yaml", "-s", "s1")
+    before = image(tmp_path / "s1")
+    ended = tdq(*command, "-s", "s1")
+    assert (ended.code, ended.err.replace("and 59 supplied queues that nobody used (--all)\n", "")) == (0, "")
+    assert image(tmp_path / "s1") == before
+
+
+RUNNING = """
+import sys
+from tdqsim import Region, load_definitions
+with Region(load_definitions("pay.yaml"), store="s1") as region:
+    for queue in ("NOTE", "KEEP"):
+        region.writeq_td(queue, region.encode("HELLO"))
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    command = [sys.executable, "-c", RUNNING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        listed = tdq("inquire", "-s", "s1", "-o", "NUMITEMS", "NOTE", "KEEP")
+        assert [line.split() for line in listed.out.splitlines()[1:]] == [["NOTE", "?"], ["KEEP", "1"]]
+        assert "NOTE holds is not known from outside" in listed.err
+        (found,) = json.loads(tdq("inquire", "-s", "s1", "NOTE", "--json").out)
+        assert found["NUMITEMS"] is None
+        assert "not known from outside" in tdq("peek", "NOTE", "-s", "s1").err
+        assert "not known from outside" not in tdq("peek", "KEEP", "-s", "s1").err
+        assert "what only the running region knows" in tdq("explain", "PAYQ", "-s", "s1").err
+        running.communicate("")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_code_is_imported_only_from_a_region_directory_that_was_named(tdq: Tdq, tmp_path: Path, *, named: bool) -> None:
+    (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\nhandlers: [evil]\n")
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    (tmp_path / "evil.py").write_text("import pathlib; pathlib.Path('ran').touch()\n")
+    ended = tdq("explain", *([tmp_path] if named else []), "PAYQ")
+    assert ended.code == 0
+    assert (tmp_path / "ran").exists() is named
+
+
+@pytest.mark.parametrize("command", ["inquire", "peek", "read", "seed", "set"])
+def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers(
+    tdq: Tdq, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\n")
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    for stolen in ("structlog", "ebcdic", "lmdb"):
+        (tmp_path / f"{stolen}.py").write_text("import pathlib; pathlib.Path('ran').touch()\n")
+    more = {"seed": ["NOTE", "A"], "set": ["NOTE", "ENABLESTATUS=DISABLED"], "read": ["NOTE"], "peek": ["NOTE"]}
+    tdq(command, *more.get(command, []), "-r", tmp_path, "-s", "s1")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["inquire", "nowhere"], "nowhere: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region"),
+        (["inquire", "some"], "some"),
+        (["inquire", "./some"], "./some: no region directory; there is no region.yaml in it"),
+        (["explain", "examples/card_posting", "DALY", "-d", "pay.yaml"], "examples/card_posting: neither a queue"),
+        (["peek", "examples/card_posting"], "examples/card_posting: neither a queue"),
+        (["inquire"], "which region? Name a region directory"),
+        (["browse"], "which region?"),
+        (["stats"], "which region?"),
+        (["cemt", "I TDQ"], "which region?"),
+        (["browse", "some"], "some: no region directory; there is no region.yaml in it"),
+    ],
+)  # fmt: skip
+def test_a_wrong_directory_is_named(tdq: Tdq, tmp_path: Path, command: list[str], text: str) -> None:
+    (tmp_path / "some").mkdir()
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    ended = tdq(*command)
+    assert ended.code == 2
+    assert text in ended.err or "which region?" in ended.err
+
+
+def test_to_explain_a_queue_that_is_not_there_is_a_condition(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    assert tdq("explain", "NONE", "-d", "pay.yaml").code == 1
+    assert tdq("explain", "NOTE", "-d", "pay.yaml").code == 0
+
+
+# -- on a terminal ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for module in ("output", "explain", "guide"):
+        monkeypatch.setattr(f"tdqsim.cli.{module}.on_terminal", lambda: True)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("command", [["inquire", "-d", "pay.yaml"], ["inquire", "-d", "pay.yaml", "--all"], ["inquire", "PAYQ", "-d", "pay.yaml"],
+    ["stats", "--all", "-d", "pay.yaml"], ["guide"], ["browse", "-d", "pay.yaml"]], ids=" ".join)  # fmt: skip
+def test_tables_fit_the_terminal_and_cut_no_word(
+    tdq: Tdq, tmp_path: Path, terminal: pytest.MonkeyPatch, command: list[str], width: int
+) -> None:
+    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    terminal.setenv("COLUMNS", str(width))
+    ended = tdq(*command)
+    assert ended.code == 0
+    lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in ended.out.splitlines()]
+    assert max(map(len, lines)) <= width
+    if command[0] == "inquire" and command[1] == "-d":
+        assert lines[0].split()[:3] == ["TDQUEUE", "TYPE", "NUMITEMS"]
+        own = [line for line in lines if line.startswith("PAYQ")]
+        assert own[0].split()[:3] == ["PAYQ", "INTRA", "0"]
+        assert width == 40 or "ENABLED" in own[0]
+        if width == 80 and "--all" not in command:
+            assert {"PAYP", "LOGICAL", "3"} <= set(own[0].split())
+            assert "DDNAME" not in lines[0]  # nothing would stand there
+
+
+def test_what_has_no_room_is_named(capsys: pytest.CaptureFixture[str], terminal: pytest.MonkeyPatch) -> None:
+    terminal.setenv("COLUMNS", "20")
+    emit_table(("NAME", "NUMBER", "THIRD"), [("A" * 10, 12, "x" * 8), ("B", 3, "y")])
+    out = capsys.readouterr().out
+    assert "(no room for THIRD)" in out
+    assert "x" not in out.replace("\x1b", "")
+
+
+# -- what reaches the terminal ----------------------------------------------------------------------------------------
+
+EVIL = "\x1b]0;owned\x07\x9b31m\u202ebad\rGOOD\x7f"
+
+
+def test_characters_that_act_on_a_terminal_are_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(EVIL)
+    emit_table(("NAME",), [(EVIL,)], title=EVIL)
+    emit_json({"name": EVIL, EVIL: 1})
+    out = capsys.readouterr().out
+    assert not set(out) & set("\x1b\x07\x9b\u202e\r\x7f")
+    assert "\\x1b]0;owned\\x07\\x9b31m\\u202ebad\\x0dGOOD\\x7f" in out
+    assert json.loads(out[out.index("{") :]) == {"name": EVIL, EVIL: 1}
+
+
+@pytest.mark.parametrize(
+    "command", [["inquire", EVIL], ["explain", EVIL], ["guide", EVIL], ["check", EVIL + ".yaml"], ["cemt", EVIL], [EVIL], ["inquire", "-o", EVIL], ["layout", EVIL]]
+)  # fmt: skip
+def test_what_was_typed_comes_back_escaped(tdq: Tdq, command: list[str]) -> None:
+    ended = tdq(*command)
+    assert ended.code in (1, 2)
+    assert not set(ended.out + ended.err) & set("\x1b\x07\x9b\u202e\r\x7f")
+
+
+def test_names_in_files_come_back_escaped(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "evil.yaml").write_text('group: G\ntdqueue:\n- {name: "\\e[31mA", type: "\\x9b31m"}\n')
+    ended = tdq("check", "evil.yaml")
+    assert ended.code == 2
+    assert not set(ended.err) & set("\x1b\x9b")
+    assert os.linesep in ended.err

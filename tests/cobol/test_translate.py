@@ -1,0 +1,105 @@
+"""EXEC CICS in COBOL text becomes CALLs; nothing here needs a compiler."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.cobol import CobolError
+from tdqsim.cobol.translate import translate
+
+PROGRAM = """\
+#line 1 "pay.cbl"
+ IDENTIFICATION DIVISION.
+ PROGRAM-ID. PAY.
+ DATA DIVISION.
+ WORKING-STORAGE SECTION.
+ 01 REC PIC X(80).
+ 01 R PIC S9(8) COMP.
+ PROCEDURE DIVISION.
+{}
+"""
+
+
+def command(*lines: str):
+    """The first command of a program with these lines."""
+    return translate(PROGRAM.format("\n".join(lines)), "pay.cbl").commands[0]
+
+
+@pytest.mark.rule("COBOL-TEXT")
+def test_a_command_keeps_its_options_and_its_place():
+    found = command(
+        " EXEC CICS WRITEQ TD", "  QUEUE('PAYQ') FROM (REC)", "  LENGTH(LENGTH OF REC) RESP(R)", " END-EXEC."
+    )
+    assert found.text == "WRITEQ TD QUEUE(A1) FROM(A2) LENGTH(A3) RESP(A4)"
+    assert found.written == ("'PAYQ'", "REC", "LENGTH OF REC", "R")
+    assert (found.place.file, found.place.line) == ("pay.cbl", 8)
+
+
+def test_arguments_go_by_reference_and_values_by_content():
+    text = translate(
+        PROGRAM.format(" EXEC CICS READQ TD QUEUE('A') INTO(REC(1:4)) LENGTH(12) SET(ADDRESS OF X) END-EXEC"), "pay.cbl"
+    ).text
+    passed = [line.strip() for line in text.splitlines() if line.strip().startswith("BY ")]
+    assert passed[1:] == ["BY CONTENT 'A'", "BY REFERENCE REC(1:4)", "BY CONTENT 12", "BY REFERENCE DFHEIPA1"]
+    assert "SET DFHEIPA1 TO ADDRESS OF X" in text
+    assert "SET ADDRESS OF X TO DFHEIPA1" in text
+
+
+def test_labels_are_numbered_in_the_program_and_branched_to_after_each_command():
+    translation = translate(
+        PROGRAM.format(
+            " EXEC CICS HANDLE CONDITION QZERO(NO-MORE) LENGERR(BAD) NOTOPEN END-EXEC\n"
+            " EXEC CICS HANDLE ABEND LABEL(BAD) END-EXEC"
+        ),
+        "pay.cbl",
+    )
+    assert translation.labels == ("NO-MORE", "BAD")
+    assert translation.commands[0].labels == (("QZERO", 1), ("LENGERR", 2), ("NOTOPEN", 0))
+    assert translation.commands[1].labels == (("LABEL", 2),)
+    assert translation.text.count("GO TO NO-MORE BAD") == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [("DFHRESP(QZERO)", "23"), ("dfhresp ( normal )", "0"), ("DFHVALUE(OPEN)", "18"), ("DFHRESP(DISABLED)", "84")],
+)
+def test_names_of_conditions_and_cvdas_become_numbers(written, number):
+    assert f"IF R = {number}" in translate(PROGRAM.format(f" IF R = {written} CONTINUE."), "pay.cbl").text
+
+
+def test_what_cannot_be_translated_is_told_with_file_and_line():
+    with pytest.raises(CobolError) as caught:
+        translate(
+            PROGRAM.format(" IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n EXEC CICS RETURN"), "pay.cbl"
+        )
+    assert caught.value.problems == (
+        "pay.cbl:8: DFHRESP(QZER0): there is no such condition",
+        "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
+        "pay.cbl:10: EXEC CICS has no END-EXEC",
+    )
+
+
+def test_stop_run_is_a_return():
+    assert command(" STOP RUN.").text == "RETURN"
+
+
+@pytest.mark.parametrize("inside", [" DISPLAY 'EXEC CICS RETURN END-EXEC'.", ' DISPLAY "STOP RUN".'])
+def test_literals_are_left_alone(inside):
+    assert translate(PROGRAM.format(inside), "pay.cbl").commands == ()
+
+
+def test_a_using_of_the_program_is_kept():
+    text = translate(
+        PROGRAM.replace("PROCEDURE DIVISION.", "PROCEDURE DIVISION USING DFHEIBLK DFHCOMMAREA REC.").format(
+            " EXEC CICS RETURN END-EXEC."
+        ),
+        "pay.cbl",
+    ).text
+    assert text.count("DFHEIBLK DFHCOMMAREA REC") == 1
+    assert "USING DFHEIBLK DFHCOMMAREA DFHEIBLK" not in text
+
+
+def test_sql_keeps_its_statement_and_host_variables():
+    found = command(" EXEC SQL SELECT NAME INTO :REC FROM T WHERE ID = :R END-EXEC.")
+    assert found.text == "SQL SELECT NAME INTO A1 FROM T WHERE ID = A2"
+    assert found.written == ("REC", "R")

@@ -1,0 +1,172 @@
+"""CL commands as text: what the command processor finds wrong, and what the commands then do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import parse_cl
+from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
+from tdqsim.ibmi import EscapeMessage
+from tests.rules import rule
+
+
+@pytest.fixture
+def officer(system):
+    with system.job("OFFICER", user="QSECOFR") as made:
+        yield made
+
+
+WRONG = {
+    "CL-UNKNOWN": [
+        ("DSPJOBB", "Command DSPJOBB in library *LIBL not found."),
+        ("MYLIB/CRTDTAQ DTAQ(APPLIB/Q)", "Command CRTDTAQ in library MYLIB not found."),
+        ("", "Command  in library *LIBL not found."),
+        ("   /* only a comment */ ", "Command  in library *LIBL not found."),
+        ("'CRTDTAQ'", "Command  in library *LIBL not found."),
+    ],
+    "CL-KEYWORD": [
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) SEQUENCE(*LIFO)", "Keyword SEQUENCE not valid for this command."),
+        ("DLTDTAQ DTAQ(APPLIB/Q) FORCE(*YES)", "Keyword FORCE not valid for this command."),
+    ],
+    "CL-REQUIRED": [
+        ("CRTDTAQ MAXLEN(5)", "Parameter DTAQ required."),
+        ("MOVOBJ OBJ(APPLIB/Q) OBJTYPE(*DTAQ)", "Parameter TOLIB required."),
+        ("DLTLIB LIB()", "Parameter LIB required."),
+    ],
+    "CL-VALUE": [
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) SEQ(LIFO)", "'LIFO' not valid for parameter SEQ."),
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) FORCE(YES)", "'YES' not valid for parameter FORCE."),
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(five)", "'FIVE' not valid for parameter MAXLEN."),
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) SEQ((*FIFO))", "'(*FIFO)' not valid for parameter SEQ."),
+        ("ALCOBJ OBJ((APPLIB/Q *FILE *EXCL))", "'APPLIB/Q *FILE *EXCL' not valid for parameter OBJ."),
+        ("ADDLIBLE APPLIB POSITION(*MIDDLE)", "'*MIDDLE' not valid for parameter POSITION."),
+        ("GRTOBJAUT APPLIB/Q *DTAQ ANNA AUT(*WRITE)", "'*WRITE' not valid for parameter AUT."),
+    ],
+    "CL-RANGE": [
+        ("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(64513)", "Value '64513' for parameter MAXLEN must be from 1 to 64512."),
+        ("CRTDTAQ APPLIB/Q 5 SEQ(*KEYED) KEYLEN(0)", "Value '0' for parameter KEYLEN must be from 1 to 256."),
+        ("CRTDTAQ APPLIB/Q -5", "Value '-5' for parameter MAXLEN must be from 1 to 64512."),
+    ],
+    "CL-NAME": [
+        ("CRTDTAQ DTAQ(APPLIB/1Q) MAXLEN(5)", "Value '1Q' for parameter DTAQ not a valid name."),
+        ("CRTLIB *LIBL", "Value '*LIBL' for parameter LIB not a valid name."),
+    ],
+    "CL-LONG": [
+        ("CRTDTAQ DTAQ(APPLIB/ABCDEFGHIJK) MAXLEN(5)", "Value 'ABCDEFGHIJK' for parameter DTAQ exceeds 10 characters."),
+        ("CRTLIB A TEXT('" + 51 * "x" + "')", f"Value '{51 * 'x'}' for parameter TEXT exceeds 50 characters."),
+    ],
+    "CL-POSITIONAL": [
+        ("DLTDTAQ APPLIB/Q APPLIB/R", "Value 'APPLIB/R' is one too many by position; 1 are allowed."),
+        ("DLTDTAQ APPLIB/Q\nDLTDTAQ APPLIB/R", "Value 'DLTDTAQ' is one too many by position; 1 are allowed."),
+    ],
+    "CL-AFTER-KEYWORD": [("CRTDTAQ DTAQ(APPLIB/Q) 5", "Value '5' by position stands after a keyword.")],
+    "CL-TWICE": [
+        ("CRTDTAQ APPLIB/Q DTAQ(APPLIB/R) MAXLEN(5)", "Keyword DTAQ specified more than once."),
+        ("CRTDTAQ APPLIB/Q MAXLEN(5) MAXLEN(6)", "Keyword MAXLEN specified more than once."),
+    ],
+    "CL-TOO-MANY": [
+        ("CRTDTAQ APPLIB/Q MAXLEN(5 6)", "Too many values for parameter MAXLEN; 1 are allowed."),
+        ("CRTDTAQ APPLIB/Q 5 SIZE(1 2 3)", "Too many values for parameter SIZE; 2 are allowed."),
+    ],
+    "CL-PARENTHESIS": [
+        ("CRTDTAQ DTAQ(APPLIB/Q MAXLEN(5)", "Right parenthesis missing for '('."),
+        ("CRTDTAQ DTAQ(APPLIB/Q", "Right parenthesis missing for '('."),
+    ],
+    "CL-PARENTHESIS-RIGHT": [("CRTDTAQ DTAQ(APPLIB/Q)) MAXLEN(5)", "')' does not match.")],
+    "CL-APOSTROPHE": [("CRTDTAQ APPLIB/Q 5 TEXT('it''s)", "Apostrophe without its partner: 'it''s).")],
+}
+
+
+@pytest.mark.rule(*WRONG)
+@pytest.mark.parametrize(("rule_id", "text", "said"), [(row, *case) for row, cases in WRONG.items() for case in cases])
+def test_what_a_command_processor_refuses(officer, rule_id, text, said):
+    with pytest.raises(EscapeMessage) as caught:
+        officer.command(text)
+    error = caught.value
+    assert error.message_id == "CPF0006"
+    assert (rule(rule_id).message, said) in [(one.message_id, one.text) for one in error.diagnostics]
+    assert tuple(officer.joblog[-len(error.diagnostics) :]) == error.diagnostics
+    assert list(officer.system.queues()) == []
+
+
+def test_everything_wrong_is_said_at_once(officer):
+    with pytest.raises(EscapeMessage) as caught:
+        officer.command("CRTDTAQ MAXLEN(0) SEQ(FIFO) COLOR(RED)")
+    assert [one.message_id for one in caught.value.diagnostics] == ["CPD0043", "CPD0071", "CPD0085", "CPD0084"]
+
+
+@pytest.mark.parametrize(
+    "text", ["CRTDTAQ (", ")", "((((((((((", "A" * 40_000, "CRTDTAQ " + "(" * 5000, "'" * 9, "A/B/C X(Y)", "/* CRTDTAQ", "&X"]
+)  # fmt: skip
+def test_whatever_stands_there_is_refused_in_words(officer, text):
+    with pytest.raises(EscapeMessage, match="CPF0006"):
+        officer.command(text)
+
+
+def test_commands_do_what_their_methods_do(system, officer):
+    run = officer.command
+    run("crtlib lib(one) text('It''s mine') /* a comment */ aut(*use)")
+    assert (system.libraries["ONE"].text, system.libraries["ONE"].public) == ("It's mine", "*USE")
+    queue = run("QSYS/CRTDTAQ DTAQ(ONE/Q) MAXLEN(10) SEQ(*KEYED) KEYLEN(2) SIZE(*MAX2GB 20) TEXT('Orders') AUT(*ALL)")
+    attributes = queue.attributes
+    assert (queue.qualified, attributes.keylen, attributes.size, attributes.initial) == ("ONE/Q", 2, -2, 20)
+    run("CRTDTAQ ONE/R 5 TEXT(*BLANK)")
+    run("ADDLIBLE ONE")
+    run("ADDLIBLE APPLIB POSITION(*AFTER ONE)")
+    assert officer.user_libraries[:2] == ["ONE", "APPLIB"]
+    run("CHGLIBL LIBL(APPLIB ONE) CURLIB(ONE)")
+    run("RMVLIBLE APPLIB")
+    assert (officer.user_libraries, officer.current_library) == (["ONE"], "ONE")
+    run("CHGCURLIB *CRTDFT")
+    run("CHGLIBL *NONE")
+    assert (officer.user_libraries, officer.current()) == ([], "QGPL")
+    run("ALCOBJ OBJ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD)) WAIT(0)")
+    assert [one.state for one in officer.wrkobjlck("ONE/Q")] == ["*EXCL"]
+    run("DLCOBJ ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD))")
+    run("MOVOBJ ONE/R *DTAQ APPLIB")
+    run("RNMOBJ OBJ(APPLIB/R) OBJTYPE(*DTAQ) NEWOBJ(S)")
+    assert [one.qualified for one in system.queues()] == ["APPLIB/S", "ONE/Q"]
+    run("GRTOBJAUT ONE/Q *DTAQ (ANNA BERT) AUT(*OBJOPR *ADD)")
+    run("GRTOBJAUT OBJ(ONE/Q) OBJTYPE(*DTAQ) USER(ANNA) AUT(*USE) REPLACE(*YES)")
+    run("RVKOBJAUT ONE/Q *DTAQ BERT *ADD")
+    run("RVKOBJAUT ONE *LIB *PUBLIC *ALL")
+    assert (queue.private, system.libraries["ONE"].public) == ({"ANNA": "*USE", "BERT": "*OBJOPR"}, "*EXCLUDE")
+    run("CRTUSRPRF NEWONE SPCAUT(*ALLOBJ) GRPPRF(ANNA) SUPGRPPRF(BERT BOB)")
+    assert (system.profiles["NEWONE"].allobj, system.profiles["NEWONE"].groups) == (True, ("ANNA", "BERT", "BOB"))
+    run("CRTJRN ONE/JRN")
+    run("STRJRNOBJ ONE/Q *DTAQ ONE/JRN")
+    run("ENDJRNOBJ ONE/Q *DTAQ")
+    assert [entry.type for entry in officer.dspjrn("ONE/JRN")] == ["QB", "QE"]
+    assert [one.message_id for one in officer.joblog] == [
+        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2201", "CPC2201",
+        "CPC2202", "CPC2202", "CPC2205",
+    ]  # fmt: skip
+    run("DLTLIB ONE")
+    assert [one.qualified for one in system.queues()] == ["APPLIB/S"]
+
+
+@pytest.mark.rule("CL-GENERIC")
+def test_a_generic_delete(officer):
+    for name in ("APPLIB/AB", "APPLIB/AC", "APPLIB/B", "QGPL/AB"):
+        officer.command(f"CRTDTAQ {name} 5")
+    officer.command("DLTDTAQ APPLIB/A*")
+    assert [one.qualified for one in officer.system.queues()] == ["APPLIB/B", "QGPL/AB"]
+    with pytest.raises(EscapeMessage, match=rule("CL-GENERIC").message):
+        officer.command("DLTDTAQ APPLIB/A*")
+    officer.command("DLTDTAQ A*")  # the library list
+    assert [one.qualified for one in officer.system.queues()] == ["APPLIB/B"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_table_can_be_checked(command):
+    checked = check_command(read_command(command))
+    assert {fault.message_id for fault in checked.diagnostics} <= {"CPD0071"}
+    required = {one.keyword for one in COMMANDS[command] if one.required}
+    assert {fault.keyword for fault in checked.diagnostics} == required
+
+
+@pytest.mark.rule("CL-VALUE")
+def test_imported_source_is_held_to_the_same(system):
+    found = parse_cl("CRTDTAQ DTAQ(A/B) MAXLEN(5) SEQ(LIFO) FORCE(YES)")
+    assert not found.definitions.dtaqs
+    assert [rule("CL-VALUE").message in report.message for report in found.reports] == [True, True]

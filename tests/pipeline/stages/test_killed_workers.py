@@ -1,0 +1,104 @@
+"""A worker process that is killed, in every stage: what is left is done again, and the outcome is as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.pipeline.data_sets import stage_data_set
+from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
+from tests.pipeline.stages.helpers import write_events
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+FUNCTIONS = {
+    "ingest": "ingest.ingest_file",
+    "count.exchange": "run.count_piece",
+    "split.exchange": "run.split_piece",
+    "replay": "run.replay_bucket",
+    "reconcile": "run.reconcile_bucket",
+}
+
+
+class Killed:
+    """A stage's function whose worker process is killed at its first task, once."""
+
+    def __init__(self, function: Callable[[Any], Any], sign: Path) -> None:
+        self.function = function
+        self.sign = sign
+
+    def __call__(self, task: Any) -> Any:
+        if task.bucket == 0 and not self.sign.exists():
+            self.sign.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.function(task)
+
+
+def run(folder: Path, directory: Path, **engine: Any) -> dict[str, Any]:
+    """All stages over a few events; what came out."""
+    found = run_ingest(
+        IngestRequest(folder, (str(directory / "events.jsonl"),), engine=engine["name"]), **engine["more"]
+    )
+    spec = ReplaySpec(directory=directory)
+    replayed = run_replay(folder, spec, engine["name"], **engine["more"])
+    compared = run_reconcile(folder, [directory / "expected.parquet"], {}, engine["name"], **engine["more"])
+    kept = ("events", "regions", "digest", "ok", "compared", "differences")
+    return {name: each[name] for each in (found, replayed, compared) for name in kept if name in each}
+
+
+def test_a_worker_killed_in_every_stage(
+    tmp_path: Path, region_directory: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {"command": "WRITEQ TD", "queue": "KEEP"}
+    lines = [json.dumps({**event, "region": f"R{n % 5}", "seq": n, "data": f"D{n}"}) for n in range(50)]
+    (region_directory / "events.jsonl").write_text("\n".join(lines))
+    expected = [
+        {"region": f"R{n % 5}", "seq": n, "command": "EXPECT", "queue": "KEEP", "data": f"D{n}".encode("cp037")}
+        for n in range(50)
+    ]
+    write_events(region_directory / "expected.parquet", expected)
+    alone = run(tmp_path / "alone", region_directory, name="local", more={})
+    assert (alone["ok"], alone["compared"]) == (True, 50)
+    for stage, name in FUNCTIONS.items():
+        where = f"tdqsim.pipeline.stages.{name}"
+        module, _, attribute = where.rpartition(".")
+        function = getattr(__import__(module, fromlist=[attribute]), attribute)
+        monkeypatch.setattr(where, Killed(function, tmp_path / f"{stage}.killed"))
+    said: list[str] = []
+    outcome = run(tmp_path / "killed", region_directory, name="spark", more={"spark": spark, "say": said.append})
+    assert outcome == alone
+    assert {text for text in said if "worker died" in text} == {
+        f"{stage}: a worker died; what is left is tried again" for stage in FUNCTIONS
+    }
+    assert {path.name for path in tmp_path.glob("*.killed")} == {f"{stage}.killed" for stage in FUNCTIONS}
+
+
+def test_a_worker_killed_while_a_data_set_is_decoded(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tdqsim.pipeline import data_sets
+
+    (tmp_path / "data").write_bytes("".join(f"{n:05d}" for n in range(1000)).encode("cp037"))
+    monkeypatch.setattr(data_sets, "decode_part", Killed(data_sets.decode_part, tmp_path / "killed"))
+    said: list[str] = []
+    options = {"copybook_contents": "01 R. 05 ID PIC 9(5).", "record_format": "F", "input_split_records": 100}
+    found = stage_data_set(
+        tmp_path / "data", tmp_path / "stage", engine=Engine("spark", spark=spark, say=said.append), **options
+    )
+    assert (tmp_path / "killed").exists()
+    assert said == ["decode: a worker died; what is left is tried again"]
+    ids = [
+        row["ID"] for number in range(len(found.files)) for batch in found.batches(number) for row in batch.to_pylist()
+    ]
+    assert ids == list(range(1000))

@@ -1,0 +1,282 @@
+"""One data set in three ways: format("qsam"), a frame over the splits, and Parquet by tasks. The rows are the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+import pyarrow.parquet as pq
+
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
+from tdqsim.pipeline.splits import Split
+from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.manifest import Receipt
+
+COPYBOOK = (
+    "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 N PIC 9."
+    " 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 G. 10 A PIC X."
+)
+OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB"}
+ROWS = 1000
+
+
+def record(number: int) -> bytes:
+    amount = bytes.fromhex(f"{number:07d}{'cd'[number % 2]}")
+    return f"{'CP'[number % 2]}{number:05d}".encode("cp037") + amount + "2abcz".encode("cp037")
+
+
+def value(number: int) -> Decimal:
+    return Decimal(-number if number % 2 else number) / 100
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "data"
+    write_records(found, map(record, range(ROWS)), Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    return found
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """The third record's ID is no number."""
+    found = tmp_path / "bad"
+    records = [record(number) for number in range(10)]
+    records[2] = records[2][:1] + "x!!!x".encode("cp037") + records[2][6:]
+    write_records(found, records, Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    return found
+
+
+# without Spark --------------------------------------------------------------------------------------------------------
+
+
+def changed(folder: Path) -> dict[str, int]:
+    return {str(each): each.stat().st_mtime_ns for each in folder.rglob("*") if each.is_file()}
+
+
+def test_columns_are_staged_once(path: Path, tmp_path: Path) -> None:
+    stage = tmp_path / "stage"
+    first = stage_data_set(path, stage, columns=["AMOUNT", "id"], input_split_records=300, **OPTIONS)
+    assert (first.rows, len(first.files), first.schema.names) == (ROWS, 4, ["AMOUNT", "ID"])
+    found = [row for name in first.files for row in pq.read_table(first.folder / name).to_pylist()]
+    assert found == [{"AMOUNT": value(number), "ID": number} for number in range(ROWS)]
+    before = changed(stage)
+    again = stage_data_set(path, stage, columns=["AMOUNT", "ID"], input_split_records=300, **OPTIONS)
+    assert (again, changed(stage)) == (first, before)
+
+
+def test_another_process_finds_what_was_staged(path: Path, tmp_path: Path) -> None:
+    """Nothing of a digest depends on a process: not on addresses, not on the order of sets."""
+    code = (
+        "import json, sys; from tdqsim.pipeline.data_sets import stage_data_set\n"
+        "print(stage_data_set(sys.argv[1], sys.argv[2], columns=['ID'], **json.loads(sys.argv[3])).folder.name)"
+    )
+    found = set()
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", code, str(path), str(tmp_path / "stage"), json.dumps(OPTIONS)]
+        environ = {**os.environ, "PYTHONHASHSEED": seed}
+        found.add(subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.strip())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("what", ["input", "layout", "columns", "option"])
+def test_what_differs_is_staged_anew(path: Path, tmp_path: Path, what: str) -> None:
+    stage, options, columns = tmp_path / "stage", dict(OPTIONS), ["ID"]
+    copybook = tmp_path / "r.cpy"
+    copybook.write_text(COPYBOOK)
+    options = {"copybook": str(copybook), "record_format": "VB"}
+    first = stage_data_set(path, stage, columns=columns, **options)
+    if what == "input":
+        write_records(path, map(record, range(7)), Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    elif what == "layout":
+        copybook.write_text(COPYBOOK.replace("PIC X. 05 ID", "PIC X. 05 ID "))
+        assert stage_data_set(path, stage, columns=columns, **options).rows == ROWS
+        copybook.write_text(COPYBOOK.replace("KIND PIC X. 05 ID PIC 9(5)", "KIND PIC X(2). 05 ID PIC 9(4)"))
+    elif what == "columns":
+        columns = ["KIND"]
+    else:
+        options["string_trimming_policy"] = "none"
+    second = stage_data_set(path, stage, columns=columns, **options)
+    assert second.folder != first.folder
+    assert second.rows == (7 if what == "input" else ROWS)
+
+
+def test_a_stage_that_was_killed_goes_on(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tdqsim.pipeline import data_sets
+
+    real, done = data_sets.decode_part, []
+
+    def killed(task: Any) -> Any:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(task.bucket)
+        return real(task)
+
+    monkeypatch.setattr(data_sets, "decode_part", killed)
+    with pytest.raises(KeyboardInterrupt):
+        stage_data_set(path, tmp_path / "stage", input_split_records=300, **OPTIONS)
+    kept = changed(tmp_path / "stage")
+    monkeypatch.setattr(data_sets, "decode_part", real)
+    found = stage_data_set(path, tmp_path / "stage", input_split_records=300, **OPTIONS)
+    assert found.rows == ROWS
+    assert kept.items() <= changed(tmp_path / "stage").items()
+
+
+def test_many_small_files_are_few_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(10):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{number:02d}").write_bytes(f"{number:05d}".encode("cp037"))
+    monkeypatch.setitem(BOUNDS, "decode_tasks", 3)
+    found = stage_data_set(
+        tmp_path / "in", tmp_path / "stage", copybook_contents="01 R. 05 ID PIC 9(5).", record_format="F"
+    )
+    assert [pq.read_table(found.folder / name).column("ID").to_pylist() for name in found.files] == [
+        [0, 1, 2, 3], [4, 5, 6, 7], [8, 9],
+    ]  # fmt: skip
+
+
+def test_a_million_files_are_planned_for() -> None:
+    splits = [Split(number, f"day/{number}", 0, 100, 0) for number in range(1_000_000)]
+    groups = grouped(splits)
+    assert len(groups) == BOUNDS["decode_tasks"]
+    assert [split for group in groups for split in group] == splits
+    assert grouped(splits[:2]) == [(splits[0],), (splits[1],)]
+    assert grouped([]) == []
+
+
+def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) -> None:
+    class Elsewhere(Engine):
+        """Workers that write to a disk that nobody else sees."""
+
+        def map(self, tasks: Any, function: Any, **_: Any) -> list[Receipt]:
+            receipts = [function(task) for task in tasks]
+            for task in tasks:
+                shutil.rmtree(task.run, ignore_errors=True)
+            return receipts
+
+    with pytest.raises(DatasetError, match=r"data/00000.parquet: a task wrote it, and it is not seen here: .* shared"):
+        stage_data_set(path, tmp_path / "stage", engine=Elsewhere("spark"), **OPTIONS)
+    assert stage_data_set(path, tmp_path / "stage", **OPTIONS).rows == ROWS
+
+
+def test_columns_that_are_not_there_are_refused(path: Path, tmp_path: Path) -> None:
+    for columns, text in (
+        (["NONE"], r"there is no column 'NONE'; there are KIND, ID, AMOUNT, N, T, G"),
+        (["ID", "id"], "columns has ID twice"),
+        ([], "columns is empty"),
+    ):
+        with pytest.raises(DatasetError, match=text):
+            stage_data_set(path, tmp_path / "stage", columns=columns, **OPTIONS)
+    with pytest.raises(DatasetError, match="nonsense"):
+        stage_data_set(path, tmp_path / "stage", nonsense="1", **OPTIONS)
+    with pytest.raises(DatasetError, match="there is no such file"):
+        stage_data_set(tmp_path / "none", tmp_path / "stage", **OPTIONS)
+    assert not (tmp_path / "stage").exists()
+
+
+def test_a_corrupt_field_under_failfast_is_told_with_its_place(bad: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match=r"record 3, record at offset \d+: field ID X'A7"):
+        stage_data_set(bad, tmp_path / "stage", mode="failfast", **OPTIONS)
+
+
+# with Spark -----------------------------------------------------------------------------------------------------------
+
+Read = Callable[..., Any]
+
+
+@pytest.fixture(params=["format", "lazy", "staged"])
+def read(request: pytest.FixtureRequest, tmp_path: Path) -> Read:
+    """The three ways, called alike."""
+    spark = request.getfixturevalue("spark")
+
+    def by_format(path: Path, columns: list[str] | None = None, **options: Any) -> Any:
+        chosen = {} if columns is None else {"columns": ", ".join(columns)}
+        return spark.read.format("qsam").options(**{**OPTIONS, **options, **chosen}).load(str(path))
+
+    def by_tasks(path: Path, columns: list[str] | None = None, **options: Any) -> Any:
+        stage = tmp_path / "stage" if request.param == "staged" else None
+        return read_data_set(spark, path, columns=columns, stage=stage, **{**OPTIONS, **options})
+
+    return by_format if request.param == "format" else by_tasks
+
+
+spark_only = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+
+
+class TestThreeWays:
+    """Each is the same frame."""
+
+    pytestmark = spark_only
+
+    def test_all_columns(self, read: Read, path: Path) -> None:
+        frame = read(path, generate_record_id=True, generate_corrupt_fields=True, input_split_records=300)
+        assert frame.schema.simpleString() == (
+            "struct<File_Id:int,Record_Id:bigint,Record_Byte_Length:int,KIND:string,ID:int,AMOUNT:decimal(7,2),N:int,"
+            "T:array<string>,G:struct<A:string>,_corrupt_fields:array<struct<field_name:string,raw_value:binary,offset:int>>>"
+        )
+        rows = frame.orderBy("Record_Id").collect()
+        assert [(row.Record_Id, row.ID, row.AMOUNT) for row in rows] == [(n, n, value(n)) for n in range(ROWS)]
+        first = rows[0].asDict(recursive=True)
+        assert (first["KIND"], first["N"], first["T"], first["G"]) == ("C", 2, ["a", "b"], {"A": "z"})
+        assert (first["Record_Byte_Length"], first["_corrupt_fields"]) == (15, [])
+
+    def test_some_columns_in_the_order_asked_for(self, read: Read, path: Path) -> None:
+        frame = read(path, ["AMOUNT", "kind"], input_split_records=300)
+        assert frame.schema.simpleString() == "struct<AMOUNT:decimal(7,2),KIND:string>"
+        assert frame.count() == ROWS
+        found = {row.KIND: (row["count(1)"], row["sum(AMOUNT)"]) for row in frame.groupBy("KIND").agg({"*": "count", "AMOUNT": "sum"}).collect()}  # fmt: skip
+        assert found == {kind: (500, sum(map(value, range(at, ROWS, 2)))) for at, kind in enumerate("CP")}
+
+    def test_segments(self, read: Read, path: Path) -> None:
+        frame = read(path, ["Seg_Id0", "ID"], segment_field="KIND", segment_id_level0="C", segment_id_prefix="A", segment_filter="C")  # fmt: skip
+        assert [tuple(row) for row in frame.orderBy("ID").limit(2).collect()] == [("A_0_0", 0), ("A_0_2", 2)]
+
+    def test_corrupt_fields(self, read: Read, bad: Path) -> None:
+        ids = read(bad, ["ID"], generate_corrupt_fields=True).collect()
+        assert sorted(row.ID for row in ids if row.ID is not None) == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+        assert read(bad, ["KIND", "ID"], mode="dropmalformed").count() == 9
+        told = (
+            read(bad, ["_corrupt_fields"], generate_corrupt_fields=True).filter("size(_corrupt_fields) > 0").collect()
+        )
+        assert told == [] or [entry.field_name for entry in told[0][0]] == ["ID"]
+        with pytest.raises(Exception, match=r"record 3, record at offset \d+: field ID X'A7"):
+            read(bad, ["ID"], mode="failfast").collect()
+
+    def test_refusals(self, read: Read, path: Path, tmp_path: Path) -> None:
+        for columns, more, text in (
+            (["NONE"], {}, "there is no column 'NONE'; there are KIND, ID, AMOUNT, N, T, G"),
+            (["ID", "id"], {}, "columns has ID twice"),
+            (None, {"record_format": "Z"}, "record_format"),
+        ):
+            with pytest.raises(Exception, match=text):
+                read(path, columns, **more).collect()
+        with pytest.raises(Exception, match="there is no such file"):
+            read(tmp_path / "none").collect()
+        cut = tmp_path / "cut"
+        cut.write_bytes(path.read_bytes()[:-3])
+        with pytest.raises(Exception, match=f"{cut}.*offset"):
+            read(cut).collect()
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_a_staged_frame_is_sparks_own_reader(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark")
+    frame = read_data_set(spark, path, columns=["ID", "KIND"], stage=tmp_path / "a [stage]*", **OPTIONS)
+    assert len(frame.inputFiles()) == 1
+    assert "stage" in frame.inputFiles()[0]
+    before = changed(tmp_path)
+    assert read_data_set(spark, path, columns=["ID", "KIND"], stage=tmp_path / "a [stage]*", **OPTIONS).count() == ROWS
+    assert changed(tmp_path) == before

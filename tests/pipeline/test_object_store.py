@@ -1,0 +1,169 @@
+"""Data sets and what is made of them in an object store: an S3 in this process, and fsspec's memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+pytest.importorskip("upath", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.cli import main
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.data_sets import stage_data_set
+from tdqsim.pipeline.publishing import place, publish_json, published, stamp
+from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+from tdqsim.pipeline.stages.tables import read_table
+
+COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
+OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB", "input_split_records": 100}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    records = (f"{'CP'[number % 2]}{number:05d}".encode("cp037") for number in range(1000))
+    write_records(tmp_path / "data", records, Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An S3 of this process's own, with one bucket; as environment variables tell it to whoever reads and writes."""
+    s3fs = pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server")
+    botocore = pytest.importorskip("botocore.session")
+    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    threaded.start()
+    host, port = threaded.get_host_and_port()
+    s3fs.S3FileSystem.clear_instance_cache()  # they would know the server of the test before
+    for name, value in (
+        ("AWS_ENDPOINT_URL", f"http://{host}:{port}"),
+        ("AWS_ACCESS_KEY_ID", "testing"),
+        ("AWS_SECRET_ACCESS_KEY", "testing"),
+        ("AWS_DEFAULT_REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(name, value)
+    botocore.get_session().create_client("s3").create_bucket(Bucket="captures")
+    yield "s3://captures"
+    threaded.stop()
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    fsspec = pytest.importorskip("fsspec")
+    yield "memory://captures"
+    fsspec.filesystem("memory").store.clear()
+
+
+@pytest.fixture(params=["bucket", "memory"])
+def store(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # libraries of the stores' own
+
+
+def write_half(target: Path) -> None:
+    with published(target) as fresh:
+        fresh.write_text("half")
+        raise KeyError
+
+
+def test_a_file_is_there_whole_or_not_at_all(store: str) -> None:
+    target = place(f"{store}/a/b.json")
+    publish_json(target, {"n": 1})
+    assert target.read_text() == '{"n": 1}'
+    first = stamp(f"{store}/a/b.json")
+    with pytest.raises(KeyError):
+        write_half(target)
+    assert (target.read_text(), stamp(f"{store}/a/b.json")) == ('{"n": 1}', first)
+    publish_json(target, {"n": 22})
+    assert stamp(f"{store}/a/b.json") != first
+
+
+def test_parquet_is_staged_there_once(store: str, path: Path) -> None:
+    first = stage_data_set(path, f"{store}/stage", columns=["ID"], **OPTIONS)
+    assert first.rows == 1000
+    assert len(first.files) > 5
+    ids = [
+        row["ID"] for number in range(len(first.files)) for batch in first.batches(number) for row in batch.to_pylist()
+    ]
+    assert ids == list(range(1000))
+    written = {str(each): each.stat().st_mtime for each in first.folder.rglob("*") if each.is_file()}
+    assert stage_data_set(path, f"{store}/stage", columns=["ID"], **OPTIONS) == first
+    assert {str(each): each.stat().st_mtime for each in first.folder.rglob("*") if each.is_file()} == written
+
+
+def test_data_sets_are_read_from_there(store: str, path: Path, tmp_path: Path) -> None:
+    place(f"{store}/in/one").write_bytes(path.read_bytes())
+    found = stage_data_set(f"{store}/in/one", tmp_path / "stage", columns=["ID"], **OPTIONS)
+    assert (found.rows, len(found.files) > 5) == (1000, True)
+    place(f"{store}/in/two").write_bytes(path.read_bytes())
+    both = stage_data_set(f"{store}/in", f"{store}/stage", **OPTIONS)
+    assert both.rows == 2000
+    with pytest.raises(DatasetError, match="none"):
+        stage_data_set(f"{store}/none/at-all", tmp_path / "stage", **OPTIONS)
+
+
+def test_the_command_takes_such_places(bucket: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [word for name, value in OPTIONS.items() for word in ("--option", f"{name}={value}")]
+    assert main(["pipeline", "decode", str(path), "--stage", f"{bucket}/stage", "--columns", "id", *options]) == 0
+    assert f"{bucket}/stage/" in capsys.readouterr().out
+    assert main(["pipeline", "decode", str(path), "--stage", "nowhere://stage", *options]) == 2
+    assert "nowhere://stage: no such place can be reached" in capsys.readouterr().err
+
+
+def test_captures_are_ingested_from_there(store: str, path: Path, tmp_path: Path) -> None:
+    place(f"{store}/days/one").write_bytes(path.read_bytes())
+    columns = {"region": "R{KIND}", "command": "WRITEQ TD", "queue": "PAYQ"}
+    options = {name: str(value) for name, value in OPTIONS.items()}
+    outcomes = []
+    for name, source in (("there", f"{store}/days"), ("here", str(path))):
+        run_ingest(IngestRequest(tmp_path / name, (source,), columns=columns, options=options, engine="local"))
+        outcomes.append(read_table(tmp_path / name, "ingest", "events").to_pylist())
+    assert len(outcomes[0]) == 1000
+    assert outcomes[0] == outcomes[1]
+    with pytest.raises(DatasetError, match="from an object store data sets are brought in"):
+        run_ingest(IngestRequest(tmp_path / "csv", (f"{store}/days",), form="csv", columns=columns, engine="local"))
+
+
+def test_a_report_goes_there(store: str, tmp_path: Path) -> None:
+    definitions, trace, run = tmp_path / "q.yaml", tmp_path / "t.jsonl", ["--run", str(tmp_path / "run")]
+    definitions.write_text("group: G\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n")
+    trace.write_text('{"region": "A", "command": "WRITEQ TD", "queue": "PAYQ", "data": "one"}\n')
+    assert main(["pipeline", "ingest", str(trace), *run]) == 0
+    assert main(["pipeline", "replay", "--definitions", str(definitions), *run]) == 0
+    assert main(["pipeline", "report", *run, "--out", f"{store}/reports"]) == 0
+    assert sorted(each.name for each in place(f"{store}/reports").iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "report.json",
+    ]
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+SPARK = """
+import json, sys
+from tdqsim.pipeline.data_sets import read_data_set
+from tdqsim.pipeline.session import session
+spark = session(register=False)
+for path in sys.argv[2:]:
+    frame = read_data_set(spark, path, columns=["ID"], stage=sys.argv[1], **json.loads(sys.stdin.readline()))
+    print(frame.agg({"ID": "sum"}).collect()[0][0])
+"""
+
+
+@pytest.mark.spark
+def test_spark_reads_and_stages_there(bucket: str, path: Path) -> None:
+    place(f"{bucket}/in/one").write_bytes(path.read_bytes())
+    lines = f"{json.dumps(OPTIONS)}\n" * 2
+    command = [sys.executable, "-c", SPARK, f"{bucket}/stage", str(path), f"{bucket}/in/one"]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, timeout=300)
+    assert done.stdout.split() == [str(sum(range(1000)))] * 2, done.stderr

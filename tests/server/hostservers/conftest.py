@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tdqsim.core.engine import Engine
+from tdqsim.ibmi import System
+from tdqsim.server.hostservers import Account, HostServers
+
+
+class Served:
+    """A system behind its host servers, the loop in a thread of its own."""
+
+    def __init__(self, level: int = 3) -> None:
+        self.engine = Engine()
+        self.engine.__enter__()
+        self.system: System = self.engine.make(System, "SYS1")
+        self.accounts: dict[str, Account] = {}
+        self.do(self._fill)
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.servers = HostServers(self.engine, self.system, self.accounts, mapper=0, level=level)
+        asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(20)
+
+    def _fill(self) -> None:
+        for user in ("ANNA", "BERT"):
+            self.system.crtusrprf(user)
+            self.accounts[user] = Account(user)
+            self.accounts[user].set_password("Secret1pw")
+
+    def do(self, call: Callable[[], Any]) -> Any:
+        """Something done where the system lives."""
+        return self.engine.submit(call).result(20)
+
+    @property
+    def ports(self) -> dict[str, int]:
+        return self.servers.ports
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.servers.stop(), self.loop).result(20)
+        self.engine.__exit__(None, None, None)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(20)
+        self.loop.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    made: list[Served] = []
+
+    def make(level: int = 3) -> Served:
+        made.append(Served(level))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def served(serve: Callable[..., Served]) -> Served:
+    return serve()

@@ -1,0 +1,250 @@
+"""The protocol by hand: what crosses the wire, what ends a connection, and what becomes of entries nobody reads."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+
+import pytest
+
+from tdqsim.server.hostservers.command import expanded
+from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
+from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check, substitute, token
+
+CLIENT, SERVER = bytes.fromhex("0000018B00000001"), bytes.fromhex("1122334455667788")
+# From the reference page: three toolbox versions agreed on levels 0 to 3.
+SUBSTITUTES = {
+    ("TESTER", "Secret1pw"): (
+        "2A45542716659B95", "B5662E99EFFFF7ADD4E44AD40F7C2837D7CCAE47",
+        ("3D212C8EC05D54A6AC5EDBB0B26C212C1D0A86E3F2E5CBDC5ABA2E13A14241F534686F9ACEDCA12DAFC167F336FB701F07CA6DD50ED4C94A"
+         "EF1C7F130500F26A"),
+    ),
+    ("LONGUSER01", "A1B2C3D4E5"): (
+        "34F8BC98F86AEE89", "7BA389E406C0702A53C58793082A2F8AC5F56EF7",
+        ("F799799EFB25FC2EED20B87E6D5A47E7696AF566F2A840AC1E3B6043D69AD75941468508D9604DE6A25A473BCD657D4EBF3655C92D6E9F8F"
+         "F9E39D7E2DB26671"),
+    ),
+    ("NUMPW", "12345"): (
+        "3BF0545DE82275AF", "1CB686D1B3DE3C2316CEF28C5359034BBBE62DD9",
+        ("4316BC8BF626E778B3BBA8902520025A61D5D4C325F2967B218876E66817D7D4F30B382CD02C5C936FAC29930BF95FEFB00AD09CF798F81F"
+         "DE55B1CB6E6E0DC6"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("who", "expected"), SUBSTITUTES.items())
+def test_substitutes(who, expected):
+    user, password = who
+    for level, image in zip(Level, expected, strict=True):
+        made = substitute(level, token(level, user, password), user, CLIENT, SERVER)
+        assert made.hex().upper() == image
+
+
+def test_accounts():
+    account = Account("ANNA")
+    sent = substitute(Level.SHA1, token(Level.SHA1, "ANNA", "pw"), "ANNA", CLIENT, SERVER)
+
+    def tried(data=sent, kind=3, who=account):
+        return check(who, Level.SHA1, kind, data, client_seed=CLIENT, server_seed=SERVER)
+
+    assert tried() is SignOnCode.PASSWORD_NONE
+    account.set_password("pw")
+    assert tried() is SignOnCode.GOOD
+    assert tried(kind=1) is SignOnCode.REQUEST_NOT_VALID
+    assert tried(who=None) is SignOnCode.USER_UNKNOWN
+    assert tried(b"x") is SignOnCode.PASSWORD_WRONG
+    assert tried(b"") is SignOnCode.PASSWORD_WRONG_NEXT_DISABLES
+    assert tried() is SignOnCode.GOOD  # a right one begins the count anew
+    assert [tried(bytes(20)) for _ in range(3)][1:] == [
+        SignOnCode.PASSWORD_WRONG_NEXT_DISABLES, SignOnCode.PASSWORD_WRONG,
+    ]  # fmt: skip
+    assert tried() is SignOnCode.USER_DISABLED
+    account.disabled, account.expired = False, True
+    account.wrong = 0
+    assert tried() is SignOnCode.PASSWORD_EXPIRED
+    account.set_password("pw")
+    assert tried() is SignOnCode.GOOD
+
+
+def frame(server, request, body=b"", correlation=1, template=0, attributes=0):
+    length = 20 + len(body)
+    return (
+        length.to_bytes(4, "big") + attributes.to_bytes(2, "big") + server.to_bytes(2, "big") + bytes(4)
+        + correlation.to_bytes(4, "big") + template.to_bytes(2, "big") + request.to_bytes(2, "big") + body
+    )  # fmt: skip
+
+
+def test_frames_come_in_any_pieces():
+    whole = frame(0xE007, 5, b"abc", 7) + frame(0xE007, 6, b"")
+    reader = FrameReader()
+    found = []
+    for byte in whole:
+        reader.feed(bytes((byte,)))
+        while (one := reader.next()) is not None:
+            found.append((one.request, one.correlation, one.body))
+    assert found == [(5, 7, b"abc"), (6, 1, b"")]
+    answer = reply(Frame(0, 0xE007, 9, 8, 0, 5, b""), 0x8002, b"\xf0\x00")
+    assert answer == bytes.fromhex("00000016 0000E007 00000009 00000008 0002 8002 F000")
+
+
+@pytest.mark.parametrize("bad", ["FFFFFFFF0000E007", "000000130000E007", "00000014000000E7", "000F00000000E007"])
+def test_lying_lengths_end_at_once(bad):
+    reader = FrameReader(4096)
+    reader.feed(bytes.fromhex(bad).ljust(20, b"\0"))
+    with pytest.raises(FrameError):
+        reader.next()
+    for data in (b"\0\0\0\5\x50\1", b"\0\0\1\0\x50\1abc", b"\0\0\0"):
+        with pytest.raises(FrameError):
+            list(blocks(data))
+
+
+def test_compression():
+    assert expanded(b"a\x1b\x1bb\x1bxy\0\3c", 100) == b"a\x1bbxyxyxyc"
+    for bad, most in ((b"\x1b", 9), (b"\x1bab\0", 9), (b"\x1b\0\0\xff\xff", 100), (b"abc", 2)):
+        with pytest.raises(FrameError):
+            expanded(bad, most)
+
+
+class Client:
+    """A client of a few lines."""
+
+    def __init__(self, served, service, server):
+        self.socket = socket.create_connection(("127.0.0.1", served.ports[service]), timeout=20)
+        self.server = server
+        self.reader = FrameReader()
+
+    def sign_on(self, user="ANNA", password="Secret1pw"):
+        got = self.ask(0x7001, CLIENT, attributes=0x0300)
+        made = substitute(Level.SHA1, token(Level.SHA1, user, password), user, CLIENT, got.fixed(24, 8))
+        body = b"\x03\x01" + block(0x1105, made) + block(0x1104, user.ljust(10).encode("cp037"))
+        return self.ask(0x7002, body, attributes=0x0200).number(20, 4)
+
+    def send(self, request, body=b"", **more):
+        self.socket.sendall(frame(self.server, request, body, **more))
+
+    def ask(self, request, body=b"", **more):
+        self.send(request, body, **more)
+        return self.answer()
+
+    def answer(self):
+        while (one := self.reader.next()) is None:
+            data = self.socket.recv(65536)
+            if not data:
+                return None
+            self.reader.feed(data)
+        return one
+
+
+@pytest.fixture
+def connect():
+    made = []
+
+    def make(*args):
+        made.append(Client(*args))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.socket.close()
+
+
+NAME = "Q         QGPL      ".encode("cp037")
+RECEIVE_FOR_EVER = NAME + b"\xf0\0\0" + (-1).to_bytes(4, "big", signed=True) + b"\xf0"
+RECEIVE_NOW = NAME + b"\xf0\0\0" + bytes(4) + b"\xf0"
+
+
+def send(entry):
+    return NAME + b"\xf0\xf1" + block(0x5001, entry)
+
+
+def eventually(look):
+    for _ in range(2000):
+        if look():
+            return
+        time.sleep(0.005)  # the other side is in another thread, and the clock is real
+    raise AssertionError("it never came")
+
+
+@pytest.fixture
+def queue(served):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            return job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
+
+    return served.do(make)
+
+
+def test_a_client_that_goes_away_while_it_waits_takes_nothing(served, queue, connect):
+    waiting = connect(served, "as-dtaq", 0xE007)
+    assert waiting.sign_on() == 0
+    waiting.send(2, RECEIVE_FOR_EVER, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 1)
+    waiting.socket.close()
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 0)
+    other = connect(served, "as-dtaq", 0xE007)
+    assert other.sign_on() == 0
+    assert other.ask(5, send(b"entry"), template=22).fixed(20, 2) == b"\xf0\x00"
+    got = other.ask(2, RECEIVE_NOW, template=28, correlation=77)
+    assert (got.request, got.correlation, got.blocks(58)[0x5001]) == (0x8003, 77, b"entry")
+    eventually(lambda: served.do(lambda: len(served.system.jobs)) == 1)
+
+
+def test_many_waiting_clients_each_get_one(served, queue, connect):
+    clients = [connect(served, "as-dtaq", 0xE007) for _ in range(20)]
+    for client in clients:
+        assert client.sign_on() == 0
+        client.send(2, RECEIVE_FOR_EVER, template=28)
+    sender = connect(served, "as-dtaq", 0xE007)
+    assert sender.sign_on("BERT") == 0
+    for number in range(20):
+        sender.ask(5, send(b"%d" % number), template=22)
+    found = [client.answer().blocks(58)[0x5001] for client in clients]
+    assert sorted(map(int, found)) == list(range(20))
+
+
+def test_nothing_is_served_before_a_sign_on(served, queue, connect):
+    for server, service in ((0xE007, "as-dtaq"), (0xE008, "as-rmtcmd")):
+        for request in (1, 2, 5, 0x1001, 0x1002, 0x7002):
+            client = connect(served, service, server)
+            assert client.ask(request, RECEIVE_NOW) is None
+        client = connect(served, service, server)
+        assert client.sign_on("ANNA", "wrong") in (SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES)
+        assert client.ask(0x7FFE).request == 0xFFFE
+        assert client.ask(1, NAME, template=20) is None
+    assert "NOBODY" not in served.system.profiles
+
+
+def test_the_port_mapper(served):
+    for service, known in (("as-dtaq", True), ("as-signon", True), ("as-database", False)):
+        with socket.create_connection(("127.0.0.1", served.ports["mapper"]), timeout=20) as client:
+            client.sendall(service.encode())
+            got = client.recv(5)
+        expected = b"+" + served.ports[service].to_bytes(4, "big") if known else b"-\0\0\0\0"
+        assert got == expected
+
+
+def test_whatever_is_sent_harms_nobody(served, queue, connect, caplog):
+    picked = random.Random(4)
+    good = [
+        (1, NAME, 20), (2, RECEIVE_NOW, 28), (3, NAME + bytes(60), 80), (5, send(b"x"), 22), (6, NAME + b"\xf0", 21),
+        (0x1001, bytes(14), 14), (0x1002, b"\0" + block(0x1101, b"\x40" * 9), 1), (0x1003, NAME + b"\0\0\1" + bytes(12), 23),
+    ]  # fmt: skip
+    for round_number in range(150):
+        server, service = ((0xE007, "as-dtaq"), (0xE008, "as-rmtcmd"), (0xE009, "as-signon"))[round_number % 3]
+        client = connect(served, service, server)
+        if server != 0xE009 and round_number % 5:
+            assert client.sign_on() == 0
+        request, body, template = picked.choice(good)
+        data = bytearray(frame(server, request, body, template=template))
+        for _ in range(picked.randrange(1, 6)):
+            data[picked.randrange(20, len(data)) if picked.random() < 0.8 else picked.randrange(len(data))] = (
+                picked.randrange(256)
+            )
+        client.socket.sendall(bytes(data)[: picked.randrange(1, len(data) + 1) if picked.random() < 0.2 else None])
+        client.socket.close()
+    last = connect(served, "as-dtaq", 0xE007)
+    assert last.sign_on() == 0
+    assert last.ask(1, NAME, template=20).request == 0x8001
+    eventually(lambda: served.do(lambda: len(served.system.jobs)) == 1)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -1,0 +1,89 @@
+"""IBM's toolbox for Java, unmodified, against the host servers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+JAR = next(iter(sorted(Path("/usr/share/java").glob("jt400*.jar"))), None)
+pytestmark = pytest.mark.skipif(
+    JAR is None or shutil.which("javac") is None, reason="needs a JDK and the toolbox (Debian: libjt400-java)"
+)
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("classes")
+    subprocess.run(["javac", "-cp", str(JAR), "-d", str(target), str(HERE / "Toolbox.java")], check=True)
+    return target
+
+
+SEEN = """
+unknown user: AS400SecurityException 32
+wrong password: AS400SecurityException 8
+sign on: true
+vrm: 7.5
+ccsid: 37
+crtlib: true CPC2102 Library TESTLIB created.
+bad command: false CPD0030 Command DSPNOTHING in library *LIBL not found. CPF0006 Errors occurred in command.
+bad keyword: false CPD0043 Keyword COLOR not valid for this command. CPF0006 Errors occurred in command.
+absent: ObjectDoesNotExistException 2
+create: made
+create again: ObjectAlreadyExistsException
+empty: null
+short wait: null
+write: sent
+peek: first
+read: first
+sender: QZHQSSRV  QUSER     JOBNBRANNA
+bytes: 3
+too long: AS400Exception CPF2498
+attributes: 100 A queue
+not keyed: IllegalObjectTypeException
+keyed create: made
+keyed write: sent
+keyed LE: AAA of AAA
+keyed EQ: of XXX
+keyed none: null
+key length: AS400Exception CPF9506
+is keyed: IllegalObjectTypeException
+clear key: null
+clear: null
+waiting read: at last
+ping: true
+program: true 100 1
+program refused: false CPF3C21 Format name RDQD9999 is not valid.
+receive program: true 3 one
+own program: true 42
+no program: ObjectDoesNotExistException 2
+no library: ObjectDoesNotExistException 1
+server job: QZRCSRVS QUSER
+delete: false
+dltlib: true CPC2194 Library TESTLIB deleted.
+library gone: ObjectDoesNotExistException 1
+"""
+"""32 is USERID_UNKNOWN and 8 PASSWORD_INCORRECT; 1 is LIBRARY_DOES_NOT_EXIST and 2 OBJECT_DOES_NOT_EXIST."""
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_what_a_toolbox_program_sees(serve, classes, level):
+    served = serve(level)
+
+    def double(_job, number):
+        number[:] = (2 * int.from_bytes(number, "big")).to_bytes(4, "big")
+
+    served.do(lambda: served.system.register_program("QGPL/DOUBLE", double))
+    ports = [str(served.ports[service]) for service in ("as-signon", "as-dtaq", "as-rmtcmd")]
+    done = subprocess.run(
+        ["java", "-cp", f"{JAR}:{classes}", "Toolbox", "127.0.0.1", *ports],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    lines = [re.sub(r"[0-9]{6}ANNA", "JOBNBRANNA", line).rstrip() for line in done.stdout.splitlines()]
+    assert lines == SEEN.strip().splitlines(), done.stderr
+    assert not served.servers.connections
+    assert {account.wrong for account in served.accounts.values()} == {0}

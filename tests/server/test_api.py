@@ -1,0 +1,228 @@
+"""The JSON API, asked as a client asks it, and the process around it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from fastapi.testclient import TestClient
+
+from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim.client import Client, RemoteError
+from tdqsim.server.host import Host
+from tdqsim.server.http.api import application
+from tdqsim.server.http.guard import ROLES, Guard, User
+
+DEFINITIONS = [
+    define_tdqueue(name="PAYQ", type="INTRA"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="TRGQ", type="INTRA", atifacility="FILE", transid="TRGT", triggerlevel=2),
+    define_transaction(name="TRGT"),
+]
+TOKENS = [("all", User("", frozenset(ROLES))), ("eyes", User("", frozenset({"look"})))]
+
+
+@pytest.fixture
+def host():
+    host = Host()
+    host.add(Region, DEFINITIONS, applid="PAYREGN")
+    yield host
+    host.stop()
+
+
+@pytest.fixture
+def api(host):
+    headers = {"Authorization": "Bearer all", "Host": "127.0.0.1:80"}
+    with TestClient(application(host, Guard(TOKENS)), headers=headers, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+QUEUE = "/api/v1/regions/PAYREGN/queues/PAYQ"
+
+
+def test_records_go_in_and_come_out(api):
+    assert api.post(f"{QUEUE}/records", json={"text": "10.00"}).status_code == 201
+    assert api.post(f"{QUEUE}/records", json={"hex": "C1C2"}).status_code == 201
+    assert api.get(f"{QUEUE}/records").json()["records"] == ["10.00", "AB"]
+    assert api.get(f"{QUEUE}/records", params={"encoding": "hex", "position": 1}).json()["records"] == ["C1C2"]
+    assert api.post(f"{QUEUE}/read").json() == {"record": "10.00", "length": 5}
+    assert api.delete(f"{QUEUE}/records").status_code == 204
+    assert api.get(QUEUE).json()["NUMITEMS"] == 0
+
+
+def test_a_condition_is_a_problem_with_its_numbers(api):
+    answer = api.post(f"{QUEUE}/read")
+    assert answer.status_code == 409
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert {key: answer.json()[key] for key in ("condition", "resp", "command")} == {
+        "condition": "QZERO", "resp": 23, "command": "READQ TD"
+    }  # fmt: skip
+    assert api.get("/api/v1/regions/PAYREGN/queues/NONE").status_code == 404
+    assert api.get("/api/v1/regions/NOWHERE").status_code == 404
+
+
+def test_text_with_variables(api):
+    statement = {"text": "WRITEQ TD QUEUE('PAYQ') FROM(REC) RESP(R)", "variables": {"REC": {"text": "hello"}}}
+    assert api.post("/api/v1/regions/PAYREGN/exec", json=statement).json()["variables"]["R"] == 0
+    read = {"text": "READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(N) RESP(R)"}
+    found = api.post("/api/v1/regions/PAYREGN/exec", json=read).json()
+    assert (found["condition"], found["received"]["LENGTH"], found["received"]["INTO"]["text"]) == (
+        "NORMAL",
+        5,
+        "hello",
+    )
+
+
+def test_a_unit_of_work_stays_open_and_is_committed(api):
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json=write).status_code == 200
+    queue = "/api/v1/regions/PAYREGN/queues/LOGQ"
+    assert api.get(queue).json()["NUMITEMS"] == 0
+    assert api.post(f"/api/v1/units-of-work/{unit}/commit").json() == {"committed": True}
+    assert api.get(queue).json()["NUMITEMS"] == 1
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json=write).status_code == 404
+
+
+def test_a_unit_of_work_is_backed_out(api):
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
+    assert api.delete(f"/api/v1/units-of-work/{unit}").status_code == 204
+    assert api.get("/api/v1/regions/PAYREGN/queues/LOGQ/records").json()["records"] == []
+
+
+def test_an_idle_unit_of_work_is_backed_out_by_time(api, host):
+    api.post("/api/v1/clock", params={"frozen": True})
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work", params={"idle_seconds": 5}).json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
+    api.post("/api/v1/clock", params={"advance": 6})
+    assert api.post("/api/v1/regions/PAYREGN/wait", json={"tasks_ended": True}).json() == {"met": True}
+    assert api.post(f"/api/v1/units-of-work/{unit}/commit").status_code == 404
+    assert api.get("/api/v1/regions/PAYREGN/queues/LOGQ/records").json()["records"] == []
+
+
+def test_set_and_the_vendors_refusal(api):
+    assert api.patch(QUEUE, json={"enablestatus": "DISABLED"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+    answer = api.post(f"{QUEUE}/records", json={"text": "x"})
+    assert (answer.status_code, answer.json()["condition"]) == (409, "DISABLED")
+
+
+def test_a_trigger_runs_its_handler_and_a_client_waits_for_it(api, host):
+    region = host.regions["PAYREGN"]
+    host.engine.outside(
+        lambda: region.register("TRGT", lambda task: task.writeq_td("PAYQ", task.readq_td("TRGQ")))
+    ).result()
+    for text in ("one", "two"):
+        api.post("/api/v1/regions/PAYREGN/queues/TRGQ/records", json={"text": text})
+    assert api.post("/api/v1/regions/PAYREGN/wait", json={"queue": "PAYQ"}).json() == {"met": True}
+    assert api.get(f"{QUEUE}/records").json()["records"] == ["one"]
+
+
+def test_queues_come_in_pages(api):
+    page = api.get("/api/v1/regions/PAYREGN/queues", params={"limit": 2, "prefix": "C"}).json()
+    assert len(page["queues"]) == 2
+    behind = api.get("/api/v1/regions/PAYREGN/queues", params={"limit": 2, "prefix": "C", "after": page["next"]}).json()
+    assert behind["queues"][0]["name"] > page["queues"][1]["name"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Content-Length": "99999999"}, 413),
+    ],
+)
+def test_who_may_not_ask(api, headers, status):
+    assert api.get("/api/v1/regions", headers=headers).status_code == status
+
+
+def test_who_may_look_may_not_write(api):
+    eyes = {"Authorization": "Bearer eyes"}
+    assert api.get(QUEUE, headers=eyes).status_code == 200
+    assert api.post(f"{QUEUE}/records", json={"text": "x"}, headers=eyes).status_code == 403
+    assert api.post("/api/v1/clock", params={"frozen": True}, headers=eyes).status_code == 403
+
+
+@pytest.mark.parametrize("body", [{}, {"text": "a", "hex": "00"}, {"words": "a"}, {"text": 5}])
+def test_a_body_that_is_no_record_is_refused(api, body):
+    assert api.post(f"{QUEUE}/records", json=body).status_code == 422
+
+
+def test_a_bad_record_names_what_is_wrong(api):
+    answer = api.post(f"{QUEUE}/records", json={"hex": "C1C"})
+    assert answer.status_code == 422
+    assert "cannot be read" in answer.json()["detail"]
+
+
+def test_metrics_health_and_the_document(api):
+    api.post(f"{QUEUE}/records", json={"text": "x"})
+    assert 'tdq_queue_items{queue="PAYQ",region="PAYREGN"} 1.0' in api.get("/metrics").text
+    assert api.get("/health").json() == {"status": "up"}
+    assert api.get("/ready").status_code == 200
+    assert "/api/v1/regions/{name}/exec" in api.get("/api/v1/openapi.json").json()["paths"]
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A server in a process of its own, over a region directory."""
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
+    (tmp_path / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA, recovstatus: PHYSICAL}\n")
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-c", _SERVE, str(tmp_path), str(ready)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert any(line.strip() == "ready" for line in process.stdout)
+    yield process, ready
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+_SERVE = """
+import sys
+from pathlib import Path
+from tdqsim.server.serving import serve
+sys.exit(serve([Path(sys.argv[1])], ready_file=Path(sys.argv[2]), store=Path(sys.argv[1]) / "store",
+               told=lambda _served: print("ready", flush=True)))
+"""
+
+
+def test_a_process_serves_a_directory_and_ends_in_order(served):
+    process, ready = served
+    assert ready.stat().st_mode & 0o777 == 0o600
+    with Client.from_ready_file(ready) as client:
+        assert [region["applid"] for region in client.regions()] == ["PAYREGN"]
+        region = client.region("PAYREGN")
+        region.writeq_td("PAYQ", b"\xc1\xc2")
+        assert region.peek("PAYQ") == [b"\xc1\xc2"]
+        with pytest.raises(RemoteError) as caught:
+            region.readq_td("NONE")
+        assert (caught.value.status, caught.value.condition, caught.value.resp) == (404, "QIDERR", 44)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    assert not ready.exists()
+    with Region(store=Path(ready).parent / "store") as again:
+        assert again.start_type == "WARM"
+        assert again.peek("PAYQ") == [b"\xc1\xc2"]
+
+
+def test_the_ready_file_says_where_and_who(served):
+    process, ready = served
+    found = json.loads(ready.read_text())
+    assert found["pid"] == process.pid != os.getpid()
+    assert found["url"].startswith("http://127.0.0.1:")
