@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.core.messages import DATA_LIMIT, Decoder, Message, MessageError, encode
+from tdqsim.core.messages import DATA_LIMIT, Decoder, Frame, MessageError, encode
 from tdqsim.core.transport import Channel, LinkDown, Pipe
 
 KINDS = {"SAY": {"word": str, "count": int, "loud": bool, "names": list}, "HUSH": {}}
@@ -19,7 +19,7 @@ FIELDS = {"word": "x", "count": 1, "loud": False, "names": []}
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 messages = st.builds(
-    Message,
+    Frame,
     st.just("SAY"),
     st.fixed_dictionaries(
         {
@@ -114,10 +114,10 @@ def test_what_is_no_message_is_refused(what):
 
 def test_what_is_too_long_is_not_sent():
     with pytest.raises(MessageError, match="allowed are"):
-        encode(Message("SAY", FIELDS | {"word": "x" * 70_000}))
+        encode(Frame("SAY", FIELDS | {"word": "x" * 70_000}))
     with pytest.raises(MessageError, match="allowed are"):
-        encode(Message("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)))
-    whole = Message("SAY", FIELDS, b"x" * DATA_LIMIT)
+        encode(Frame("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)))
+    whole = Frame("SAY", FIELDS, b"x" * DATA_LIMIT)
     assert Decoder(KINDS).feed(encode(whole)) == [whole]
 
 
@@ -129,7 +129,7 @@ class Ends:
 
     def __init__(self) -> None:
         self.pipe = Pipe()
-        self.arrived: tuple[list[Message], list[Message]] = ([], [])
+        self.arrived: tuple[list[Frame], list[Frame]] = ([], [])
         self.lost: tuple[list[str], list[str]] = ([], [])
         self.here, self.there = (
             Channel(self.pipe.ends[end], KINDS, self.arrived[end].append, self.lost[end].append) for end in (0, 1)
@@ -148,7 +148,7 @@ def test_messages_are_numbered_each_way():
 def test_a_number_that_is_not_the_next_is_a_lost_link_for_both(number):
     ends = Ends()
     ends.here.send("HUSH", {})
-    ends.pipe.ends[1].take(encode(Message("HUSH", {}, b"", number)))
+    ends.pipe.ends[1].take(encode(Frame("HUSH", {}, b"", number)))
     assert len(ends.arrived[1]) == 1
     assert (len(ends.lost[0]), len(ends.lost[1])) == (1, 1)
     assert f"message {number} came where 2 was due" in ends.lost[1][0]
@@ -163,7 +163,7 @@ def test_bytes_that_are_no_message_are_a_lost_link():
     ends.pipe.ends[0].take(b"GET / HTTP/1.1\r\n\r\n")
     assert ends.here.is_lost
     assert ends.there.is_lost
-    ends.pipe.ends[0].take(encode(Message("HUSH", {}, b"", 1)))
+    ends.pipe.ends[0].take(encode(Frame("HUSH", {}, b"", 1)))
     assert ends.arrived[0] == []
 
 
@@ -209,7 +209,7 @@ def test_a_pipe_that_is_closed_before_a_frame_goes_loses_it():
         pipe.close()
 
     pipe = Pipe(before=cut)
-    arrived: list[Message] = []
+    arrived: list[Frame] = []
     here = Channel(pipe.ends[0], KINDS, arrived.append, lambda _why: None)
     Channel(pipe.ends[1], KINDS, arrived.append, lambda _why: None)
     with pytest.raises(LinkDown):

@@ -530,8 +530,8 @@ def test_a_chain_of_three_ends_the_same_everywhere(chain, step, link, restart):
     assert saw == ("" if committed else "ROLLEDBACK")
     for applid in restart:
         chain.again(applid)
-    for pair in (("NEAR", "MID"), ("MID", "FAR")):
-        chain.link(*pair).restore()
+    for both in (("NEAR", "MID"), ("MID", "FAR")):
+        chain.link(*both).restore()
     chain.run()
     expected = [b"new"] if committed else []
     assert chain.contents() == {("NEAR", "LOCL"): expected, ("MID", "MIDQ"): expected, ("FAR", "FARQ"): expected}

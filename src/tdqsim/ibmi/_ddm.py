@@ -22,8 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Kinds
-from tdqsim.core.messages import Message as Frame
+from tdqsim.core.messages import Frame, Kinds
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import Channel, LinkDown, Pipe, Transport
 from tdqsim.errors import TdqError
