@@ -112,7 +112,6 @@ def test_of_a_job(system):
     assert accepted(system.job("TESTJOB")) == {}
 
 
-@pytest.mark.xfail(reason="not every entry asks for its thread yet: LMDB crashes", run=False)
 def test_what_is_called_in_another_thread(region):
     """The same by threads, for the calls by which a second thread did harm: no effect at all."""
     for call in (

@@ -14,6 +14,7 @@ from typing import Any, Self
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.core import _strand as strand_module
 from tdqsim.core import clock as clock_module
 from tdqsim.core import dispatch as dispatch_module
 from tdqsim.core.clock import Clock
@@ -21,7 +22,7 @@ from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
 from tdqsim.errors import WouldWaitForever
 
 SECOND = 1_000_000_000
-FILES = {dispatch_module.__file__, clock_module.__file__}
+FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__}
 
 
 class Injector:

@@ -80,10 +80,10 @@ class Complex:
         return found
 
 
-def pair(directory: Path, *more: Any, far: Sequence[Any] = (), near: Sequence[Any] = ()) -> Complex:
+def pair(directory: Path, *more: Any, far: Sequence[Any] = (), near: Sequence[Any] = (), **options: Any) -> Complex:
     """NEAR with a queue of its own and REMQ, which is FARQ of FAR; ``more`` is installed in FAR."""
     here = [queue("LOCL"), remote("REMQ", "FAR", "FARQ"), define_connection(name="FAR"), *near]
-    return Complex(directory, ("NEAR", "NEAR", here), ("FAR", "FAR", [*(far or [queue("FARQ")]), *more]))
+    return Complex(directory, ("NEAR", "NEAR", here), ("FAR", "FAR", [*(far or [queue("FARQ")]), *more]), **options)
 
 
 def fan(directory: Path) -> Complex:

@@ -9,7 +9,7 @@ from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.uow.indoubt import Damage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import LIMITS, Cvda, Resp
-from tests.recovery.complexes import Complex, fan, remote, row
+from tests.recovery.complexes import Complex, fan, pair, remote, row
 from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule
 
@@ -530,8 +530,8 @@ def test_a_chain_of_three_ends_the_same_everywhere(chain, step, link, restart):
     assert saw == ("" if committed else "ROLLEDBACK")
     for applid in restart:
         chain.again(applid)
-    for pair in (("NEAR", "MID"), ("MID", "FAR")):
-        chain.link(*pair).restore()
+    for both in (("NEAR", "MID"), ("MID", "FAR")):
+        chain.link(*both).restore()
     chain.run()
     expected = [b"new"] if committed else []
     assert chain.contents() == {("NEAR", "LOCL"): expected, ("MID", "MIDQ"): expected, ("FAR", "FARQ"): expected}
@@ -569,7 +569,9 @@ def test_a_region_behind_another_hears_of_the_decision_through_it(chain):
 
 @pytest.mark.rule("UOW-GROUP-COMMIT")
 @pytest.mark.parametrize("where", ["NEAR", "FAR"])
-def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_changes_nothing(two, where):
+def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_changes_nothing(tmp_path, where):
+    two = pair(tmp_path, durability="power")
+
     def work(task):
         task.writeq_td("LOCL", b"x")
         task.writeq_td("REMQ", b"x")
@@ -578,7 +580,9 @@ def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_change
     cut = []
 
     def watch(task):
-        while not cut and len(two[where].units_of_work()) < 2:
+        for _ in range(100):
+            if cut:
+                return
             if any(uow.state is Cvda.COMMIT for uow in two[where].units_of_work()):
                 two.link().cut()
                 cut.append(task.number)
@@ -594,6 +598,7 @@ def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_change
     assert two["NEAR"].peek("LOCL") == two["FAR"].peek("FARQ") == [b"x"]
     assert not two.in_doubt()
     assert not two.remembered()
+    two.sysplex.close()
 
 
 @pytest.mark.rule("LOCK-QBUSY-HANDLE")

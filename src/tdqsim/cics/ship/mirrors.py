@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Message, MessageError
+from tdqsim.core.messages import Frame, MessageError
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
@@ -108,7 +108,7 @@ class Mirrors:
         self._settled = WaitQueue(f"what connection {name} has left behind")
         self._is_open = is_open
 
-    def serve(self, message: Message) -> Outcome:
+    def serve(self, message: Frame) -> Outcome:
         """Do what a message asks for.
 
         Raises:
@@ -125,7 +125,7 @@ class Mirrors:
             return self.decided(key, commit=True, urgent=True)
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
 
-    def wait_turn(self, message: Message) -> None:
+    def wait_turn(self, message: Frame) -> None:
         """Over a network the next message may come before the last one is answered: the requester has given it up."""
         mirror = self.mirrors.get(message.fields["key"])
         if not self.waits_turn or mirror is None or mirror.strand is None:
@@ -142,7 +142,7 @@ class Mirrors:
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def perform(self, message: Message) -> Outcome:
+    def perform(self, message: Frame) -> Outcome:
         """Carry out a request."""
         fields, key = message.fields, message.fields["key"]
         error: Exception | None = None

@@ -33,12 +33,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Message, MessageError
+from tdqsim.core.messages import Frame, MessageError
 from tdqsim.core.transport import Channel, LinkDown, Transport
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda, Resp
@@ -87,7 +87,7 @@ class Branch:
         if self.waiter is not None:
             self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
 
-    def ship(self, task: Task, request: Mapping[str, Any], data: bytes) -> bytes:
+    def ship(self, task: TaskBase, request: Mapping[str, Any], data: bytes) -> bytes:
         """Send a request and give its reply.
 
         Raises:
@@ -176,7 +176,7 @@ class RemoteSystem:
         self.at_once = at_once
         self.served.waits_turn = not at_once
         self._channel: Channel | None = None
-        self._answers: dict[int, Message] = {}
+        self._answers: dict[int, Frame] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
         self._leaves = False
@@ -237,10 +237,10 @@ class RemoteSystem:
         fields: Mapping[str, Any],
         data: bytes = b"",
         *,
-        task: Task | None = None,
+        task: TaskBase | None = None,
         went: Callable[[], None] | None = None,
         late: list[Exception] | None = None,
-    ) -> Message:
+    ) -> Frame:
         """Send a message and wait for its answer.
 
         Args:
@@ -274,7 +274,7 @@ class RemoteSystem:
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
         return found
 
-    def _wait(self, attempt: Callable[[], Any], task: Task | None, late: list[Exception] | None) -> Message:
+    def _wait(self, attempt: Callable[[], Any], task: TaskBase | None, late: list[Exception] | None) -> Frame:
         """Wait for an answer, through one purge where that comes too late to change anything."""
         answer = attempt()
         while answer is WAIT:
@@ -291,7 +291,7 @@ class RemoteSystem:
                 late.append(error)
                 if len(late) > 1 or not isinstance(error, Abend):
                     raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
-        found: Message = answer
+        found: Frame = answer
         return found
 
     def _open_channel(self) -> Channel:
@@ -327,7 +327,7 @@ class RemoteSystem:
             went()
         return number
 
-    def _arrived(self, message: Message) -> None:
+    def _arrived(self, message: Frame) -> None:
         if message.answers:
             self._answers[message.answers] = message
             self._awaited.wake_all()
@@ -344,7 +344,7 @@ class RemoteSystem:
             serve = partial(self._serve, self._open_channel(), message)
             self.region.dispatcher.spawn(serve, name=name, owner=self.region)
 
-    def _serve(self, channel: Channel, message: Message) -> None:
+    def _serve(self, channel: Channel, message: Frame) -> None:
         """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
         try:
             self.served.wait_turn(message)
@@ -367,7 +367,7 @@ class RemoteSystem:
 
     def ship(
         self,
-        task: Task,
+        task: TaskBase,
         command: str,
         queue: str,
         *,
@@ -392,7 +392,7 @@ class RemoteSystem:
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
 
-    def _check_way(self, task: Task) -> int:
+    def _check_way(self, task: TaskBase) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
         if hops > LONGEST_CHAIN:
@@ -404,7 +404,7 @@ class RemoteSystem:
             raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
         return hops
 
-    def foresee(self, task: Task) -> MirrorTask:
+    def foresee(self, task: TaskBase) -> MirrorTask:
         """The mirror that a task's next request would meet: the one it has, or one like that which would be attached.
 
         Raises:
@@ -438,7 +438,7 @@ class RemoteSystem:
         if uow.ended or branch in uow.participants:
             return
         if branch.held or (branch.is_lost and branch.began):
-            uow.participants.append(branch)
+            uow.join(branch)
         else:
             self.branches.pop(uow.id, None)
 
@@ -502,7 +502,7 @@ class RemoteSystem:
             known = {participant.name for participant in uow.participants}
             if self.name in uow.decision and self.name not in known:
                 branch = self.branches[uow.id] = Branch(self, uow)
-                uow.participants.append(branch)
+                uow.join(branch)
 
     def _remind(self, uow_id: bytes) -> None:
         """Tell the other region of a decision to commit that it has not heard."""
