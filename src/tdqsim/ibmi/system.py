@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
 from tdqsim.errors import DefinitionError, Problem
@@ -19,11 +20,13 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._machine import SECURITY_OFFICER, Machine
 from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._stepping import SteppedJob
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.messages import message
 
 __all__ = ["System"]
 
+J = TypeVar("J", bound=Job)
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
@@ -106,12 +109,15 @@ class System(Machine):
         Raises:
             ParameterError: a name or number is not one, the profile is not there, or the same job is active.
         """
+        return self._begin(Job, name, user, number, options)
+
+    def _begin(self, kind: type[J], name: str, user: str, number: str | None, options: dict[str, Any]) -> J:
         self.check_open()
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
         user = self.profile(user).name
         digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
-        job = Job(self, name, user, digits, **{"ccsid": self.ccsid, **options})
+        job = kind(self, name, user, digits, **{"ccsid": self.ccsid, **options})
         if job.qualified_name in self.jobs:
             raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
         self.jobs[job.qualified_name] = job
@@ -131,6 +137,29 @@ class System(Machine):
             options: as for :meth:`job`.
         """
         return StartedJob(self.job(name, user, **options), call, args)
+
+    def stepped(
+        self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> Stepped:
+        """Start a job that is held before each of its APIs and commands: ``step()`` lets it do the next one.
+
+        For tests of locks, waits and deadlocks, where the order in which two jobs do their commands is the point.
+
+        Args:
+            call: its program, as for :meth:`start`.
+            args: passed on.
+            name: job name.
+            user: its user profile.
+            options: as for :meth:`job`.
+
+        Returns:
+            Who holds it; it stands before its first command.
+        """
+        job = self._begin(SteppedJob, name, user, None, options)
+        job.stepped = Stepped(self.dispatcher)
+        job.stepped.strand = StartedJob(job, call, args).strand
+        self.dispatcher.run_ready()
+        return job.stepped
 
     def run(self) -> None:
         """Run started jobs until none can go on, the clock jumping to their deadlines."""
