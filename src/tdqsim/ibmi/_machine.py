@@ -470,8 +470,9 @@ class Machine:
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
 
-        What is in memory only is lost when the process is killed. Entries that were written out are kept, and entries
-        that were received since then are not given again.
+        After a kill a queue that was written out, and from which nothing was received since, has all that it had then.
+        Receives read entries back into memory, many at a time; those are lost by a kill, as are later sends. No entry
+        is given twice.
 
         Raises:
             StoreFull: there is no room.
