@@ -10,6 +10,7 @@ import pytest
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers import Account, HostServers
+from tests.server.hostservers.wire import Client
 
 
 class Served:
@@ -65,3 +66,25 @@ def serve() -> Iterator[Callable[..., Served]]:
 @pytest.fixture
 def served(serve: Callable[..., Served]) -> Served:
     return serve()
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Client]]:
+    made: list[Client] = []
+
+    def make(*args: Any) -> Client:
+        made.append(Client(*args))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.socket.close()
+
+
+@pytest.fixture
+def queue(served: Served) -> Any:
+    def make() -> Any:
+        with served.system.job(user="QSECOFR") as job:
+            return job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
+
+    return served.do(make)
