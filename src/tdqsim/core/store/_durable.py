@@ -16,7 +16,6 @@ from itertools import islice, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
-from zlib import crc32
 
 import lmdb
 
@@ -35,12 +34,12 @@ from tdqsim.core.store._layout import (
     Long,
     Order,
     Standing,
+    check_long,
     check_queue,
     data_of,
     decode,
     encode_long,
     piece_key,
-    queue_record,
     read_head,
     read_queue_record,
     seal,
@@ -82,18 +81,19 @@ class Durable:
         in_doubt: whether something was raised in a commit and it has not been settled what became of it.
         fault: called with ``before_commit``, ``after_commit`` and ``grow`` at these points, for tests that break things.
         readonly: another process may be writing; every call sees its last commit.
+        room: the room of the file.
         commits: how many were made, for statistics and benchmarks.
     """
 
     __slots__ = (
-        "_env", "_fault", "_owner", "_queues", "_reclaiming", "_room", "_sure", "_txn", "_txnid", "_works", "commits",
-        "in_doubt", "path", "readonly", "unlocked",
+        "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
+        "in_doubt", "path", "readonly", "room", "unlocked",
     )  # fmt: skip
 
     def __init__(self, env: Any, path: Path, limit: int | None, *, readonly: bool = False, unlocked: bool = False) -> None:
         self.path, self.readonly, self.unlocked = path, readonly, unlocked
         self._env = env
-        self._room = None if readonly else Room(env, path / "data.mdb", limit)
+        self.room: Room = Gone(f"{path}: the store is open for reading only") if readonly else Room(env, path / "data.mdb", limit)  # type: ignore[assignment]
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
         self._owner: Owner | None = None
@@ -165,30 +165,24 @@ class Durable:
             return
 
     def _apply(self, txn: Any, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
-        standings: dict[DurableQueue, Any] = {}
+        standings: dict[DurableQueue, Standing] = {}
         for work in works:
             queue = work.queue
-            now = standings.get(queue, queue.now)
+            now = standings.get(queue) or queue.now
             after = standings[queue] = work.after = work.apply(txn, now)
             if after is now:
                 continue
-            if after.number:
-                txn.put(queue.record_key, queue_record(queue.record_key, queue.order, queue.key_length, after))
+            if after[4]:
+                txn.put(queue.record_key, queue.record(after))
             else:
                 txn.delete(queue.record_key)
-        for key, value in meta.items():
-            self._put_meta(txn, META + key, value)
+        if meta:
+            for key, value in meta.items():
+                self._put_meta(txn, META + key, value)
         if self._reclaiming:
             self._reclaim(txn, _RECLAIMED)
 
     # -- room ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def room(self) -> Room:
-        """The room of the file; StoreError when it is only looked at."""
-        if self._room is None:
-            raise StoreError(f"{self.path}: the store is open for reading only")
-        return self._room
 
     def reserve(self, nbytes: int, *, keyed: bool = False) -> None:
         """See that there is room for one more record of so many bytes of data and sender; StoreFull if not.
@@ -261,7 +255,7 @@ class Durable:
         check_queue(name, order, key_length)
         if self.queue(name) is not None:
             raise ValueError(f"queue {name!r} exists already")
-        self.room  # noqa: B018 - it says so when there is none
+        self.room.counts  # noqa: B018 - it is no room when the store is only looked at, and says so
         queue = self._queues[bytes(name)] = DurableQueue(self, bytes(name), order, key_length)
         return queue
 
@@ -363,9 +357,7 @@ class Durable:
     def read_long(self, txn: Any, long: Long) -> bytes:
         """Long data, put together; StoreDamaged when it is not what was put."""
         data = b"".join(txn.get(piece_key(long.number, index)) or b"" for index in range(-(-long.size // INLINE)))
-        if len(data) != long.size or crc32(data) != long.crc:
-            raise StoreDamaged("a piece of something long is damaged")
-        return data
+        return check_long(long, data, "something long")
 
     def delete_long(self, txn: Any, long: Long) -> None:
         """Remove long data."""
@@ -473,7 +465,7 @@ class Durable:
         """
         stat, info = self._env.stat(), self._env.info()
         size = stat["psize"]
-        have = self._room.have if self._room is not None else (self.path / "data.mdb").stat().st_size
+        have = (self.path / "data.mdb").stat().st_size if self.readonly else self.room.have
         return {
             "records": stat["entries"],
             "used_bytes": (info["last_pgno"] + 1) * size,
@@ -520,13 +512,13 @@ class Durable:
 
     def close(self) -> None:
         """Close the file; every later call is a StoreError."""
-        if self.in_doubt:
+        if not isinstance(self._env, Gone):
             self.settle()
-        self.disown_queues()
-        env, self._env = self._env, Gone(f"{self.path}: the store is closed")
-        env.close()
-        if self._room is not None:
-            self._room.close()
+            self.disown_queues()
+            env, self._env = self._env, Gone(f"{self.path}: the store is closed")
+            env.close()
+        if not self.readonly:
+            self.room.close()
 
     def disown(self) -> None:
         """In a forked child: refuse every use, and touch nothing."""

@@ -35,7 +35,7 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS", "PIECES",
     "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
+    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
     "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
@@ -69,6 +69,8 @@ _FACTS: Final = Struct(">QB")
 _LONG: Final = Struct(">QII")
 _HEAD: Final = Struct(">HB16sQ")
 _MOST: Final = 100
+
+_pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RECORD.pack
 
 ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
 """The kinds of values: one plain record, several, one with sender and time, one whose data lies in pieces."""
@@ -149,7 +151,7 @@ class Long(NamedTuple):
 
 def seal(key: bytes, rest: bytes) -> bytes:
     """A value with the checksum that ties it to its key."""
-    return _SEAL.pack(crc32(rest, crc32(key))) + rest
+    return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
@@ -162,11 +164,13 @@ def unseal(key: bytes, value: bytes, what: str) -> bytes:
 def encode(part: Sequence[Item]) -> bytes:
     """The value, not yet sealed, of records that :func:`parts` says share an entry."""
     item = part[0]
+    if len(part) == 1 and item.__class__ is bytes:
+        return ONE + item
     if len(part) > 1:
         return MANY + len(part).to_bytes(2, "big") + _sizes(len(part)).pack(*map(len, part)) + b"".join(part)  # type: ignore[arg-type]
     if isinstance(item, Entry):
         return FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
-    return ONE + item
+    raise TypeError(f"a record is bytes, not {type(item).__name__}")
 
 
 def encode_long(item: Item, number: int, data: bytes) -> bytes:
@@ -206,11 +210,15 @@ def _sizes(count: int) -> Struct:
     return Struct(f">{count}H")
 
 
+def check_long(long: Long, data: bytes, what: str) -> bytes:
+    """Data that was put together from its pieces; StoreDamaged when it is not what was put."""
+    if len(data) != long.size or crc32(data) != long.crc:
+        raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
+    return data
+
+
 def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Which records of one commit on a FIFO queue share an entry."""
-    if len(items) == 1:
-        yield items
-        return
     part: list[Item] = []
     room = INLINE
     for item in items:
@@ -242,7 +250,7 @@ def entry_key(number: int, seq: int, user_key: bytes = b"") -> bytes:
     """The key of an entry."""
     if user_key:
         return (number | ENTRIES).to_bytes(8, "big") + user_key + (seq + ZERO).to_bytes(8, "big")
-    return _NUMBERED.pack(number | ENTRIES, seq + ZERO)
+    return _pack_numbered(number | ENTRIES, seq + ZERO)
 
 
 def entry_number(key: bytes) -> int:
@@ -258,10 +266,11 @@ def piece_key(number: int, index: int) -> bytes:
 # -- queue records ----------------------------------------------------------------------------------------------------
 
 
-def queue_record(key: bytes, order: Order, key_length: int, now: Standing) -> bytes:
-    """The value of a queue record."""
+def queue_record(crc: int, order: int, key_length: int, now: Standing) -> bytes:
+    """The value of a queue record: ``crc`` is the key's checksum, ``order`` the place in :data:`ORDERS`."""
     first, last, count, size, number = now
-    return seal(key, _QUEUE_RECORD.pack(ORDERS.index(order), key_length, number, first, last, count, size))
+    body = _pack_record(order, key_length, number, first, last, count, size)
+    return _pack_seal(crc32(body, crc)) + body
 
 
 def read_queue_record(name: bytes, value: bytes) -> tuple[Order, int, Standing]:

@@ -37,26 +37,33 @@ class LockFile:
             StoreError: there is a symbolic link in its place.
         """
         self._fd = -1
-        fd = _opened(path, mine=mine)
-        if fd < 0:
+        self._fd = _opened(path, mine=mine)
+        if self._fd < 0:
             return
         try:
-            if not _lock(fd):
-                raise StoreInUse(path.parent, _holder(fd))
+            if not _lock(self._fd):
+                raise StoreInUse(path.parent, _holder(self._fd))
             if mine:
                 mark = b"%d\n" % os.getpid()
-                os.pwrite(fd, mark, 0)
-                os.ftruncate(fd, len(mark))
+                os.pwrite(self._fd, mark, 0)
+                os.ftruncate(self._fd, len(mark))
         except BaseException:
-            os.close(fd)
+            self.forget()
             raise
-        self._fd = fd
 
     def release(self) -> None:
-        """Give the lock up. In a forked child only the child's copy of the descriptor goes."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        """Give the lock up; may be done again when it was interrupted."""
+        if self._fd >= 0:
+            _unlock(self._fd)
+            self.forget()
+
+    def forget(self) -> None:
+        """Let the file go: all that a forked child may do, since the lock itself is its parent's too."""
+        if self._fd >= 0:
+            _, self._fd = os.close(self._fd), -1
+
+    def __del__(self) -> None:
+        self.forget()
 
 
 def _opened(path: Path, *, mine: bool) -> int:
@@ -87,6 +94,11 @@ def _lock(fd: int) -> bool:
             return False
         raise
     return True
+
+
+def _unlock(fd: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def _holder(fd: int) -> int:

@@ -279,7 +279,8 @@ class _Deque(VolatileQueue):
         """See the base."""
         count = len(self.head) + len(self.tail)
         if count:
-            self.batch = max(_LEAST, min(_MOST, _BATCH_BYTES * count // self.memory_bytes()))
+            most = min(_BATCH_BYTES, self.pool.budget // 8)
+            self.batch = max(_LEAST, min(_MOST, most * count // self.memory_bytes()))
             self._move(self.batch)
 
     def write_out(self) -> None:

@@ -36,6 +36,8 @@ class Meta(NamedTuple):
     free_root: int
     root: int
     entries: int
+    depth: int
+    free_depth: int
 
 
 def read_metas(path: Path) -> list[Meta]:
@@ -116,4 +118,4 @@ def _meta(raw: bytes, index: int, size: int) -> Meta | None:
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
         and (last_page + 1) * page_size <= size
     )
-    return Meta(index, page_size, last_page, txnid, free_root, root, entries) if sane else None
+    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth) if sane else None

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zlib import crc32
 
 from tdqsim.core.store._layout import (
     ENTRIES,
+    ORDERS,
     QUEUE,
     Entry,
     Item,
@@ -22,6 +24,7 @@ from tdqsim.core.store._layout import (
     decode,
     entry_key,
     entry_number,
+    queue_record,
     read_queue_record,
     unseal,
 )
@@ -64,7 +67,7 @@ class DurableQueue:
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("ahead", "durable", "key_length", "name", "now", "order", "record_key")
+    __slots__ = ("_crc", "_index", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
         self, durable: Durable, name: bytes, order: Order, key_length: int, now: Standing = Standing()  # noqa: B008
@@ -72,8 +75,10 @@ class DurableQueue:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
         self.now = now
-        self.ahead: deque[Record] = deque()
+        self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
+        self._work: type[Work] = _WORKS[order]
+        self._crc, self._index = crc32(self.record_key), ORDERS.index(order)
 
     def __repr__(self) -> str:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
@@ -90,7 +95,11 @@ class DurableQueue:
 
     def work(self) -> Work:
         """Something in which changes to the queue gather until they are committed, or thrown away."""
-        return _WORKS[self.order](self)
+        return self._work(self)
+
+    def record(self, now: Standing) -> bytes:
+        """The value of its record when it is ``now``."""
+        return queue_record(self._crc, self._index, self.key_length, now)
 
     # -- looking --------------------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import errno
 import os
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
+from weakref import ref
 
 from tdqsim.errors import StoreError
 
@@ -43,18 +43,20 @@ class Room:
     Attributes:
         have: bytes of the file that are ours on the disk.
         limit: the file never grows over this; None for no ceiling but the disk's.
+        holders: who holds room as long as it is alive, which is added up when the pages are counted.
+        left: what may be charged before the pages are counted anew.
         counts: how often the pages were counted, for benchmarks.
         fault: called with ``grow`` before the file grows, for tests that break things.
     """
 
-    __slots__ = ("_env", "_fd", "_file", "_holders", "_left", "_map", "counts", "fault", "have", "limit")
+    __slots__ = ("_env", "_fd", "_file", "_map", "counts", "fault", "have", "holders", "left", "limit")
 
     def __init__(self, env: Any, file: Path, limit: int | None) -> None:
         self._env, self._file, self.limit = env, file, limit
         self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
         self._map = env.info()["map_size"]
-        self._holders: list[weakref.ref[Holder]] = []
-        self._left = self.counts = 0
+        self.holders: list[ref[Holder]] = []
+        self.left = self.counts = 0
         self.fault: Callable[[str], None] | None = None
         size = os.fstat(self._fd).st_size
         self.have = size if self._allocate(size) else 0  # it may have been copied by a tool that left holes in it
@@ -69,23 +71,19 @@ class Room:
         """What is charged for one record."""
         return FACTOR * (nbytes + PER_ENTRY) + (KEYED if keyed else 0)
 
-    def hold(self, holder: Holder) -> None:
-        """Add up what this holds, as long as it is alive, whenever the pages are counted."""
-        self._holders.append(weakref.ref(holder))
-
     def charge(self, cost: int) -> str:
         """Take room; why there is none, or nothing."""
-        left = self._left - cost
+        left = self.left - cost
         if left < 0:
             refusal, left = self._count_anew(cost)
             if refusal:
                 return refusal
-        self._left = left
+        self.left = left
         return ""
 
     def refusal(self, cost: int) -> str:
         """Why :meth:`charge` would refuse; empty when it would not. Nothing is taken."""
-        return "" if self._left >= cost else self._count_anew(cost)[0]
+        return "" if self.left >= cost else self._count_anew(cost)[0]
 
     def in_use(self) -> int:
         """Bytes of the pages in the tree, and what a commit needs beside them."""
@@ -95,8 +93,8 @@ class Room:
     def _count_anew(self, cost: int) -> tuple[str, int]:
         """Count the pages in use and what is held; grow the file when ``cost`` does not fit; what is left then."""
         self.counts += 1
-        alive = [(ref, holder.held) for ref in self._holders if (holder := ref()) is not None and holder.held]
-        self._holders = [ref for ref, _ in alive]
+        alive = [(each, holder.held) for each in self.holders if (holder := each()) is not None and holder.held]
+        self.holders = [each for each, _ in alive]
         needed = self.in_use() + cost + sum(held for _, held in alive)
         refusal = self._grow(needed) if needed > self.have else ""
         return refusal, min(self.have - needed, _MOST)

@@ -81,18 +81,18 @@ class Store:
         self._lock: LockFile | None = None
         self._file = StateFile(self.path / "state")
         self._notes: list[str] = []
-        self._closed = False
+        self._closing = self._closed = False
         try:
             self._open(create=create and not readonly)
+            _open_stores.add(self)
         except OSError as error:
-            self._let_go()
+            self._close_all()
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull(f"{self.path}: the disk is full") from error
             raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
-            self._let_go()
+            self._close_all()
             raise
-        _open_stores.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -182,13 +182,9 @@ class Store:
 
     def _open_halves(self, store_id: bytes) -> None:
         self.durable = self._half("durable", store_id)
-        try:
-            place = self.path / "volatile"
-            there = (place / "made").exists()
-            self.volatile = Volatile(place, self._memory, lambda: self._volatile_half(store_id), there=there)
-        except BaseException:
-            self.durable.close()
-            raise
+        place = self.path / "volatile"
+        there = (place / "made").exists()
+        self.volatile = Volatile(place, self._memory, lambda: self._volatile_half(store_id), there=there)
 
     def _volatile_half(self, store_id: bytes) -> Durable:
         """The file to which volatile queues overflow; the file ``made`` beside it says that it was finished."""
@@ -241,18 +237,14 @@ class Store:
         """
         if self._closed:
             return
-        self._closed = True
+        begun, self._closing = self._closing, True
         try:
-            if clean and not self.readonly and not self._temporary:
+            if clean and not (begun or self.readonly or self._temporary):  # one that was interrupted is only finished
                 self._finish()
         except OSError as error:
             raise StoreError(f"{error.filename or self.path}: the store cannot be closed: {error.strerror}") from error
         finally:
-            try:
-                self.volatile.close()
-            finally:
-                self.durable.close()
-                self._let_go()
+            self._close_all()
 
     def _finish(self) -> None:
         self.durable.settle()
@@ -262,12 +254,16 @@ class Store:
         commits["durable"] = self.durable.txnid
         self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
 
-    def _let_go(self) -> None:
+    def _close_all(self) -> None:
+        """Close what is open; may be done again when it was interrupted."""
+        for half in ("volatile", "durable"):
+            if hasattr(self, half):
+                getattr(self, half).close()
         if self._lock is not None:
             self._lock.release()
-            self._lock = None
         if self._temporary:
             shutil.rmtree(self.path, ignore_errors=True)
+        self._closed = True
 
     def abandon(self) -> None:
         """In a forked child: the store belongs to the parent, so refuse every use and let the lock go."""
@@ -276,7 +272,7 @@ class Store:
         self.volatile.disown()
         self.durable.disown()
         if self._lock is not None:
-            self._lock.release()
+            self._lock.forget()
 
 
 def _at_exit() -> None:

@@ -7,8 +7,9 @@ to a transaction changes nothing but the transaction, so it can be done again af
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from weakref import ref
 
 from tdqsim.core.store._layout import (
     INLINE,
@@ -16,7 +17,6 @@ from tdqsim.core.store._layout import (
     Entry,
     Item,
     Long,
-    Order,
     SearchOrder,
     Standing,
     check_entry,
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue, Record
 
 __all__ = ["FifoWork", "KeyedWork", "LifoWork", "Work"]
+
+NOTHING: Final[list[Item]] = []
+_AHEAD: Final = 64
+_Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
+_new: Any = tuple.__new__
+_NO_READS: Final = (0, 0)
+_NONE: Final[tuple[int | None, int, Item, Long | None]] = (None, 0, b"", None)
 
 
 class Work:
@@ -55,11 +62,11 @@ class Work:
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
+        self.after = queue.now
         self.written: list[Item] = []
-        self.front: list[Item] = []
+        self.front: list[Item] = NOTHING
         self.own = self.held = 0
         self.cleared = self.dropped = False
-        self.after = queue.now
 
     @property
     def reads(self) -> int:
@@ -94,16 +101,22 @@ class Work:
         if isinstance(item, Entry):
             check_entry(self.queue.name, item, self.queue.key_length)
         self._hold(size_of(item))
+        if self.front is NOTHING:
+            self.front = []
         self.front.append(item)
 
     def _hold(self, nbytes: int, *, keyed: bool = False) -> None:
         if nbytes > MAX_DATA:
             raise ValueError(f"queue {self.queue.name!r}: {nbytes} bytes: at most {MAX_DATA}")
-        room = self.queue.durable.room
+        durable = self.queue.durable
+        room = durable.room
         cost = room.cost(nbytes, keyed=keyed)
-        self.queue.durable.charge(cost)
+        if cost > room.left:
+            durable.charge(cost)
+        else:
+            room.left -= cost
         if not self.held:
-            room.hold(self)
+            room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
@@ -143,7 +156,7 @@ class Work:
     def clear(self) -> int:
         """Everything committed goes, and what this work put; how many entries that are."""
         went = (0 if self.cleared else self.queue.count - self.reads) + len(self.written) - self.own + len(self.front)
-        self.written, self.front, self.own, self.cleared = [], [], 0, True
+        self.written, self.front, self.own, self.cleared = [], NOTHING, 0, True
         return went
 
     def drop(self) -> int:
@@ -156,13 +169,10 @@ class Work:
 
     def apply(self, txn: Any, now: Standing) -> Standing:
         """Change the transaction, in which the queue is ``now``; what it is then."""
-        if self.cleared:
-            now = self._clear(txn, now)
-        else:
-            now = self._remove(txn, now)
+        after: _Standing = self._clear(txn, now) if self.cleared else self._remove(txn, now)
         if self.front or len(self.written) > self.own:
-            now = self._insert(txn, now)
-        return now
+            after = self._insert(txn, after)
+        return now if after is now else _new(Standing, after)
 
     def settled(self) -> None:
         """The commit is made: memory follows. May be done again."""
@@ -174,18 +184,18 @@ class Work:
         queue.now = self.after
         self.held = 0
 
-    def _clear(self, txn: Any, now: Standing) -> Standing:
+    def _clear(self, txn: Any, now: Standing) -> _Standing:
         durable = self.queue.durable
         if now.number:
             durable.reclaim_later(txn, now.number)
         if self.dropped:
             return Standing()
-        return Standing(now.last + 1, now.last, 0, 0, durable.new_number(txn))
+        return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
-    def _remove(self, txn: Any, now: Standing) -> Standing:
+    def _remove(self, txn: Any, now: _Standing) -> _Standing:
         raise NotImplementedError
 
-    def _insert(self, txn: Any, now: Standing) -> Standing:
+    def _insert(self, txn: Any, now: _Standing) -> _Standing:
         """Write what was put: behind the last, and before the first."""
         first, last, count, size, number = now
         number = number or self.queue.durable.new_number(txn)
@@ -193,19 +203,31 @@ class Work:
         if self.front:
             front = self.front[::-1]
             first -= len(front)
+            count += len(front)
             size += self._write(txn, number, first - 1, front)
         size += self._write(txn, number, last, written)
-        return Standing(first, last + len(written), count + len(written) + len(self.front), size, number)
+        return first, last + len(written), count + len(written), size, number
 
-    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Item]) -> int:
+    def _write(self, txn: Any, number: int, seq: int, items: list[Item]) -> int:
         """Write records behind a number; the bytes of their data."""
-        for part in parts(items) if self.queue.order is Order.FIFO else ((item,) for item in items):
+        total = 0
+        for part in self._parts(items) if len(items) > 1 else (items,) if items else ():
             seq += len(part)
             item = part[0]
-            key = entry_key(number, seq, item.key) if isinstance(item, Entry) else entry_key(number, seq)
-            long = len(part) == 1 and size_of(item) > INLINE
-            txn.put(key, seal(key, self.queue.durable.put_long(txn, item) if long else encode(part)))
-        return sum(map(size_of, items))
+            if item.__class__ is bytes:
+                key = entry_key(number, seq)
+                size = len(item) if len(part) == 1 else sum(map(len, part))
+            else:
+                key = entry_key(number, seq, item.key)  # type: ignore[union-attr]
+                size = len(item.data)  # type: ignore[union-attr]
+            rest = encode(part) if size <= INLINE else self.queue.durable.put_long(txn, item)
+            txn.put(key, seal(key, rest))
+            total += size
+        return total
+
+    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
+        """Which records share an LMDB entry."""
+        return ((item,) for item in items)
 
 
 class FifoWork(Work):
@@ -219,8 +241,13 @@ class FifoWork(Work):
     __slots__ = ("spent", "taken")
 
     def __init__(self, queue: DurableQueue) -> None:
-        super().__init__(queue)
-        self.taken = (0, 0)
+        self.queue = queue
+        self.after = queue.now
+        self.written = []
+        self.front = NOTHING
+        self.own = self.held = 0
+        self.cleared = self.dropped = False
+        self.taken = _NO_READS
         self.spent: list[tuple[int, Long | None]] = []
 
     @property
@@ -236,10 +263,9 @@ class FifoWork(Work):
         if seq > queue.now.last or self.cleared:
             return None
         ahead = queue.ahead
-        record = ahead.popleft() if ahead else None
-        if record is None or record.seq != seq:
-            record = queue.look_up(seq)
-        _, end, item, long = record
+        at, end, item, long = ahead.popleft() if ahead else _NONE
+        if at != seq:
+            _, end, item, long = queue.look_up(seq)
         if seq == end:
             self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
         self.taken = reads + 1, size + size_of(item)
@@ -258,8 +284,21 @@ class FifoWork(Work):
         self.taken = reads + len(items), size + sum(map(size_of, items))
         return items
 
-    def _remove(self, txn: Any, now: Standing) -> Standing:
-        reads, bytes_ = self.taken
+    def settled(self) -> None:
+        """The commit is made; a record that comes right behind what was read ahead is known too."""
+        ahead, written = self.queue.ahead, self.written
+        if len(written) == 1 and len(ahead) < _AHEAD:
+            _, last, count, _, _ = self.after
+            item = written[0]
+            if count == len(ahead) + 1 and not self.own and size_of(item) <= INLINE:
+                ahead.append((last, last, item, None))  # when it is done again, it is there twice: no harm
+        Work.settled(self)
+
+    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
+        return parts(items)
+
+    def _remove(self, txn: Any, now: _Standing) -> _Standing:
+        reads, went = self.taken
         if not reads:
             return now
         first, last, count, size, number = now
@@ -269,7 +308,7 @@ class FifoWork(Work):
                 txn.delete(entry_key(number, end))
                 if long is not None:
                     self.queue.durable.delete_long(txn, long)
-        return Standing(first, last, count - reads, size - bytes_, number)
+        return first, last, count - reads, size - went, number
 
 
 class LifoWork(Work):
@@ -314,7 +353,7 @@ class LifoWork(Work):
     def _note(self, key: bytes, record: Record) -> None:
         self.gone[key] = size_of(record.item), record.long
 
-    def _remove(self, txn: Any, now: Standing) -> Standing:
+    def _remove(self, txn: Any, now: _Standing) -> _Standing:
         if not self.gone:
             return now
         first, last, count, size, number = now
@@ -325,17 +364,17 @@ class LifoWork(Work):
                 self.queue.durable.delete_long(txn, long)
             size -= nbytes
         went = len(self.gone)
-        return Standing(first, last - (went if self._shrinks else 0), count - went, size, number)
+        return first, last - (went if self._shrinks else 0), count - went, size, number
 
     _shrinks: ClassVar = True
 
-    def _insert(self, txn: Any, now: Standing) -> Standing:
+    def _insert(self, txn: Any, now: _Standing) -> _Standing:
         """What is put back in front of a LIFO queue is on its top."""
         first, last, count, size, number = now
         number = number or self.queue.durable.new_number(txn)
         items = self.written[self.own :] + self.front
         size += self._write(txn, number, last, items)
-        return Standing(first, last + len(items), count + len(items), size, number)
+        return first, last + len(items), count + len(items), size, number
 
 
 class KeyedWork(LifoWork):

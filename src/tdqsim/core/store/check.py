@@ -13,12 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import lmdb
+import sortedcontainers
+
+import tdqsim
 from tdqsim import errors
 from tdqsim.errors import StoreDamaged, StoreInUse
 
 __all__ = ["QueueReport", "StoreReport", "check", "look_through", "salvage"]
 
 TIMEOUT: Final = 600.0
+_START: Final = """
+import sys
+at = sys.argv.index("--")
+sys.path += sys.argv[1:at]
+from tdqsim.core.store._examine import main
+sys.exit(main(sys.argv[at + 1 :]))
+"""
+"""Nothing of the working directory or of the environment can be imported: only what this process has imported itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +122,8 @@ def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreRepor
 
 
 def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
-    command = [sys.executable, "-m", "tdqsim.core.store._examine", *arguments]
+    homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (tdqsim, lmdb, sortedcontainers))
+    command = [sys.executable, "-I", "-c", _START, *homes, "--", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)  # noqa: S603 - our own module
     except subprocess.TimeoutExpired:

@@ -1,0 +1,325 @@
+"""The work of check and salvage: read every page and record of a store without LMDB.
+
+Run in a process of its own by :mod:`tdqsim.core.store.check`, with the names of the work and of the directories as
+arguments; the report goes to standard output as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from heapq import merge
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim.core.store import Entry, Order, Store
+from tdqsim.core.store._layout import (
+    ENTRIES,
+    HEAD_KEY,
+    INLINE,
+    META,
+    PIECES,
+    QUEUE,
+    RECLAIM,
+    Head,
+    Item,
+    Long,
+    Standing,
+    check_long,
+    decode,
+    entry_number,
+    piece_key,
+    read_head,
+    read_queue_record,
+    unseal,
+)
+from tdqsim.core.store._lockfile import LockFile
+from tdqsim.core.store._meta import usable
+from tdqsim.core.store._opening import KINDS
+from tdqsim.core.store._pages import PageFile
+from tdqsim.core.store._state import State, StateFile
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError, TdqError
+
+__all__ = ["Half", "main"]
+
+_AT_ONCE: Final = 1000
+_UNFINISHED: Final = "unfinished"
+"""Where in its directory a new store is made."""
+
+
+class Found:
+    """What was found of one queue."""
+
+    __slots__ = ("damaged", "key_length", "lost", "name", "now", "order", "saved", "whole")
+
+    def __init__(self, name: bytes, order: Order, key_length: int, now: Standing, *, lost: bool = False) -> None:
+        self.name, self.order, self.key_length, self.now, self.lost = name, order, key_length, now, lost
+        self.whole = self.saved = 0
+        self.damaged: list[int] = []
+
+
+class Half:
+    """One file: what is found in it when it is walked through.
+
+    Attributes:
+        name: ``volatile`` or ``durable``.
+        queues: what was found of each queue, by internal number.
+        meta: the meta data that is whole.
+        problems: what is wrong beside damaged entries.
+        head: the head record; None when it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = path.name, path
+        self.head: Head | None = None
+        self._orphans: list[tuple[bytes, bytes]] = []
+        self._forget()
+        self._file: PageFile | None = None
+        self._notes: list[str] = []
+        if (path / "data.mdb").exists():
+            try:
+                meta, note = usable(path)
+            except StoreError as error:
+                self._notes = [str(error)]
+            else:
+                self._notes = [note] if note else []
+                self._file = PageFile(path, meta)
+
+    def _forget(self) -> None:
+        self.queues: dict[int, Found] = {}
+        self.meta: dict[bytes, bytes] = {}
+        self.problems: list[str] = []
+        self._gone: set[int] = set()
+
+    def check(self) -> None:
+        """Look at everything."""
+        file = self._file
+        if file is None:
+            self.problems = list(self._notes)
+            return
+        for _ in self.entries():
+            continue
+        free = file.free()
+        if file.problems and free is not None:
+            self._orphans = file.orphans(free)
+            if self._orphans:
+                for _ in self.entries():
+                    continue
+        if self.head is None:
+            self.problems.append("the head record is missing or damaged")
+        for queue in self.queues.values():
+            there = queue.whole + len(queue.damaged)
+            if not queue.lost and there != queue.now.count:
+                self.problems.append(f"queue {queue.name!r}: {there} records are there, {queue.now.count} should be")
+        self.problems += [*self._notes, *dict.fromkeys(file.problems)]
+
+    def entries(self) -> Iterator[tuple[Found, Item]]:
+        """Every record that is what was put there, with its queue, in key order."""
+        self._forget()
+        last = b""
+        for key, value in merge(self._file.records(), self._orphans) if self._file is not None else ():
+            if key != last:  # met again in a page that damage made a copy of
+                yield from self._record(key, value)
+            last = key
+
+    def _record(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
+        try:
+            if key[0] >= PIECES >> 56:
+                return
+            if key[0] >= ENTRIES >> 56:
+                yield from self._entry(key, value)
+            elif key == HEAD_KEY:
+                self.head = read_head(value)
+            elif key.startswith(META):
+                what = f"the meta data {key[1:]!r}"
+                self.meta[key[1:]] = self._whole(decode(unseal(key, value, what), b"", what), what)
+            elif key.startswith(QUEUE):
+                order, key_length, now = read_queue_record(key[1:], value)
+                self.queues[now.number] = Found(key[1:], order, key_length, now)
+            elif key.startswith(RECLAIM):
+                self._gone.add(int.from_bytes(key[1:], "big"))
+        except StoreDamaged as error:
+            self.problems.append(str(error))
+
+    def _whole(self, found: list[Item] | Long, what: str) -> bytes:
+        if not isinstance(found, Long):
+            return bytes(found[0])  # type: ignore[arg-type]
+        assert self._file is not None
+        pieces = (self._file.get(piece_key(found.number, index)) or b"" for index in range(-(-found.size // INLINE)))
+        return check_long(found, b"".join(pieces), what)
+
+    def _entry(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
+        number = int.from_bytes(key[:8], "big") ^ ENTRIES
+        if number in self._gone or len(key) < 16:
+            return
+        queue = self.queues.get(number)
+        if queue is None:
+            queue = self.queues[number] = self._lost(number, len(key) - 16)
+        seq, user_key = entry_number(key), key[8:-8]
+        try:
+            found = decode(unseal(key, value, "a record"), user_key, "a record")
+            if isinstance(found, Long):
+                data = self._whole(found, "a record")
+                plain = not (found.sender or found.time_ns or user_key)
+                found = [data if plain else Entry(data, user_key, found.sender, found.time_ns)]
+        except StoreDamaged:
+            queue.damaged.append(seq)
+            return
+        for at, item in enumerate(found, seq - len(found) + 1):
+            if queue.order is Order.KEYED or queue.lost or queue.now.first <= at <= queue.now.last:
+                queue.whole += 1
+                yield queue, item
+            elif at > queue.now.last or seq < queue.now.first:
+                self.problems.append(f"queue {queue.name!r}: record {at} was taken long ago, but is still there")
+
+    def _lost(self, number: int, key_length: int) -> Found:
+        """A queue whose record is lost."""
+        name = b"LOST-%d" % number
+        self.problems.append(f"there are records of a queue whose own record is lost; it is called {name!r} here")
+        return Found(name, Order.KEYED if key_length else Order.FIFO, key_length, Standing(), lost=True)
+
+
+# -- the store --------------------------------------------------------------------------------------------------------
+
+
+def _look(path: Path) -> tuple[list[Half], State | None, list[str]]:
+    """The halves of a store, of which everything was looked at, its state, and what is wrong with both together."""
+    problems: list[str] = []
+    state = None
+    try:
+        state = StateFile(path / "state").read()
+    except StoreDamaged as error:
+        problems.append(str(error))
+    halves = [Half(path / kind) for kind in KINDS if kind == "durable" or (path / kind / "made").exists()]
+    for half in halves:
+        half.check()
+    heads = [half.head for half in halves if half.head is not None]
+    if not heads and state is None and not problems:
+        raise StoreVersionError(f"{path}: the store is of an older format, which this tdqsim does not read")
+    if state is None and not problems:
+        problems.append("the file state is missing")
+    for half in halves:
+        if half.head is None:
+            continue
+        if half.head.kind != KINDS.index(half.name):
+            problems.append(f"{half.name}: it holds the other kind of data: files were swapped")
+        if state is not None and half.head.store_id.hex() != state.store_id:
+            problems.append(f"{half.name}: the file belongs to another store")
+    return halves, state, problems
+
+
+def _report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
+    return {
+        "problems": problems + [f"{half.name}: {problem}" for half in halves for problem in half.problems],
+        "queues": [
+            [half.name, queue.name.hex(), queue.order.name, -1 if queue.lost else queue.now.count, queue.whole,
+             queue.damaged, queue.saved]
+            for half in halves
+            for queue in half.queues.values()
+        ],
+    }  # fmt: skip
+
+
+def _rescue(path: Path, target: Path) -> dict[str, Any]:
+    """Put everything that is whole into a new store, which is in its place only when it is finished."""
+    if any((target / name).exists() for name in ("state", *KINDS)):
+        raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
+    there = target.exists()
+    try:
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = LockFile(target / "lock")
+        try:
+            return _fill(path, target)
+        finally:
+            shutil.rmtree(target / _UNFINISHED, ignore_errors=True)
+            lock.release()
+    except BaseException as error:
+        if not there:
+            shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise StoreError(f"{target}: the new store cannot be written: {error.strerror}") from error
+        raise
+
+
+def _fill(path: Path, target: Path) -> dict[str, Any]:
+    halves, state, problems = _look(path)
+    report = _report(halves, problems)
+    place = target / _UNFINISHED
+    shutil.rmtree(place, ignore_errors=True)
+    with Store(place) as store:
+        for half in halves:
+            kind = half.head.kind if half.head is not None else KINDS.index(half.name)
+            _save(half, store, durable=kind == 1)
+    saved = _report(halves, [])
+    file = StateFile(place / "state")
+    made = file.read()
+    assert made is not None, "it was just made"
+    file.write(replace(made, clean=state is not None and state.clean, salvaged=True), sync=True)
+    for name in (*KINDS, "state"):
+        if (place / name).exists():
+            os.replace(place / name, target / name)
+    return {"problems": report["problems"], "queues": saved["queues"]}
+
+
+def _save(half: Half, store: Store, *, durable: bool) -> None:
+    """Put what is whole in a half into the new store."""
+    if durable:
+        items = iter(half.meta.items())
+        while batch := dict(item for item, _ in zip(items, range(_AT_ONCE), strict=False)):
+            store.durable.commit(meta=batch)
+    owner: Any = store.durable if durable else store.volatile
+    queue: Any = None
+    work: Any = None
+    for found, item in half.entries():
+        if queue is None or queue.name != found.name or (durable and len(work.written) >= _AT_ONCE):
+            if durable and work is not None:
+                store.durable.commit((work,))
+            queue = owner.queue(found.name) or owner.create_queue(found.name, found.order, found.key_length)
+            work = queue.work() if durable else queue
+        if isinstance(item, Entry):
+            work.put_entry(item)
+        else:
+            work.put(item)
+        found.saved += 1
+    if durable and work is not None:
+        store.durable.commit((work,))
+
+
+# -- the process ------------------------------------------------------------------------------------------------------
+
+
+def _work(arguments: list[str]) -> dict[str, Any]:
+    work, source, *rest = arguments
+    path = Path(source)
+    if not any((path / kind / "data.mdb").exists() for kind in KINDS):
+        raise StoreMissing(f"{path}: there is no store here")
+    if work == "look":
+        return _report(*_looked(path))
+    lock = LockFile(path / "lock", mine=False)
+    try:
+        return _report(*_looked(path)) if work == "check" else _rescue(path, Path(rest[0]))
+    finally:
+        lock.release()
+
+
+def _looked(path: Path) -> tuple[list[Half], list[str]]:
+    halves, _, problems = _look(path)
+    return halves, problems
+
+
+def main(arguments: list[str]) -> int:
+    """Do the work that the arguments name and print the report."""
+    try:
+        answer = _work(arguments)
+    except StoreInUse as error:
+        answer = {"in use": [str(error.path), error.pid]}
+    except TdqError as error:
+        answer = {"error": [type(error).__name__, str(error)]}
+    except OSError as error:
+        answer = {"error": ["StoreError", f"{error.filename or arguments[1]}: {error.strerror}"]}
+    json.dump(answer, sys.stdout)
+    return 0

@@ -1,0 +1,238 @@
+"""Reading an LMDB file without LMDB, for check and salvage and nothing else.
+
+LMDB trusts every pointer it finds, so on a damaged file it may hand out other data, loop, or kill the process. This
+reader trusts none: each page must say its own number, each node must lie inside its page, keys must rise and stay
+between the keys of the branch above, and no page may be met twice. What fails is reported and left out.
+
+A file is pages of one size. Pages 0 and 1 are the meta pages. A branch page holds (key, page number) nodes, a leaf
+page (key, value) nodes; a value too long for a page, of which only the list of free pages has any, lies in overflow
+pages. That list is a tree of its own: under a commit's number the pages that it freed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from struct import Struct, iter_unpack, unpack_from
+from typing import Final
+
+from tdqsim.core.store._meta import Meta
+
+__all__ = ["PageError", "PageFile"]
+
+_NO_PAGE: Final = 2**64 - 1
+_HEAD: Final = Struct("=QHHHH")
+_OVERFLOW_HEAD: Final = Struct("=QHHI")
+_NODE: Final = Struct("=HHHH")
+_BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
+_KIND: Final = 0x4F
+"""The flags that say what a page is; the others are LMDB's own marks in memory, and never in a file."""
+_BIG_DATA: Final = 0x01
+_MAX_DEPTH: Final = 32
+
+
+class PageError(Exception):
+    """A page is not what its place says it must be."""
+
+
+class PageFile:
+    """The pages of one file, as of the commit of a meta page.
+
+    Attributes:
+        problems: what was found to be wrong, in the order of finding.
+        reached: the pages that were met.
+        entries: how many records the walk gave.
+    """
+
+    __slots__ = ("_data", "_file", "_levels", "_meta", "_numeric", "_size", "entries", "problems", "reached")
+
+    def __init__(self, path: Path, meta: Meta) -> None:
+        self._file = (path / "data.mdb").open("rb")
+        self._data = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._meta, self._size = meta, meta.page_size
+        self._numeric = False
+        self._levels: set[int] = set()
+        self.problems: list[str] = []
+        self.reached: set[int] = set()
+        self.entries = 0
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._data.close()
+        self._file.close()
+
+    # -- pages --------------------------------------------------------------------------------------------------------
+
+    def _kind(self, page: int) -> int:
+        """The flags of a page that is there and says its own number; 0 for anything else."""
+        if not 1 < page <= self._meta.last_page:
+            return 0
+        number, _, flags, _, _ = _HEAD.unpack_from(self._data, page * self._size)
+        return flags if number == page else 0
+
+    def _nodes(self, page: int, wanted: int) -> list[tuple[bytes, int, int, int]]:
+        """Key, flags, size and place behind the key of each node of a page, in key order."""
+        if self._kind(page) & _KIND != wanted:
+            raise PageError(f"page {page} is not what the pages above it say")
+        base, data = page * self._size, self._data
+        _, _, flags, lower, upper = _HEAD.unpack_from(data, base)
+        if flags != wanted:  # LMDB would leave such a page out of its next commit; what it holds can still be salvaged
+            self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
+        if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
+            raise PageError(f"page {page} has impossible bounds")
+        nodes, ends = [], []
+        for offset in unpack_from(f"={(lower - _HEAD.size) // 2}H", data, base + _HEAD.size):
+            if not upper <= offset <= self._size - _NODE.size:
+                raise PageError(f"page {page} has a node outside of it")
+            low, high, flags, length = _NODE.unpack_from(data, base + offset)
+            start = base + offset + _NODE.size
+            size = 0 if wanted == _BRANCH else 8 if flags & _BIG_DATA else low | high << 16
+            if offset + _NODE.size + length + size > self._size:
+                raise PageError(f"page {page} has a node that runs out of it")
+            key = data[start : start + length]
+            nodes.append((key[::-1] if self._numeric else key, flags, low | high << 16, start + length))
+            ends.append((offset, offset + _NODE.size + length + size + (length + size) % 2))
+        if not _tiled(ends, upper, self._size):  # LMDB moves nodes by their lengths
+            self.problems.append(f"page {page} has nodes of the wrong length")
+        return nodes
+
+    def _meet(self, page: int) -> None:
+        if page in self.reached:
+            raise PageError(f"page {page} is used twice")
+        self.reached.add(page)
+
+    # -- trees --------------------------------------------------------------------------------------------------------
+
+    def records(self) -> Iterator[tuple[bytes, bytes]]:
+        """The records in key order."""
+        self.entries = 0
+        self.reached.clear()
+        yield from self._walk(self._meta.root, self._meta.depth)
+        if not self.problems and self.entries != self._meta.entries:
+            self.problems.append(f"{self.entries} records were found, {self._meta.entries} should be there")
+
+    def _walk(self, root: int, depth: int) -> Iterator[tuple[bytes, bytes]]:
+        self._levels = set() if root != _NO_PAGE else {0}
+        if root != _NO_PAGE:
+            yield from self._subtree(root, b"", None, 1)
+        if self._levels != {depth} and not self.problems:
+            self.problems.append(f"a tree is {max(self._levels)} pages deep, {depth} should be")
+
+    def _subtree(self, page: int, low: bytes, high: bytes | None, level: int) -> Iterator[tuple[bytes, bytes]]:
+        try:
+            self._meet(page)
+            if level <= _MAX_DEPTH and self._kind(page) & _BRANCH:
+                children = self._children(page, low, high)
+            else:
+                self._levels.add(level)
+                yield from self._leaf(page, low, high)
+                return
+        except PageError as error:
+            self.problems.append(str(error))
+            return
+        for child, first, last in children:
+            yield from self._subtree(child, first, last, level + 1)
+
+    def _children(self, page: int, low: bytes, high: bytes | None) -> list[tuple[int, bytes, bytes | None]]:
+        nodes = self._nodes(page, _BRANCH)
+        keys = [low, *(node[0] for node in nodes[1:])]
+        if not nodes or not _rising(keys, low, high):
+            raise PageError(f"page {page} has its keys out of order")
+        return [
+            (size | flags << 32, keys[at], keys[at + 1] if at + 1 < len(keys) else high)
+            for at, (_, flags, size, _) in enumerate(nodes)
+        ]
+
+    def _leaf(self, page: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        nodes = self._nodes(page, _LEAF)
+        if not _rising([node[0] for node in nodes], low, high):
+            raise PageError(f"page {page} has its keys out of order")
+        for key, flags, size, start in nodes:
+            self.entries += 1
+            yield key, self._overflow(start, size) if flags & _BIG_DATA else self._data[start : start + size]
+
+    def _overflow(self, start: int, size: int) -> bytes:
+        """A value in overflow pages."""
+        page = unpack_from("=Q", self._data, start)[0]
+        count = -(-(size + _HEAD.size) // self._size)
+        if self._kind(page) != _OVERFLOW or page + count - 1 > self._meta.last_page:
+            raise PageError(f"overflow page {page} is not one")
+        pages = _OVERFLOW_HEAD.unpack_from(self._data, page * self._size)[3]
+        if not count <= pages <= self._meta.last_page - page + 1:
+            raise PageError(f"overflow page {page} is not one")
+        for each in range(page, page + pages):
+            self._meet(each)
+        start = page * self._size + _HEAD.size
+        return self._data[start : start + size]
+
+    def get(self, wanted: bytes) -> bytes | None:
+        """The value under a key; None when it is not found."""
+        page, low, high = self._meta.root, b"", None
+        try:
+            for _ in range(_MAX_DEPTH):
+                if not self._kind(page) & _BRANCH:
+                    break
+                page, low, high = next(
+                    child for child in reversed(self._children(page, low, high)) if child[1] <= wanted or not child[1]
+                )
+            for key, flags, size, start in self._nodes(page, _LEAF):
+                if key == wanted and not flags:
+                    return self._data[start : start + size]
+        except (PageError, StopIteration):
+            return None
+        return None
+
+    # -- what no tree leads to ----------------------------------------------------------------------------------------
+
+    def free(self) -> set[int] | None:
+        """The free pages, when their tree is whole and none of them is in use; None, and a problem, otherwise."""
+        before = len(self.problems)
+        self._numeric = True  # keys of this tree are numbers in the machine's byte order
+        listed: set[int] = set()
+        try:
+            for _, value in self._walk(self._meta.free_root, self._meta.free_depth):
+                if len(value) < 8 or len(value) % 8:
+                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - one place says what is wrong
+                count, *pages = [number for (number,) in iter_unpack("=Q", value)]
+                pages = pages[:count]
+                if count > len(pages) or listed.intersection(pages) or any(not 1 < page <= self._meta.last_page for page in pages):
+                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - likewise
+                listed.update(pages)
+            if twice := listed & self.reached:
+                raise PageError(f"{len(twice)} pages are in use and listed as free")  # noqa: TRY301 - likewise
+        except PageError as error:
+            self.problems.append(str(error))
+        finally:
+            self._numeric = False
+        return listed if len(self.problems) == before else None
+
+    def orphans(self, free: set[int]) -> list[tuple[bytes, bytes]]:
+        """The records of leaf pages that are in use, but that no whole branch leads to any more, in key order."""
+        found: list[tuple[bytes, bytes]] = []
+        for page in range(2, self._meta.last_page + 1):
+            if page not in self.reached and page not in free and self._kind(page) & _KIND == _LEAF:
+                try:
+                    found += self._leaf(page, b"", None)
+                except (PageError, struct.error):
+                    continue
+        return sorted(found)
+
+
+def _tiled(ends: list[tuple[int, int]], upper: int, size: int) -> bool:
+    """Whether the nodes of a page lie one behind the other up to its end."""
+    at = upper
+    for start, end in sorted(ends):
+        if start != at:
+            return False
+        at = end
+    return at == size
+
+
+def _rising(keys: list[bytes], low: bytes, high: bytes | None) -> bool:
+    if not keys:
+        return True
+    inside = keys[0] >= low and (high is None or keys[-1] < high)
+    return inside and all(a < b for a, b in pairwise(keys))
