@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.messages import Message, encode
+from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
+from tdqsim.ibmi._ddm import InProcessLink
 from tests.rules import expect_rule
 
 
@@ -85,3 +88,126 @@ def test_by_relational_database_name(pair):
 def test_connected_systems_share_a_dispatcher():
     with System("A") as first, System("B") as second, pytest.raises(ValueError, match="share one dispatcher"):
         first.connect("B", second)
+
+
+@pytest.fixture
+def ring():
+    """A's RING is B's RING, which is A's RING; B's ONWARD is A's REAL."""
+    dispatcher = Dispatcher()
+    with System("A", dispatcher=dispatcher) as first, System("B", dispatcher=dispatcher) as second:
+        first.connect("LB", second)
+        second.connect("LA", first)
+        for system, location in ((first, "LB"), (second, "LA")):
+            system.crtlib("APPLIB")
+            with system.job("MAKER") as job:
+                job.crtdtaq(dtaq="APPLIB/RING", type="*DDM", rmtdtaq="APPLIB/RING", rmtlocname=location)
+        with first.job("MAKER") as job, second.job("MAKER") as far:
+            job.crtdtaq(dtaq="APPLIB/REAL", maxlen=10)
+            job.crtdtaq(dtaq="APPLIB/ROUND", type="*DDM", rmtdtaq="APPLIB/ONWARD", rmtlocname="LB")
+            far.crtdtaq(dtaq="APPLIB/ONWARD", type="*DDM", rmtdtaq="APPLIB/REAL", rmtlocname="LA")
+            yield job, far
+
+
+@pytest.mark.rule("DTAQ-DDM-RING")
+def test_a_ring_of_ddm_queues_is_refused_wherever_it_is_entered(ring):
+    for job in ring:
+        expect_rule("DTAQ-DDM-RING", job.qsnddtaq, "RING", "APPLIB", b"x")
+        expect_rule("DTAQ-DDM-RING", job.qclrdtaq, "RING", "APPLIB")
+        expect_rule("DTAQ-DDM-RING", job.qrcvdtaq, "RING", "APPLIB", -1)
+
+
+def test_a_ddm_queue_may_stand_for_another_one(ring):
+    job, far = ring
+    for _ in range(3):
+        job.qsnddtaq("ROUND", "APPLIB", b"round")
+    far.qsnddtaq("ONWARD", "APPLIB", b"straight")
+    assert [job.qrcvdtaq("REAL", "APPLIB").data for _ in range(4)] == [b"round"] * 3 + [b"straight"]
+    job.qsnddtaq("REAL", "APPLIB", b"back")
+    assert job.qrcvdtaq("ROUND", "APPLIB").data == b"back"
+
+
+@pytest.mark.rule("DTAQ-DDM-CLOSED")
+def test_a_system_that_is_closed_is_an_escape_message(pair):
+    job, far = pair
+    job.qsnddtaq("FAR", "APPLIB", b"x")
+    far.system.close()
+    expect_rule("DTAQ-DDM-CLOSED", job.qsnddtaq, "FAR", "APPLIB", b"x")
+    job.qsnddtaq("FAR", "APPLIB", b"x", asynchronous=True)
+    expect_rule("DTAQ-DDM-CLOSED", job.qrcvdtaq, "FAR", "APPLIB")
+
+
+@pytest.fixture(params=[True, False], ids=["at once", "network"])
+def linked(request):
+    """Two systems and their link: requests are carried out where they are sent, or as over a network."""
+    dispatcher = Dispatcher()
+    with System("HERE", dispatcher=dispatcher) as here, System("THERE", dispatcher=dispatcher) as there:
+        link = InProcessLink(there, at_once=request.param)
+        here.connect("LP1", link)
+        for system in (here, there):
+            system.crtlib("APPLIB")
+        with here.job("LOCAL") as job, there.job("REMOTE") as far:
+            for name, key in (("PLAIN", {}), ("KEYED", {"seq": "*KEYED", "keylen": 3})):
+                job.crtdtaq(dtaq=f"APPLIB/{name}", type="*DDM", rmtdtaq=f"APPLIB/{name}", rmtlocname="LP1")
+                far.crtdtaq(dtaq=f"APPLIB/{name}", maxlen=64512, senderid="*YES", **key)
+            yield job, far, link
+
+
+def test_every_request_and_every_byte_gets_there(linked):
+    job, far, _ = linked
+    every = bytes(range(256)) * 252
+    for data in (b"x", b"\x00", every):
+        job.qsnddtaq("PLAIN", "APPLIB", data)
+        sent = far.qrcvdtaq("PLAIN", "APPLIB")
+        far.qsnddtaq("PLAIN", "APPLIB", data)
+        got = job.qrcvdtaq("PLAIN", "APPLIB")
+        assert sent.data == got.data == data
+        assert got.sender.job_name.strip() == "REMOTE"
+    job.qsnddtaq("KEYED", "APPLIB", b"data", b"\x00\xffK")
+    assert job.qrcvdtaq("KEYED", "APPLIB", 0, "EQ", b"\x00\xffK").data == b"data"
+    job.qsnddtaq("KEYED", "APPLIB", b"data", b"abc")
+    job.qclrdtaq("KEYED", "APPLIB")
+    assert job.qrcvdtaq("KEYED", "APPLIB", 0, "GE", b"\x00\x00\x00") is None
+    with pytest.raises(Exception, match="CPF2498"):
+        job.qsnddtaq("PLAIN", "APPLIB", b"x" * 64513)
+    with pytest.raises(Exception, match="CPF9501"):
+        job.qsnddtaq("KEYED", "APPLIB", b"x")
+
+
+def test_several_jobs_of_one_user_wait_at_once(linked):
+    job, far, _ = linked
+    waiting = [job.system.start(lambda own: own.qrcvdtaq("PLAIN", "APPLIB", -1).data) for _ in range(3)]
+    job.system.run()
+    assert not any(each.done for each in waiting)
+    for each in (b"1", b"2", b"3"):
+        far.qsnddtaq("PLAIN", "APPLIB", each)
+    assert [each.result() for each in waiting] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.rule("DTAQ-DDM-LOST")
+def test_a_link_that_is_lost_while_a_receive_waits(linked):
+    job, far, link = linked
+    job.system.start(lambda own: own.qrcvdtaq("PLAIN", "APPLIB", -1))
+    waiting = job.system.start(lambda own: outcome(lambda: own.qrcvdtaq("PLAIN", "APPLIB", -1)))
+    job.system.run()
+    link.pipe.close()
+    job.system.run()
+    assert "CPF9510" in waiting.result()
+    expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")
+    far.qsnddtaq("PLAIN", "APPLIB", b"x")
+
+
+def outcome(call) -> str:
+    try:
+        return repr(call())
+    except TdqError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("number", [0, 2, 7])
+def test_a_message_that_comes_twice_or_out_of_order_is_a_lost_link(linked, number):
+    job, _, link = linked
+    job.qsnddtaq("PLAIN", "APPLIB", b"x")
+    link.pipe.ends[1].take(encode(Message("CLEAR", dict.fromkeys(("user", "name", "library"), "X") | {"route": []}, b"",
+                                          number if number != 2 else 3)))  # fmt: skip
+    assert link.pipe.closed
+    expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region
-from tdqsim.cics.ship.remote import Link, RemoteSystem
+from tdqsim.cics.ship.link import Link
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
@@ -21,10 +22,12 @@ def remote(name: str, sysid: str, remotename: str = "", **attributes: Any) -> An
 class Complex:
     """Two regions or more, each with a store, that can be failed and started again."""
 
-    def __init__(self, directory: Path, *regions: tuple[str, str, Sequence[Any]], **options: Any) -> None:
+    def __init__(
+        self, directory: Path, *regions: tuple[str, str, Sequence[Any]], at_once: bool = True, **options: Any
+    ) -> None:
         self.directory = directory
         self.options = options
-        self.sysplex = Sysplex()
+        self.sysplex = Sysplex(at_once=at_once)
         self.given = {applid: (sysid, definitions) for applid, sysid, definitions in regions}
         for applid in self.given:
             self.start(applid)
@@ -93,13 +96,14 @@ def fan(directory: Path) -> Complex:
     return Complex(directory, ("NEAR", "NEAR", near), ("FARA", "FAR1", far), ("FARB", "FAR2", far))
 
 
-def row(directory: Path) -> Complex:
+def row(directory: Path, **options: Any) -> Complex:
     """NEAR reaches FARQ of FAR by way of MID, which has MIDQ itself."""
     return Complex(
         directory,
         ("NEAR", "NEAR", [queue("LOCL"), remote("REMQ", "MID"), define_connection(name="MID")]),
         ("MID", "MID", [remote("REMQ", "FAR", "FARQ"), queue("MIDQ"), define_connection(name="FAR")]),
         ("FAR", "FAR", [queue("FARQ")]),
+        **options,
     )
 
 

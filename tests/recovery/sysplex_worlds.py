@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
-from tdqsim.cics.ship.remote import STEPS, RemoteSystem
+from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.dispatch import Strand
@@ -40,7 +41,7 @@ class World:
     """One sysplex and what happens to it, all from one seed.
 
     Args:
-        seed: of everything.
+        seed: of everything; with an even one messages go as over a network.
         directory: where the stores are.
         unilateral: whether some decide without their coordinators.
         full: whether stores refuse a commit now and then.
@@ -51,7 +52,7 @@ class World:
         self.directory = directory
         self.unilateral = unilateral
         self.full = full
-        self.sysplex = Sysplex(seed=rng.choice((0, 0, seed + 1)))
+        self.sysplex = Sysplex(seed=rng.choice((0, 0, seed + 1)), at_once=bool(seed % 2))
         self.letters = NAMES[: rng.randint(2, 4)]
         self.pairs = self._pairs()
         self.definitions = {letter: self._definitions(letter) for letter in self.letters}
@@ -244,7 +245,7 @@ class World:
             self.tell(f"MOVE in {letter}")
             self.handles.append(self[letter].start("MOVE"))
         elif kind < 0.4 and there:
-            step = rng.choice(STEPS)
+            step = rng.choice((*STEPS, *RESYNC_STEPS))
             self.tell(f"cut {pair} at {step}")
             self.link(pair).cut_at(step, nth=rng.randint(1, 2))
         elif kind < 0.5 and there:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.ship.remote import STEPS
+from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.uow.indoubt import Damage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import LIMITS, Cvda, Resp
@@ -14,14 +14,15 @@ from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule
 
 
-@pytest.fixture
-def two(tmp_path):
+@pytest.fixture(params=[True, False], ids=["at once", "network"])
+def two(tmp_path, request):
+    """Two regions; messages are carried out where they are sent, or as over a network."""
     near = [
         queue("LOCL"), remote("REMQ", "FAR", "FARQ"), remote("REMN", "FAR", "FARN"), remote("REMP", "FAR", "FARP"),
         define_connection(name="FAR"), define_transaction(name="WAIT", dtimout="10"),
     ]  # fmt: skip
     far = [queue("FARQ"), queue("FARN", "NO"), queue("FARP", "PHYSICAL"), define_transaction(name="CSMI")]
-    made = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", far))
+    made = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", far), at_once=request.param)
     yield made
     made.sysplex.close()
 
@@ -502,9 +503,9 @@ def test_one_of_two_links_is_lost(three, step, cut):
 # -- chains -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def chain(tmp_path):
-    made = row(tmp_path)
+@pytest.fixture(params=[True, False], ids=["at once", "network"])
+def chain(tmp_path, request):
+    made = row(tmp_path, at_once=request.param)
     yield made
     made.sysplex.close()
 

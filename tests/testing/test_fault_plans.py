@@ -20,7 +20,7 @@ from tdqsim import (
     define_terminal,
     define_transaction,
 )
-from tdqsim.cics.ship.remote import STEPS
+from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.testing import (
     Crashed,

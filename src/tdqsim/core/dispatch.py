@@ -44,7 +44,7 @@ Threads
 from __future__ import annotations
 
 import random
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
@@ -54,6 +54,7 @@ from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, Wait, WaitQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
@@ -63,169 +64,6 @@ T = TypeVar("T")
 _IDLE_WORKERS_KEPT: Final = 64
 _ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
 """How long a rest may be, in real time, before those who wait are asked once more."""
-
-
-class _Wait:
-    """The type of :data:`WAIT`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "WAIT"
-
-
-WAIT: Final = _Wait()
-"""What an attempt returns when it cannot go on yet."""
-
-
-class TimedOut(TdqError):
-    """A wait reached its deadline."""
-
-
-class WaitQueue:
-    """Strands that wait for the same thing, in order of arrival.
-
-    Args:
-        name: what is waited for, as people should read it, such as ``TD_READ PAYQ``.
-        holders: called when a wait can never end, to say who could have ended it.
-    """
-
-    __slots__ = ("_waiters", "holders", "name")
-
-    def __init__(self, name: str, holders: Callable[[], str] | None = None) -> None:
-        self.name = name
-        self.holders = holders
-        self._waiters: OrderedDict[Strand, None] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._waiters)
-
-    def __bool__(self) -> bool:
-        return bool(self._waiters)
-
-    @property
-    def waiters(self) -> tuple[Strand, ...]:
-        """The strands that wait, first come first."""
-        return tuple(self._waiters)
-
-    @property
-    def first(self) -> Strand | None:
-        """The strand that has waited longest, or None."""
-        return next(iter(self._waiters), None)
-
-    def is_first(self, strand: Strand) -> bool:
-        """Whether nobody else is in front: true for the first waiter, and for a newcomer to an empty queue."""
-        return not self._waiters or next(iter(self._waiters)) is strand
-
-    def wake_one(self) -> None:
-        """Let the first waiter try again."""
-        first = self.first
-        if first is not None:
-            first.dispatcher._make_ready(first)  # noqa: SLF001  (one mechanism in two classes)
-
-    def wake_all(self) -> None:
-        """Let every waiter try again, in order."""
-        for strand in tuple(self._waiters):
-            strand.dispatcher._make_ready(strand)  # noqa: SLF001
-
-
-class Strand:
-    """One task as the dispatcher sees it; also the handle that its starter holds.
-
-    Attributes:
-        name: for people and traces.
-        owner: whose strand it is (a region or a system); that one's close ends it.
-        number: order of creation on its dispatcher, from 1; 0 is the program outside.
-        waiting_for: the queue it is parked on, or None.
-        deadline_ns: when its wait gives up, or None.
-        exception: what ended it, or None.
-        local: a place for the owner to keep what belongs to the strand.
-    """
-
-    __slots__ = (
-        "_call", "_ended", "_in_ready", "_thrown", "_value", "_worker", "deadline_ns", "dispatcher", "done",
-        "exception", "local", "name", "number", "owner", "since_ns", "waiting_for",
-    )  # fmt: skip
-
-    def __init__(self, dispatcher: Dispatcher, number: int, name: str, owner: object) -> None:
-        self.dispatcher = dispatcher
-        self.number = number
-        self.name = name
-        self.owner = owner
-        self.done = False
-        self.exception: BaseException | None = None
-        self.waiting_for: WaitQueue | None = None
-        self.since_ns = 0
-        self.deadline_ns: int | None = None
-        self.local: Any = None
-        self._ended: WaitQueue | None = None
-        self._call: Callable[[], Any] | None = None
-        self._value: Any = None
-        self._worker: greenlet | None = None
-        self._in_ready = False
-        self._thrown: BaseException | None = None
-
-    def __repr__(self) -> str:
-        state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"
-        return f"<Strand {self.number} {self.name}: {state}>"
-
-    @property
-    def ended(self) -> WaitQueue:
-        """Where others wait for its end."""
-        if self._ended is None:
-            self._ended = WaitQueue(f"the end of {self.name}")
-        return self._ended
-
-    def result(self) -> Any:
-        """Run what is needed for the strand to end, then give its return value.
-
-        Raises:
-            WouldWaitForever: it waits for something that nothing can bring about.
-            WrongThread: another thread than the dispatcher's.
-            BaseException: whatever left the strand's function.
-        """
-        self.dispatcher.check_thread()
-        if not self.done:
-            self.dispatcher.wait(lambda: None if self.done else WAIT, self.ended)
-        if self.exception is not None:
-            raise self.exception
-        return self._value
-
-    def cancel(self, exception: BaseException) -> bool:
-        """End its wait by raising ``exception`` in it at the next dispatch; False when it was not waiting.
-
-        Raises:
-            WrongThread: another thread than the dispatcher's.
-        """
-        self.dispatcher.check_thread()
-        if self.done or self.waiting_for is None:
-            return False
-        self._thrown = exception
-        self.dispatcher._make_ready(self)  # noqa: SLF001
-        return True
-
-
-class Timer:
-    """Something to be called at a moment on the clock; ``passive`` ones never make the clock jump by themselves."""
-
-    __slots__ = ("callback", "deadline_ns", "dispatcher", "passive")
-
-    def __init__(
-        self, dispatcher: Dispatcher, deadline_ns: int, callback: Callable[[], None], *, passive: bool
-    ) -> None:
-        self.dispatcher = dispatcher
-        self.deadline_ns = deadline_ns
-        self.callback: Callable[[], None] | None = callback
-        self.passive = passive
-
-    def cancel(self) -> None:
-        """Never call it.
-
-        Raises:
-            WrongThread: another thread than the dispatcher's.
-        """
-        self.dispatcher.check_thread()
-        self.callback = None
 
 
 class Dispatcher:
@@ -453,12 +291,12 @@ class Dispatcher:
     def _end_rounds(self) -> None:
         turns = self._turns
         for due in [each for each in self._rounds if each[0] <= turns]:
-            self._fire(due[1])
+            self._call_back(due[1])
         self._rounds = [each for each in self._rounds if each[1].callback is not None]
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
-    def wait(self, attempt: Callable[[], T | _Wait], queue: WaitQueue, timeout_ns: int | None = None) -> T:
+    def wait(self, attempt: Callable[[], T | Wait], queue: WaitQueue, timeout_ns: int | None = None) -> T:
         """Try, park, retry: the one way to wait.
 
         Args:
@@ -476,7 +314,7 @@ class Dispatcher:
         """
         self.check_thread()
         value = attempt()
-        if not isinstance(value, _Wait):
+        if not isinstance(value, Wait):
             return value
         strand = self.current
         if strand is self.outside and self._waiting_outside:
@@ -491,13 +329,15 @@ class Dispatcher:
             if strand.waiting_for is queue:  # an interrupt came before the wait was quite over
                 self._end_wait(strand, queue)
                 queue.wake_one()
+            if strand is self.outside:
+                self._waiting_outside = strand._in_ready = False  # noqa: SLF001
             raise
 
-    def _try_until(self, attempt: Callable[[], T | _Wait], strand: Strand, queue: WaitQueue) -> T:
+    def _try_until(self, attempt: Callable[[], T | Wait], strand: Strand, queue: WaitQueue) -> T:
         while True:
             asked = self._park(strand, queue)
             value = attempt()
-            if not isinstance(value, _Wait):
+            if not isinstance(value, Wait):
                 if asked:
                     self._goes_on(strand)
                 return value
@@ -647,14 +487,14 @@ class Dispatcher:
         while self._deadlines and self._deadlines[0][0] <= now:
             who = self._deadlines[0][2]
             if isinstance(who, Timer):
-                self._fire(who)
+                self._call_back(who)
             else:
                 if not _is_stale(self._deadlines[0]):
                     self._make_ready(who)
                 heappop(self._deadlines)
             self._drop_stale_deadlines()
 
-    def _fire(self, timer: Timer) -> None:
+    def _call_back(self, timer: Timer) -> None:
         callback = timer.callback
         if callback is not None:
             self._firing = timer, callback  # until it is done: an interrupt before that has it called again

@@ -3,81 +3,381 @@
 The other system is found by the queue's remote location name (or its RDB name) among the links of this one
 (:meth:`System.connect`). A link is a small interface, so that the other system can be in this process or anywhere. The
 remote queue need not exist before it is used.
+
+What goes over a link of this module are messages (:mod:`tdqsim.core.messages`): a request in the name of a user, and
+its answer, which is an entry, nothing, or the escape message that the API ended with over there. The other side is a
+small server that carries requests out in jobs of its own system, as a DDM conversation would. A system of the same
+process is served *at once*, inside the ``send``; over a network each request is a strand of its own there and the
+requester waits.
+
+A DDM queue may stand for another DDM queue. A request carries the DDM queues that it has come through, so that a ring
+of them is refused and not followed for ever. Whatever keeps a request from being carried out there, as far as no escape
+message says it (no link, a system that is closed, a user that it does not know, a ring), is CPF9510 here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.messages import Kinds
+from tdqsim.core.messages import Message as Frame
 from tdqsim.core.store import Entry
+from tdqsim.core.transport import Channel, LinkDown, Pipe, Transport
+from tdqsim.errors import TdqError
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.messages import EscapeMessage, Message, message
 
 if TYPE_CHECKING:
+    from tdqsim.core.dispatch import Dispatcher, Strand
     from tdqsim.ibmi._job_core import JobCore
     from tdqsim.ibmi.job import Job
     from tdqsim.ibmi.system import System
 
-__all__ = ["InProcessLink", "RemoteLink", "RemoteQueues"]
+__all__ = ["DdmLink", "DdmServer", "InProcessLink", "RemoteLink", "RemoteQueues"]
+
+_SERVER_JOB: Final = "QRWTSRVR"
+_NONE: Final = -1
+"""No key, no limit, no wait's end: what a number says that is none."""
+_NAMED: Final = {"user": str, "name": str, "library": str, "route": list}
+_ENTRY: Final = {"found": bool, "key": int, "sender": int, "time_ns": int}
+
+KINDS: Final[Kinds] = {
+    "SEND": {**_NAMED, "key": int},
+    "RECEIVE": {**_NAMED, "key": int, "key_order": str, "wait_ns": int, "room": int},
+    "CLEAR": _NAMED,
+    "ABANDON": {"request": int},
+    "DONE": _ENTRY,
+    "FAILED": {"ids": list, "kinds": list, "severities": list, "texts": list, "lengths": list},
+}
+"""Each kind's fields. ``key`` and ``sender`` are lengths: the bytes stand before the data; ``lengths`` likewise."""
+_NOTHING: Final = {"found": False, "key": _NONE, "sender": 0, "time_ns": 0}
 
 
 class RemoteLink(Protocol):
-    """What another system does for a DDM queue, in the name of a user."""
+    """What another system does for a DDM queue, in the name of a user.
 
-    def send(self, user: str, name: str, library: str, data: bytes, key: bytes | None) -> None:
+    ``route`` are the DDM queues that the request has come through, the last one being the one it is for here.
+
+    Every method raises EscapeMessage as the API over there did, or :class:`~tdqsim.core.transport.LinkDown` when it was
+    not carried out there.
+    """
+
+    def send(
+        self, user: str, name: str, library: str, data: bytes, key: bytes | None, *, route: Sequence[str] = ()
+    ) -> None:
         """Send to the remote queue."""
 
     def receive(
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
-        room: int | None = None,
+        room: int | None = None, *, route: Sequence[str] = (),
     ) -> Entry | None:  # fmt: skip
         """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
 
-    def clear(self, user: str, name: str, library: str) -> None:
+    def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
         """Clear the remote queue."""
 
 
-class InProcessLink:
-    """A link to a system in this process; each user has one job there, as a DDM conversation would."""
+# -- the side of the DDM queue ----------------------------------------------------------------------------------------
 
-    def __init__(self, target: System) -> None:
-        self._target = target
-        self._jobs: dict[str, Job] = {}
 
-    def _job(self, user: str) -> Job:
-        job = self._jobs.get(user)
-        if job is None or job.ended:
-            job = self._jobs[user] = self._target.job("QRWTSRVR", user=user)
-        return job
+class DdmLink:
+    """A link over a transport: the requests of one system, and the answers of the other.
 
-    def send(self, user: str, name: str, library: str, data: bytes, key: bytes | None) -> None:
+    Args:
+        dispatcher: where requests wait for their answers.
+        transport: the way to a :class:`DdmServer`.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, transport: Transport) -> None:
+        self._dispatcher = dispatcher
+        self._answers: dict[int, Frame] = {}
+        self._awaited = WaitQueue("an answer of a remote system")
+        self._asking: list[Strand] = []
+        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+
+    def send(
+        self, user: str, name: str, library: str, data: bytes, key: bytes | None, *, route: Sequence[str] = ()
+    ) -> None:
         """Send to the remote queue."""
-        self._job(user).qsnddtaq(name, library, data, key)
+        length, beside = _with_key(key, data)
+        self._ask("SEND", _named(user, name, library, route) | {"key": length}, beside)
 
     def receive(
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
-        room: int | None = None,
+        room: int | None = None, *, route: Sequence[str] = (),
     ) -> Entry | None:  # fmt: skip
         """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
-        return self._job(user).receive_entry(name, library, wait_ns, key_order, key, remove=True, room=room)
+        length, beside = _with_key(key, b"")
+        fields = {"key": length, "key_order": key_order, "wait_ns": _or_none(wait_ns), "room": _or_none(room)}
+        return _entry(self._ask("RECEIVE", _named(user, name, library, route) | fields, beside))
 
-    def clear(self, user: str, name: str, library: str) -> None:
+    def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
         """Clear the remote queue."""
-        self._job(user).qclrdtaq(name, library)
+        self._ask("CLEAR", _named(user, name, library, route), b"")
+
+    def _ask(self, kind: str, fields: Mapping[str, Any], data: bytes) -> Frame:
+        strand = self._dispatcher.current
+        self._asking.append(strand)
+        try:
+            answer = self._answered(self._channel.send(kind, fields, data), kind)
+        finally:
+            self._asking.remove(strand)
+        if answer.kind == "FAILED":
+            raise _escape(answer)
+        return answer
+
+    def _answered(self, number: int, kind: str) -> Frame:
+        def attempt() -> Any:
+            answer = self._answers.pop(number, None)
+            if answer is None and self._channel.is_lost:
+                raise LinkDown(f"{kind} was not answered: the link is gone")
+            return WAIT if answer is None else answer
+
+        try:
+            answer: Frame = self._dispatcher.wait(attempt, self._awaited)
+        except BaseException:
+            if not self._channel.is_lost:
+                self._channel.send("ABANDON", {"request": number})
+            raise
+        return answer
+
+    def _arrived(self, frame: Frame) -> None:
+        if frame.answers and frame.kind in ("DONE", "FAILED"):
+            self._answers[frame.answers] = frame
+            self._awaited.wake_all()
+        elif frame.kind != "ABANDON":
+            self._channel.close()
+
+    def _lost(self, why: str) -> None:
+        for strand in self._asking:
+            strand.cancel(LinkDown(why))
+        self._awaited.wake_all()
+
+
+# -- the side of the queue itself -------------------------------------------------------------------------------------
+
+
+class DdmServer:
+    """Carries out what another system's DDM queues ask for, in jobs of its own system, one for each request at a time.
+
+    Args:
+        system: the system.
+        transport: the way to a :class:`DdmLink`.
+        at_once: whether a request is carried out where it arrives; else by a strand of its own.
+    """
+
+    def __init__(self, system: System, transport: Transport, *, at_once: bool = True) -> None:
+        self._system = system
+        self._at_once = at_once
+        self._idle: dict[str, list[Job]] = {}
+        self._strands: dict[int, Strand] = {}
+        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+
+    def _arrived(self, frame: Frame) -> None:
+        if frame.kind == "ABANDON":
+            strand = self._strands.get(frame.fields["request"])
+            if strand is not None:
+                strand.cancel(LinkDown("the requester does not wait any more"))
+        elif frame.kind not in _SERVED:
+            self._channel.close()
+        elif self._at_once:
+            self._serve(frame)
+        else:
+            serve = partial(self._serve_alone, frame)
+            name = f"{frame.kind} of a remote system"
+            self._strands[frame.number] = self._system.dispatcher.spawn(serve, name=name, owner=self._system)
+
+    def _lost(self, _why: str) -> None:
+        for strand in self._strands.values():
+            strand.cancel(LinkDown("the requester has gone"))
+
+    def _serve_alone(self, frame: Frame) -> None:
+        try:
+            self._serve(frame)
+        except LinkDown:
+            return  # nobody waits for the answer
+        finally:
+            self._strands.pop(frame.number, None)
+
+    def _serve(self, frame: Frame) -> None:
+        try:
+            fields, data = self._carry_out(frame)
+        except EscapeMessage as error:
+            kind, (fields, data) = "FAILED", _failure(error)
+        else:
+            kind = "DONE"
+        self._channel.send(kind, fields, data, answers=frame.number)
+
+    def _carry_out(self, frame: Frame) -> tuple[Mapping[str, Any], bytes]:
+        fields = frame.fields
+        user, remote = fields["user"], self._system.remote
+        job = self._job(user, fields)
+        remote.routes[job] = tuple(fields["route"])
+        try:
+            return _SERVED[frame.kind](job, fields, frame.data)
+        except (LinkDown, EscapeMessage):
+            raise
+        except TdqError as error:
+            if self._at_once:
+                raise  # it belongs to the requester's strand, in which this is carried out
+            raise _failed(fields, error) from error
+        finally:
+            remote.routes.pop(job, None)
+            if not job.ended:
+                self._idle.setdefault(user, []).append(job)
+
+    def _job(self, user: str, fields: Mapping[str, Any]) -> Job:
+        """A job for a request; the system may be closed, or not know the user."""
+        idle = self._idle.get(user, [])
+        while idle:
+            job = idle.pop()
+            if not job.ended:
+                return job
+        try:
+            return self._system.job(_SERVER_JOB, user=user)
+        except EscapeMessage:
+            raise
+        except (TdqError, ValueError) as error:
+            raise _failed(fields, error) from error
+
+
+def _do_send(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mapping[str, Any], bytes]:
+    key, data = _apart(fields["key"], beside)
+    job.qsnddtaq(fields["name"], fields["library"], data, key)
+    return _NOTHING, b""
+
+
+def _do_receive(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mapping[str, Any], bytes]:
+    key, _ = _apart(fields["key"], beside)
+    wait_ns, room = (None if fields[name] < 0 else fields[name] for name in ("wait_ns", "room"))
+    entry = job.receive_entry(
+        fields["name"], fields["library"], wait_ns, fields["key_order"], key, remove=True, room=room
+    )
+    if entry is None:
+        return _NOTHING, b""
+    found = {"found": True, "key": len(entry.key), "sender": len(entry.sender), "time_ns": entry.time_ns}
+    return found, entry.key + entry.sender + entry.data
+
+
+def _do_clear(job: Job, fields: Mapping[str, Any], _beside: bytes) -> tuple[Mapping[str, Any], bytes]:
+    job.qclrdtaq(fields["name"], fields["library"])
+    return _NOTHING, b""
+
+
+_SERVED: Final[dict[str, Callable[[Job, Mapping[str, Any], bytes], tuple[Mapping[str, Any], bytes]]]] = {
+    "SEND": _do_send,
+    "RECEIVE": _do_receive,
+    "CLEAR": _do_clear,
+}
+
+
+class InProcessLink(DdmLink):
+    """A link to a system in this process.
+
+    Args:
+        target: the system; its dispatcher is the requester's too.
+        at_once: see :class:`DdmServer`.
+
+    Attributes:
+        pipe: what the messages go through, where a test can cut and delay them.
+        server: the other side.
+    """
+
+    def __init__(self, target: System, *, at_once: bool = True) -> None:
+        self.pipe = Pipe()
+        self.server = DdmServer(target, self.pipe.ends[1], at_once=at_once)
+        super().__init__(target.dispatcher, self.pipe.ends[0])
+
+
+# -- values and their places in a message -----------------------------------------------------------------------------
+
+
+def _named(user: str, name: str, library: str, route: Sequence[str]) -> dict[str, Any]:
+    return {"user": user, "name": name, "library": library, "route": list(route)}
+
+
+def _or_none(number: int | None) -> int:
+    return _NONE if number is None else number
+
+
+def _with_key(key: bytes | None, data: bytes) -> tuple[int, bytes]:
+    return (_NONE, bytes(data)) if key is None else (len(key), bytes(key) + bytes(data))
+
+
+def _apart(length: int, beside: bytes) -> tuple[bytes | None, bytes]:
+    return (None, beside) if length < 0 else (beside[:length], beside[length:])
+
+
+def _entry(answer: Frame) -> Entry | None:
+    fields, data = answer.fields, answer.data
+    if not fields["found"]:
+        return None
+    key, sender = max(fields["key"], 0), max(fields["sender"], 0)
+    sent = key + sender
+    return Entry(data=data[sent:], key=data[:key], sender=data[key:sent], time_ns=fields["time_ns"])
+
+
+def _failure(error: EscapeMessage) -> tuple[Mapping[str, Any], bytes]:
+    """An escape message and the diagnostics before it, as the fields and the data of an answer."""
+    sent = (error.message, *error.diagnostics)
+    fields = {
+        "ids": [one.message_id for one in sent],
+        "kinds": [one.kind for one in sent],
+        "severities": [str(one.severity) for one in sent],
+        "texts": [one.text for one in sent],
+        "lengths": [str(len(one.message_data)) for one in sent],
+    }
+    return fields, b"".join(one.message_data for one in sent)
+
+
+def _escape(answer: Frame) -> EscapeMessage:
+    """The escape message that an answer holds.
+
+    Raises:
+        LinkDown: it holds none.
+    """
+    fields, found, at = answer.fields, [], 0
+    names = ("ids", "kinds", "severities", "texts", "lengths")
+    try:
+        for one, kind, severity, text, length in zip(*(fields[name] for name in names), strict=True):
+            found.append(Message(one, kind, int(severity), text, answer.data[at : at + int(length)]))
+            at += int(length)
+        return EscapeMessage(found[0], tuple(found[1:]))
+    except (ValueError, IndexError) as error:
+        raise LinkDown("the other system's answer is none") from error
+
+
+def _failed(fields: Mapping[str, Any], why: object) -> EscapeMessage:
+    """CPF9510, with the reason before it for people."""
+    reason = Message("", "diagnostic", 0, str(why), b"")
+    return EscapeMessage(message("CPF9510", fields["name"][:10], fields["library"][:10]), (reason,))
+
+
+# -- the DDM queues of a system ---------------------------------------------------------------------------------------
 
 
 class RemoteQueues:
-    """The DDM side of one system."""
+    """The DDM side of one system.
+
+    Attributes:
+        links: the links by remote location or RDB name.
+        routes: the DDM queues through which the request has come that a job carries out.
+    """
 
     def __init__(self) -> None:
         self.links: dict[str, RemoteLink] = {}
+        self.routes: dict[object, tuple[str, ...]] = {}
 
     def send(self, job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool) -> None:
         """Send through the queue's link; an asynchronous failure is kept for the next access."""
         self._raise_kept(job, queue)
         attributes = queue.attributes
+        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
         try:
-            self._link(job, queue).send(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, data, key)
+            self._through(job, queue, lambda link, route: link.send(job.current_user, *remote, data, key, route=route))
             job.note("QSNDDTAQ", queue, data, key or b"")
         except EscapeMessage as error:
             if not asynchronous:
@@ -91,8 +391,12 @@ class RemoteQueues:
         """Receive through the queue's link."""
         self._raise_kept(job, queue)
         attributes = queue.attributes
-        link = self._link(job, queue)
-        entry = link.receive(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib, wait_ns, key_order, key, room)
+        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
+        entry: Entry | None = self._through(
+            job,
+            queue,
+            lambda link, route: link.receive(job.current_user, *remote, wait_ns, key_order, key, room, route=route),
+        )
         job.note("QRCVDTAQ", queue, *((entry.data, entry.key) if entry is not None else ()))
         return entry
 
@@ -100,15 +404,22 @@ class RemoteQueues:
         """Clear through the queue's link."""
         self._raise_kept(job, queue)
         attributes = queue.attributes
-        self._link(job, queue).clear(job.current_user, attributes.rmtdtaq, attributes.rmtdtaqlib)
+        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
+        self._through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
         job.note("QCLRDTAQ", queue)
 
-    def _link(self, job: JobCore, queue: DataQueue) -> RemoteLink:
+    def _through(self, job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, ...]], Any]) -> Any:
+        """Ask the other system; CPF9510 when there is no link, it is lost, or the request has been here before."""
         attributes = queue.attributes
         link = self.links.get(attributes.rdb or attributes.rmtlocname)
-        if link is None:
+        here = f"{job.system.name} {queue.library}/{queue.name}"
+        route = self.routes.get(job, ())
+        if link is None or here in route:
             job.fail("CPF9510", queue.name, queue.library)
-        return link
+        try:
+            return call(link, (*route, here))
+        except LinkDown:
+            job.fail("CPF9510", queue.name, queue.library)
 
     @staticmethod
     def _raise_kept(job: JobCore, queue: DataQueue) -> None:

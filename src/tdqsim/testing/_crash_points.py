@@ -7,14 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.ship.remote import LinkDown, RemoteSystem
+from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.core.messages import Message
+from tdqsim.core.transport import LinkDown
 from tdqsim.testing import torn
 from tdqsim.testing.faults import Crashed
 from tdqsim.testing.hooks import add_hook
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
-    from tdqsim.cics.ship.remote import Link
+    from tdqsim.cics.ship.link import Link
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
 
@@ -24,6 +26,15 @@ _PAGE: Final = 4096
 _METAS: Final = 2
 _ANOTHER_START: Final = b"0 00000000-0000-0000-0000-000000000000\n"
 """What the lock file holds of a process that has ended, and of another start of the machine."""
+_DECISION: Final = ("the decision", "what it has done")
+_WORDS: Final = {
+    "REQUEST": ("REQUEST", "REPLY"),
+    "PREPARE": ("PREPARE", "VOTE"),
+    "COMMIT": _DECISION,
+    "BACKOUT": _DECISION,
+    "REMIND": _DECISION,
+}
+"""Messages that arrive, and the answers that leave, as points are named."""
 
 
 class Points:
@@ -70,18 +81,17 @@ class Points:
     def watch_link(self, link: Link) -> None:
         """Be asked when a message arrives at an end of a link, and when its answer leaves."""
         for end in link.ends:
-            for name, arrives, leaves in (("perform", "REQUEST", "REPLY"), ("prepare", "PREPARE", "VOTE")):
-                setattr(end, name, partial(self._message, end, getattr(end, name), arrives, leaves))
-            end.decided = partial(self._message, end, end.decided, "the decision", "what it has done")  # type: ignore[method-assign]
+            end.served.serve = partial(self._message, end, end.served.serve)  # type: ignore[method-assign]
 
-    def _message(
-        self, end: RemoteSystem, act: Callable[..., Any], arrives: str, leaves: str, *args: Any, **options: Any
-    ) -> Any:
+    def _message(self, end: RemoteSystem, act: Callable[[Message], Any], message: Message) -> Any:
         """Do what a message asks for; a region that ends in the midst of it is a link that is gone."""
+        if message.kind == "ASK":
+            return act(message)
         region = end.region
+        arrives, leaves = _WORDS[message.kind]
         try:
             self.point(f"{region.applid}: {arrives} arrives", region)
-            answer = act(*args, **options)
+            answer = act(message)
             self.point(f"{region.applid}: before {leaves} is sent", region)
         except Crashed as crash:
             if self.victim is not region:

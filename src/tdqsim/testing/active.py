@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.ship.remote import Link, RemoteSystem
+from tdqsim.cics.ship.link import Link
+from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
 from tdqsim.facts import Resp

@@ -21,7 +21,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from tdqsim.cics.kernel.command import COMMANDS
-from tdqsim.cics.ship.remote import STEPS
+from tdqsim.cics.ship.messages import STEPS
 from tdqsim.facts import Resp
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.ibmi import MessagePlan
@@ -147,7 +147,7 @@ class LinkCut:
     It counts on the links that there are when the plan is put on: one that a restarted region has is another link.
 
     Attributes:
-        step: one of :data:`tdqsim.cics.ship.remote.STEPS`: a request, its reply, or a step of the two phases.
+        step: one of :data:`tdqsim.cics.ship.messages.STEPS`: a request, its reply, or a step of the two phases.
         nth: when the nth such message is sent.
         regions: APPLIDs of both ends; any link when empty.
         restore: seconds on the simulated clock after which the link is back; 0 leaves that to the test.

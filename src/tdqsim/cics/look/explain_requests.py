@@ -172,7 +172,7 @@ def _shipped(region: Region, command: str, queue: RemoteQueue, task: Task, size:
     try:
         reason = _request(there, command, queue.remotename, mirror, size)
     except Condition as condition:
-        answer = link.far.answer(condition)
+        answer = link.far.served.answer(condition)
         raise Condition(answer.resp, answer.resp2, f"{where}: {answer.detail}") from condition
     except _Wait as wait:
         raise _Wait(f"{where}: {wait}") from wait

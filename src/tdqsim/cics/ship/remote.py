@@ -1,9 +1,9 @@
 """Function shipping: requests for queues of another region, and the part they take in the requester's unit of work.
 
-A :class:`Link` joins two regions. What goes over it are messages, and each has a name (:data:`STEPS`), so that a test
-can take the link away at any of them. A :class:`RemoteSystem` is one region's view of the link: remote queues and SYSID
-send their requests through it. In the other region a *mirror* task carries them out; it ends with its reply, unless it
-has touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
+A :class:`RemoteSystem` is one region's view of the way to another one: remote queues and SYSID send their requests
+through it. What goes there and back are messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other
+region a *mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. It ends with its reply, unless it has
+touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
 requester's syncpoint, which drives it in two phases (the requester decides)::
 
     requester (coordinator)                    mirror (subordinate)
@@ -18,127 +18,40 @@ When the link goes away the mirror of an INFLIGHT unit of work backs out; an IND
 backout);
 if it had, it keeps the decision until the link is back and the other region has heard it.
 
+A region of the same process is served *at once*: the message is carried out inside ``send``, in the strand of the
+requester, as if the mirror were a part of its task. Over a network, or when messages are delayed, each is carried out
+by a strand of its own and the requester waits for the answer. Nothing else differs.
+
 Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs); the mirror's
 life, two phases and daisy chains are general CICS knowledge (unconfirmed for transient data).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import Task
-from tdqsim.cics.uow.indoubt import Subordinate, decision_of, decisions, heard, heuristics, resolve
-from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
-from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
+from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
+from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.messages import Message, MessageError
+from tdqsim.core.transport import Channel, LinkDown, Transport
+from tdqsim.errors import StoreError
+from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["STEPS", "Branch", "Link", "LinkDown", "Mirror", "MirrorTask", "RemoteSystem"]
+__all__ = ["Branch", "RemoteSystem"]
 
-STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
-"""The messages that go over a link, in the order of a distributed unit of work."""
-
-_MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
-_LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
-_SHIPPED: Final = frozenset(
-    {
-        Resp.INVREQ, Resp.IOERR, Resp.NOSPACE, Resp.NOTOPEN, Resp.LENGERR, Resp.QZERO, Resp.QBUSY, Resp.QIDERR,
-        Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED,
-    }
-)  # fmt: skip
-"""What the other region can answer; anything else arrives as ISCINVREQ."""
-
-
-class LinkDown(TdqError):
-    """A message could not be sent or answered: the link is gone."""
-
-
-class Link:
-    """What joins two regions. It can be cut, also at a given message, and restored.
-
-    Attributes:
-        ends: the two regions' views of it.
-        acquired: whether messages get through.
-        fault: called with each step before its message is sent, and may cut the link; None for nothing.
-    """
-
-    def __init__(self, one: Region, name_in_one: str, other: Region, name_in_other: str) -> None:
-        self.acquired = True
-        self.fault: Callable[[str], None] | None = None
-        self._cut_at: str | None = None
-        self._passes = 0
-        here, there = RemoteSystem(self, one, name_in_one), RemoteSystem(self, other, name_in_other)
-        here.far, there.far = there, here
-        self.ends = (here, there)
-
-    def __repr__(self) -> str:
-        one, other = self.ends
-        return f"<Link {one.region.applid} {other.region.applid} {'acquired' if self.acquired else 'released'}>"
-
-    def cut(self) -> None:
-        """Take the link away: both ends notice at once. Nothing happens when it is cut already."""
-        if not self.acquired:
-            return
-        self.acquired = False
-        self._cut_at = None
-        for end in self.ends:
-            if not end.region.closed:
-                end.lost()
-
-    def cut_at(self, step: str, *, nth: int = 1) -> None:
-        """Take the link away when a message is sent the next time, or the nth time; the message is lost.
-
-        Args:
-            step: one of :data:`STEPS`.
-            nth: 1 for the next such message.
-
-        Raises:
-            ValueError: there is no such message.
-        """
-        if step not in STEPS or nth < 1:
-            raise ValueError(f"{step!r} ({nth}): allowed are {', '.join(STEPS)}, and 1 or more")
-        self._cut_at, self._passes = step, nth
-
-    def restore(self) -> None:
-        """Bring the link back: both regions resynchronise what they were in doubt about."""
-        if self.acquired or any(end.region.closed for end in self.ends):
-            return
-        self.acquired = True
-        for end in self.ends:
-            end.resynchronise()
-
-    def carry(self, step: str) -> None:
-        """Send a message.
-
-        Raises:
-            LinkDown: it did not get through.
-        """
-        if self.fault is not None:
-            self.fault(step)
-        if self.acquired and step == self._cut_at:
-            self._passes -= 1
-            if not self._passes:
-                self.cut()
-        if not self.acquired:
-            raise LinkDown(f"{self!r}: {step} did not get through")
-
-
-class MirrorTask(Task):
-    """A task that carries out requests of another region.
-
-    Attributes:
-        hops: how many regions the request has come through.
-    """
-
-    __slots__ = ("hops",)
-
-    hops: int
+_IRLINK: Final = "IRLINK"
+"""The resource type of a wait for another region, as INQUIRE TASK shows it."""
 
 
 class Branch:
@@ -146,12 +59,13 @@ class Branch:
 
     Attributes:
         name: the connection to that region.
-        system: this region's view of the link; another one when a region that had ended is back.
+        system: this region's view of the way there; another one when a region that had ended is back.
         began: whether a request has got there.
+        held: whether there is work there that has to be ended.
         waiter: the strand whose request is under way, or None.
     """
 
-    __slots__ = ("_key", "_lost", "_uow", "began", "name", "system", "waiter")
+    __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "waiter")
 
     def __init__(self, system: RemoteSystem, uow: UnitOfWork) -> None:
         self.name = system.name
@@ -160,169 +74,294 @@ class Branch:
         self._uow = uow
         self._key = system.name_of(uow)
         self._lost = False
-        self.began = False
+        self.began = self.held = False
 
     @property
     def is_lost(self) -> bool:
         """Whether the unit of work can only be backed out."""
         return self._lost
 
-    @property
-    def mirror(self) -> Mirror | None:
-        """What does the work over there; None before the first request and after the end."""
-        return self.system.far.mirrors.get(self._key)
-
     def link_lost(self) -> None:
         """The link went away with the unit of work unfinished: it can only be backed out now."""
         self._lost = True
         if self.waiter is not None:
-            self.waiter.cancel(LinkDown(f"{self.system.link!r}: the request was under way"))
+            self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
 
-    def ship(self, task: Task, request: _Request) -> bytes:
+    def ship(self, task: Task, request: Mapping[str, Any], data: bytes) -> bytes:
         """Send a request and give its reply.
 
         Raises:
             Condition: the other region's answer.
             LinkDown: the request or its answer was lost.
         """
+        system = self.system
         if self._lost:
-            raise LinkDown(f"{self.system.link!r}: it was lost during this unit of work")
-        link, far = self.system.link, self.system.far
-        link.carry("REQUEST")
-        self.began = True
+            raise LinkDown(f"{system!r}: it was lost during this unit of work")
         self.waiter = task.region.dispatcher.current
         try:
-            return far.perform(self._key, task, request)
-        finally:
-            self.waiter = None
-            self._answered()
-
-    def _answered(self) -> None:
-        try:
-            self.system.link.carry("REPLY")
+            answer = system.ask("REQUEST", {"key": self._key, **request}, data, task=task, went=self._went)
         except LinkDown:
             self._lost = True
             raise
+        except BaseException:  # a purge, say: whether it was done, nobody knows
+            self._lost = self.held = self.began
+            system.say("ABANDON", {"key": self._key})
+            raise
+        finally:
+            self.waiter = None
+        self.held = answer.fields["held"]
+        raise_failure(answer)
+        return answer.data
+
+    def _went(self) -> None:
+        self.began = True
 
     def prepare(self) -> bool:
         """See :class:`~tdqsim.cics.uow.unit.Participant`."""
         if self._lost:
             return False
-        link, far = self.system.link, self.system.far
         try:
-            link.carry("PREPARE")
-            vote = far.prepare(self._key)
-            link.carry("VOTE")
+            answer = self.system.ask("PREPARE", {"key": self._key})
         except LinkDown:
             return False
-        return vote
+        raise_failure(answer)
+        return bool(answer.fields["vote"])
 
     def commit(self) -> None:
         """Commit over there: see ``Participant``. A decision that is not heard is kept for the link's return."""
-        self._tell("COMMIT", "COMMITTED", commit=True)
+        self._tell("COMMIT")
 
     def back_out(self) -> None:
         """Back out over there: see ``Participant``. That nothing is on record says backout to whoever asks later."""
-        self._tell("BACKOUT", "BACKED_OUT", commit=False)
+        self._tell("BACKOUT")
 
-    def _tell(self, message: str, answer: str, *, commit: bool) -> None:
+    def _tell(self, decision: str) -> None:
         """Send the decision; over a link that was lost and is back too, since the other region may be in doubt."""
         system = self.system
-        link, far = system.link, system.far
         system.branches.pop(self._uow.id, None)
-        if self._lost and not link.acquired:
+        if self._lost and not system.link.acquired:
             return
-        late: Exception | None = None
+        late: list[Exception] = []
         try:
-            link.carry(message)
-            late = self._carry_out(far, commit=commit)
-            link.carry(answer)
+            answer = system.ask(decision, system.decided_by(self._key), late=late)
         except LinkDown:
             pass
         else:
-            if commit:
+            if decision == "COMMIT" and answer.fields["done"]:
                 system.note_heard(self._uow.id)
-        if late is not None:
-            raise late
-
-    def _carry_out(self, far: RemoteSystem, *, commit: bool) -> Exception | None:
-        """Have a decision carried out; what reached the task meanwhile, a purge or its region's end, came too late.
-
-        Raises:
-            LinkDown: it could not be.
-        """
-        try:
-            with far.region.hardening.at_once() if self.system.region.hardening.urgent else nullcontext():
-                far.decided(self._key, commit=commit)
-        except LinkDown:
-            raise
-        except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
-            return error
-        return None
-
-
-class _Request(NamedTuple):
-    """A request as it goes over the link: plain values, so that it can go over a network too."""
-
-    command: str
-    queue: str
-    data: bytes
-    nosuspend: bool
-    userid: str
-    transid: str
-    hops: int
-
-
-class Mirror:
-    """The mirror task of one distributed unit of work, and its part of that."""
-
-    __slots__ = ("part", "task")
-
-    def __init__(self, task: MirrorTask) -> None:
-        self.task = task
-        self.part: Subordinate | None = None
+        if late:
+            raise late[0]
 
 
 class RemoteSystem:
-    """One region's view of a link: where its requests go out, and where the other's mirror tasks are.
+    """One region's view of another one: where its requests go out, and where the other's mirror tasks are.
 
     Attributes:
-        link: the link.
+        link: the link: whether it is acquired, and how to give it up.
         region: whose view it is.
         name: the connection's name in this region, 1 to 4 characters.
-        far: the other end.
+        netname: the other region's APPLID, as it has said; empty before.
         branches: units of work of this region in which the other one takes part.
-        mirrors: mirror tasks here, by the other region's name for their unit of work.
+        served: the mirror tasks here.
+        at_once: whether messages are carried out inside the other end's ``send``.
     """
 
-    far: RemoteSystem
-
-    def __init__(self, link: Link, region: Region, name: str) -> None:
+    def __init__(self, link: Any, region: Region, name: str, *, at_once: bool = True) -> None:
         self.link = link
         self.region = region
         self.name = name
+        self.netname = ""
         self.branches: dict[bytes, Branch] = {}
-        self.mirrors: dict[str, Mirror] = {}
+        self.served = Mirrors(region, name, self.branches.__contains__)
+        self.at_once = at_once
+        self.served.waits_turn = not at_once
+        self._channel: Channel | None = None
+        self._answers: dict[int, Message] = {}
+        self._awaited = WaitQueue(f"an answer of connection {name}")
+        self._cold: set[bytes] = set()
+        self._leaves = False
 
     def __repr__(self) -> str:
         return f"<RemoteSystem {self.name} of {self.region.applid}>"
 
     @property
-    def netname(self) -> str:
+    def mirrors(self) -> dict[str, Mirror]:
+        """The mirror tasks here, by the other region's name for their unit of work."""
+        return self.served.mirrors
+
+    @property
+    def far(self) -> RemoteSystem:
+        """The other end, for those who look at several regions of one process: the test kit, explain."""
+        found: RemoteSystem = self.link.other(self)
+        return found
+
+    @property
+    def acquired(self) -> bool:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
-        return self.far.region.applid
+        return bool(self.link.acquired)
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
-        if not self.link.acquired:
+        if not self.acquired:
             return Cvda.UNAVAILABLE
-        theirs = uow.coordinator.rpartition(".")[2] if uow.link == self.name else ""
-        cold = theirs and decision_of(self.far.region, bytes.fromhex(theirs)) == "COLD"
-        return Cvda.COLD if cold else Cvda.OK
+        return Cvda.COLD if uow.link == self.name and uow.id in self._cold else Cvda.OK
 
     def name_of(self, uow: UnitOfWork) -> str:
         """How the other region knows a unit of work of this one."""
         return f"{self.region.applid}.{uow.id.hex().upper()}"
+
+    def decided_by(self, key: str) -> dict[str, Any]:
+        """The fields of a decision: over there nobody waits either when nobody may wait here."""
+        return {"key": key, "urgent": self.region.hardening.urgent}
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    def connect(self, transport: Transport) -> None:
+        """Use a new way to the other region; say who is here when both ends have one."""
+        self._channel = Channel(transport, KINDS, self._arrived, self._link_lost)
+
+    def hello(self) -> None:
+        """Say who is here."""
+        self.say("HELLO", {"applid": self.region.applid})
+
+    def say(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Send a message that has no answer; a link that is gone needs none."""
+        try:
+            self._open_channel().send(kind, fields)
+        except LinkDown:
+            return
+
+    def ask(
+        self,
+        kind: str,
+        fields: Mapping[str, Any],
+        data: bytes = b"",
+        *,
+        task: Task | None = None,
+        went: Callable[[], None] | None = None,
+        late: list[Exception] | None = None,
+    ) -> Message:
+        """Send a message and wait for its answer.
+
+        Args:
+            kind: of the message.
+            fields: its fields.
+            data: what goes beside them.
+            task: whose wait it is; its DTIMOUT ends it.
+            went: called when the message has gone.
+            late: takes what reached this strand while the message was carried out, and was too late to change it.
+
+        Raises:
+            LinkDown: the message, or its answer, was lost.
+        """
+        channel = self._open_channel()
+        number = self._send(channel, kind, fields, data, went, late)
+
+        def attempt() -> Any:
+            answer = self._answers.pop(number, None)
+            if answer is not None:
+                return answer
+            if channel.is_lost:
+                raise LinkDown(f"{self!r}: {kind} was not answered")
+            return WAIT
+
+        try:
+            found = self._wait(attempt, task, late)
+        finally:
+            self._answers.pop(number, None)
+        if found.kind != ANSWERS[kind]:
+            channel.close()
+            raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
+        return found
+
+    def _wait(self, attempt: Callable[[], Any], task: Task | None, late: list[Exception] | None) -> Message:
+        """Wait for an answer, through one purge where that comes too late to change anything."""
+        answer = attempt()
+        while answer is WAIT:
+            try:
+                if task is not None:
+                    answer = task.wait(attempt, self._awaited, _IRLINK, self.name)
+                else:
+                    answer = self.region.dispatcher.wait(attempt, self._awaited)
+            except LinkDown:
+                raise
+            except Exception as error:
+                if late is None:
+                    raise
+                late.append(error)
+                if len(late) > 1 or not isinstance(error, Abend):
+                    raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
+        found: Message = answer
+        return found
+
+    def _open_channel(self) -> Channel:
+        if self._channel is None or self._channel.is_lost:
+            raise LinkDown(f"{self!r}: the link is gone")
+        return self._channel
+
+    @staticmethod
+    def _send(
+        channel: Channel,
+        kind: str,
+        fields: Mapping[str, Any],
+        data: bytes,
+        went: Callable[[], None] | None,
+        late: list[Exception] | None,
+    ) -> int:
+        number = channel.sent + 1
+        try:
+            channel.send(kind, fields, data)
+        except LinkDown:
+            if went is not None and not channel.is_lost:
+                went()
+            raise
+        except Exception as error:
+            if late is None:
+                raise
+            late.append(error)
+        except BaseException:
+            if went is not None:
+                went()  # perhaps
+            raise
+        if went is not None:
+            went()
+        return number
+
+    def _arrived(self, message: Message) -> None:
+        if message.answers:
+            self._answers[message.answers] = message
+            self._awaited.wake_all()
+        elif message.kind == "HELLO":
+            self.netname = message.fields["applid"]
+        elif message.kind == "ABANDON":
+            self.served.abandoned(message.fields["key"])
+        elif message.kind not in ANSWERS:
+            self._open_channel().close()
+        elif self.at_once:
+            self._serve(self._open_channel(), message)
+        else:
+            name = f"{message.kind} of {self.netname or self.name}"
+            serve = partial(self._serve, self._open_channel(), message)
+            self.region.dispatcher.spawn(serve, name=name, owner=self.region)
+
+    def _serve(self, channel: Channel, message: Message) -> None:
+        """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
+        try:
+            self.served.wait_turn(message)
+            if channel.is_lost:
+                return  # what was in flight has been lost, and nothing is begun any more
+            outcome = self.served.serve(message)
+            channel.send(ANSWERS[message.kind], outcome.fields, outcome.data, answers=message.number)
+        except LinkDown:
+            if self.at_once and not channel.is_lost:
+                raise  # another link, by which the request had come: the requester's strand is on its way there
+            return
+        except MessageError as error:
+            self.region.log.warning("message_not_understood", connection=self.name, reason=str(error))
+            channel.close()
+            return
+        if outcome.late is not None:
+            raise outcome.late
 
     # -- requests go out ------------------------------------------------------------------------------------------
 
@@ -337,12 +376,15 @@ class RemoteSystem:
         nosuspend: bool = False,
     ) -> bytes:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
-        hops = self._check_way(task)
-        request = _Request(command, queue, data, nosuspend, task.userid, task.transid, hops)
+        request = {
+            "command": command, "queue": queue, "nosuspend": nosuspend, "userid": task.userid,
+            "transid": task.transid, "hops": self._check_way(task),
+            "dtimout_ns": -1 if task.dtimout_ns is None else task.dtimout_ns,
+        }  # fmt: skip
         uow = task.uow
         branch = self._branch(uow)
         try:
-            return branch.ship(task, request)
+            return branch.ship(task, request, data)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
@@ -353,9 +395,13 @@ class RemoteSystem:
     def _check_way(self, task: Task) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
-        if hops > _LONGEST_CHAIN:
-            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {_LONGEST_CHAIN} regions already")
-        self._check_service()
+        if hops > LONGEST_CHAIN:
+            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {LONGEST_CHAIN} regions already")
+        connection = self.region.connections.get(self.name)
+        if connection is not None and connection.inservice != "YES":
+            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is not in service")
+        if not self.acquired:
+            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
         return hops
 
     def foresee(self, task: Task) -> MirrorTask:
@@ -364,18 +410,14 @@ class RemoteSystem:
         Raises:
             Condition: ISCINVREQ, SYSIDERR: the request would not get there.
         """
-        hops, far = self._check_way(task), self.far
-        if far.region.closed:
-            raise Condition(Resp.SYSIDERR, detail=f"region {far.region.applid} is closed")
+        hops = self._check_way(task)
+        key = ""
         if task.has_uow:
             if self._is_lost(task.uow):
-                raise Condition(Resp.SYSIDERR, detail=f"{self.link!r}: it was lost during this unit of work")
-            mirror = far.mirrors.get(self.name_of(task.uow))
-            if mirror is not None:
-                return mirror.task
-        probe = MirrorTask(far.region, 0, _MIRROR, far.userid_for(task.userid), startcode="S")
-        probe.hops = hops
-        return probe
+                raise Condition(Resp.SYSIDERR, detail=f"{self!r}: it was lost during this unit of work")
+            key = self.name_of(task.uow)
+        found: MirrorTask = self.link.foreseen(self, key, task.userid, hops)
+        return found
 
     def _is_lost(self, uow: UnitOfWork) -> bool:
         known = (self.branches.get(uow.id), *uow.participants)
@@ -391,186 +433,68 @@ class RemoteSystem:
             branch = self.branches[uow.id] = Branch(self, uow)
         return branch
 
-    def _check_service(self) -> None:
-        for end in (self, self.far):
-            connection = end.region.connections.get(end.name)
-            if connection is not None and connection.inservice != "YES":
-                where = "" if end is self else f" of region {end.region.applid}"
-                raise Condition(Resp.SYSIDERR, detail=f"connection {end.name}{where} is not in service")
-        if not self.link.acquired:
-            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
-
     def _keep(self, uow: UnitOfWork, branch: Branch) -> None:
         """A branch with something to commit takes part in the syncpoint; so does one that was lost."""
         if uow.ended or branch in uow.participants:
             return
-        if branch.mirror is not None or (branch.is_lost and branch.began):
+        if branch.held or (branch.is_lost and branch.began):
             uow.participants.append(branch)
         else:
             self.branches.pop(uow.id, None)
 
     def leave(self) -> None:
         """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
-
-    # -- requests come in -----------------------------------------------------------------------------------------
-
-    def perform(self, key: str, requester: Task, request: _Request) -> bytes:
-        """Carry out a request of the other region.
-
-        Raises:
-            Condition: what the requester is told.
-            Abend: the requester's own wait came to its end here.
-        """
-        mirror = self.mirrors.get(key) or self._attach(key, requester, request)
-        task = mirror.task
-        task.hops = request.hops
-        task.dtimout_ns = requester.dtimout_ns
-        try:
-            return _do(task, request)
-        except Condition as condition:
-            raise self.answer(condition) from condition
-        except (Abend, LinkDown, RegionClosed, WouldWaitForever):
-            raise  # the requester's own wait came to its end, as it would have at home
-        except TdqError as error:
-            raise Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {error}") from error
-        finally:
-            self._release_if_idle(key, mirror)
-
-    def _attach(self, key: str, requester: Task, request: _Request) -> Mirror:
-        region = self.region
-        if region.closed:
-            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
-        userid = self.userid_for(request.userid)
-        task = MirrorTask(region, region.next_task_number(), _MIRROR, userid, startcode="S")
-        task.outside = False
-        task.hops = request.hops
-        task.strand = requester.strand
-        region.tasks[task.number] = task
-        mirror = self.mirrors[key] = Mirror(task)
-        return mirror
-
-    def userid_for(self, userid: str) -> str:
-        """For whom a mirror works that the other region's user asked for."""
-        connection = self.region.connections.get(self.name)
-        if connection is None or connection.attachsec == "LOCAL":
-            return (connection.securityname if connection is not None else "") or self.region.default_user
-        return userid
-
-    def answer(self, condition: Condition) -> Condition:
-        """A condition of a mirror as the requester gets it."""
-        if condition.resp in _SHIPPED:
-            return _copy(condition)
-        return Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}")
-
-    def _release_if_idle(self, key: str, mirror: Mirror) -> None:
-        """A mirror that has touched nothing recoverable ends with its reply."""
-        task = mirror.task
-        if task.has_uow:
-            uow = task.uow
-            if uow.locks or uow.physical or uow.participants:
-                if mirror.part is None or mirror.part.uow is not uow:
-                    mirror.part = Subordinate(uow, key, self.name)
-                return
-        self._end(key, mirror, normal=True)
-
-    def _end(self, key: str, mirror: Mirror, *, normal: bool) -> None:
-        self.mirrors.pop(key, None)
-        mirror.task.end(normal=normal)
-
-    # -- the end of the unit of work ------------------------------------------------------------------------------
-
-    def prepare(self, key: str) -> bool:
-        """Prepare the mirror's part; a mirror that is gone has nothing to promise."""
-        mirror = self.mirrors.get(key)
-        if mirror is None or mirror.part is None:
-            return False
-        vote = mirror.part.prepare()
-        if not vote:
-            self._end(key, mirror, normal=False)
-        return vote
-
-    def decided(self, key: str, *, commit: bool) -> None:
-        """The other region's unit of work is decided.
-
-        Raises:
-            LinkDown: the store did not take it: it stays in doubt, and asks again when the link comes back.
-        """
-        try:
-            self._end_part(key, commit=commit)
-        except StoreError as error:
-            raise LinkDown(f"region {self.region.applid} could not carry the decision out: {error}") from error
-
-    def _end_part(self, key: str, *, commit: bool) -> None:
-        mirror = self.mirrors.get(key)
-        if mirror is None or mirror.part is None:
-            uow = self._shunted(key)
-            if uow is not None:
-                resolve(self.region, uow, commit=commit)
-            return
-        mirror.task.detach_uow()
-        try:
-            if commit:
-                mirror.part.commit()
-            else:
-                mirror.part.back_out()
-        finally:
-            self._end(key, mirror, normal=True)
-
-    def _shunted(self, key: str) -> bytes | None:
-        """The id here of a unit of work that waits for the other region's decision, or was decided without it."""
-        for uow in self.region.shunted.values():
-            if uow.coordinator == key:
-                return uow.id
-        return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
 
     # -- the link goes and comes ----------------------------------------------------------------------------------
 
-    def lost(self) -> None:
-        """The link is gone: what was in flight over it is backed out, what was in doubt waits or is decided alone."""
+    def _link_lost(self, _why: str) -> None:
+        self.link.cut()  # when it is not cut already: a message was lost, or came twice
+        self._awaited.wake_all()
+        if self.region.closed:
+            return
         for branch in tuple(self.branches.values()):
             branch.link_lost()
-        with self.region.hardening.at_once():
-            for key, mirror in tuple(self.mirrors.items()):
-                self._lose(key, mirror)
+        self.served.orphan()
+        if self.at_once or self._leaves:
+            self._lose_mirrors()
+        elif self.served.orphans:
+            name = f"loss of {self.netname or self.name}"
+            self.region.dispatcher.spawn(self._lose_mirrors, name=name, owner=self.region)
 
-    def _lose(self, key: str, mirror: Mirror) -> None:
-        abend = None
-        try:
-            if mirror.part is not None:
-                mirror.task.detach_uow()
-                abend = mirror.part.lose_coordinator()
-        except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
-            self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
-        finally:
-            if abend is not None:
-                mirror.task.abcode = abend.code
-                self.region.abends[abend.code] = self.region.abends.get(abend.code, 0) + 1
-            self._end(key, mirror, normal=False)
+    def _lose_mirrors(self) -> None:
+        with self.region.hardening.at_once():
+            self.served.lose_orphans()
 
     def succeed(self, before: RemoteSystem) -> None:
         """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
-        self.branches = before.branches
+        self.branches.update(before.branches)
         for branch in self.branches.values():
             branch.system = self
 
     def resynchronise(self) -> None:
         """The link is back: ask the other region what this one has in doubt, and tell it what it has not heard."""
         self._adopt()
-        with self.region.hardening.at_once(), self.far.region.hardening.at_once():
-            self._ask_for_decisions()
-            for uow_id, names in decisions(self.region).items():
-                if self.name in names and uow_id not in self.branches:
-                    self._remind(uow_id)
+        if self.at_once:
+            with self.region.hardening.at_once():
+                self._resynchronise()
+        else:
+            name = f"resynchronisation with {self.netname or self.name}"
+            self.region.dispatcher.spawn(self._resynchronise, name=name, owner=self.region)
 
-    def _ask_for_decisions(self) -> None:
-        region, coordinator = self.region, f"{self.far.region.applid}."
+    def _resynchronise(self) -> None:
+        self.served.wait_for_orphans()
+        region, coordinator = self.region, f"{self.netname}."
         for uow in tuple(region.shunted.values()):
             if uow.link == self.name and uow.coordinator.startswith(coordinator):
                 self._ask(uow.id, uow.coordinator)
         for uow_id, kept in heuristics(region).items():
             if kept["link"] == self.name:
                 self._ask(uow_id, kept["coordinator"])
+        for uow_id, names in decisions(region).items():
+            if self.name in names and uow_id not in self.branches:
+                self._remind(uow_id)
 
     def _adopt(self) -> None:
         """After a restart of this region: the other one still waits for what this one has in doubt itself."""
@@ -582,14 +506,13 @@ class RemoteSystem:
 
     def _remind(self, uow_id: bytes) -> None:
         """Tell the other region of a decision to commit that it has not heard."""
-        if not self._speaks:
-            return
+        key = f"{self.region.applid}.{uow_id.hex().upper()}"
         try:
-            self.far.decided(f"{self.region.applid}.{uow_id.hex().upper()}", commit=True)
-        except LinkDown as error:  # it could not be carried out there
-            self.region.log.warning("decision_not_carried_out", uow=uow_id.hex().upper(), reason=str(error))
-            return
-        self.note_heard(uow_id)
+            answer = self.ask("REMIND", {"key": key})
+        except LinkDown:
+            return  # the link has gone again
+        if answer.fields["done"]:
+            self.note_heard(uow_id)
 
     def note_heard(self, uow_id: bytes) -> None:
         """The other region has heard a decision of this one; one that cannot be forgotten is told again some time."""
@@ -599,38 +522,16 @@ class RemoteSystem:
             self.region.log.warning("decision_not_forgotten", uow=uow_id.hex().upper(), reason=str(error))
 
     def _ask(self, uow_id: bytes, key: str) -> None:
-        theirs = bytes.fromhex(key.rpartition(".")[2])
-        if not self._speaks or theirs in self.far.branches:
-            return  # the other region is still at it, and will say
-        decision = decision_of(self.far.region, theirs)
+        self._cold.discard(uow_id)
+        try:
+            decision = self.ask("ASK", {"key": key}).fields["decision"]
+        except LinkDown:
+            return  # the link has gone again
         if decision in ("COMMIT", "BACKOUT"):
             try:
                 resolve(self.region, uow_id, commit=decision == "COMMIT")
             except StoreError as error:  # it asks again when the link comes back
                 self.region.log.warning("not_resynchronised", uow=uow_id.hex().upper(), reason=str(error))
         elif decision == "COLD":
+            self._cold.add(uow_id)
             self.region.log.warning("coordinator_was_started_initial", uow=uow_id.hex().upper(), coordinator=key)
-
-    @property
-    def _speaks(self) -> bool:
-        """Whether the link is there; while one unit of work is resynchronised it may go again."""
-        return self.link.acquired and not (self.region.closed or self.far.region.closed)
-
-
-def _do(task: MirrorTask, request: _Request) -> bytes:
-    record = b""
-    if request.command == "READQ TD":
-        record = task.readq_td(request.queue, nosuspend=request.nosuspend, nohandle=True)
-    elif request.command == "WRITEQ TD":
-        task.writeq_td(request.queue, request.data, nohandle=True)
-    else:
-        task.deleteq_td(request.queue, nohandle=True)
-    if task.eib.eibresp is not Resp.NORMAL:
-        assert task.condition is not None, task
-        raise task.condition
-    return record
-
-
-def _copy(condition: Condition) -> Condition:
-    """The same answer as the requester sees it: its own command and name are filled in there."""
-    return Condition(condition.resp, condition.resp2, condition.detail, data=condition.data, length=condition.length)

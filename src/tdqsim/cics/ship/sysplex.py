@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tdqsim.cics.region import Region
-from tdqsim.cics.ship.remote import Link
+from tdqsim.cics.ship.link import Link
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Connection
@@ -30,9 +30,19 @@ class Sysplex:
         dispatcher: the dispatcher they share; one of their own by default.
         clock: its clock when none is given.
         seed: its seed when none is given.
+        at_once: whether a message is carried out inside the ``send`` of its sender; see
+            :class:`~tdqsim.cics.ship.link.Link`. False is as over a network: who asks waits, and others have turns.
     """
 
-    def __init__(self, *, dispatcher: Dispatcher | None = None, clock: Clock | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        dispatcher: Dispatcher | None = None,
+        clock: Clock | None = None,
+        seed: int = 0,
+        at_once: bool = True,
+    ) -> None:
+        self.at_once = at_once
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self._regions: dict[str, Region] = {}
         self._links: dict[frozenset[str], Link] = {}
@@ -107,7 +117,7 @@ class Sysplex:
                 raise TdqError(f"region {region.applid} is not in this sysplex, or is closed")
         if one is other:
             raise TdqError(f"region {one.applid} cannot be linked to itself")
-        link = Link(one, name or other.sysid, other, name_there or one.sysid)
+        link = Link(one, name or other.sysid, other, name_there or one.sysid, at_once=self.at_once)
         before = self._links.get(frozenset((one.applid, other.applid)))
         for end in link.ends:
             for old in () if before is None else before.ends:
@@ -115,8 +125,7 @@ class Sysplex:
                     end.succeed(old)
             end.region.links[end.name] = end
         self._links[frozenset((one.applid, other.applid))] = link
-        for end in link.ends:
-            end.resynchronise()
+        link.resynchronise()
         return link
 
     def link(self, one: Region | str, other: Region | str) -> Link:

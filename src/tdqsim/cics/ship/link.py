@@ -1,0 +1,170 @@
+"""A link between two regions of one process: a pair of queues that a test can cut or delay at any message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
+from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.core.messages import Decoder
+from tdqsim.core.transport import Pipe
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.ship.mirrors import MirrorTask
+
+__all__ = ["Link"]
+
+_ALL_STEPS: Final = (*STEPS, *RESYNC_STEPS)
+
+
+class Link:
+    """What joins two regions. It can be cut, also at a given message, delayed, and restored.
+
+    Args:
+        one: a region.
+        name_in_one: its connection to the other one.
+        other: the other one.
+        name_in_other: that one's connection to the first.
+        at_once: whether each message is carried out inside the ``send`` of its sender. False as over a network: each by
+            a strand of its own, while the sender waits for the answer.
+
+    Attributes:
+        ends: the two regions' views of it.
+        acquired: whether messages get through.
+        fault: called with each step before its message is sent, and may cut the link; None for nothing.
+    """
+
+    def __init__(
+        self, one: Region, name_in_one: str, other: Region, name_in_other: str, *, at_once: bool = True
+    ) -> None:
+        self.fault: Callable[[str], None] | None = None
+        self.acquired = False
+        self._at_once = at_once
+        self._cut_at: str | None = None
+        self._passes = 0
+        self._held_at: str | None = None
+        self._pipe = Pipe()
+        self.ends = (RemoteSystem(self, one, name_in_one), RemoteSystem(self, other, name_in_other))
+        self._acquire()
+
+    def __repr__(self) -> str:
+        one, other = self.ends
+        return f"<Link {one.region.applid} {other.region.applid} {'acquired' if self.acquired else 'released'}>"
+
+    def _acquire(self) -> None:
+        self._pipe = Pipe(self._before)
+        self.acquired = True
+        for end, transport in zip(self.ends, self._pipe.ends, strict=True):
+            self._serve_at_once(at_once=self._at_once)
+            end.connect(transport)
+        for end in self.ends:
+            end.hello()
+
+    def _serve_at_once(self, *, at_once: bool) -> None:
+        for end in self.ends:
+            end.at_once = at_once
+            end.served.waits_turn = not at_once
+
+    # -- what a test does to it -----------------------------------------------------------------------------------
+
+    def cut(self) -> None:
+        """Take the link away: both ends notice at once. Nothing happens when it is cut already."""
+        if self.acquired:
+            self.acquired = False
+            self._cut_at = self._held_at = None
+            self._pipe.close()
+
+    def cut_at(self, step: str, *, nth: int = 1) -> None:
+        """Take the link away when a message is sent the next time, or the nth time; the message is lost.
+
+        Args:
+            step: one of :data:`~tdqsim.cics.ship.messages.STEPS` or ``RESYNC_STEPS``.
+            nth: 1 for the next such message.
+
+        Raises:
+            ValueError: there is no such message.
+        """
+        if step not in _ALL_STEPS or nth < 1:
+            raise ValueError(f"{step!r} ({nth}): allowed are {', '.join(_ALL_STEPS)}, and 1 or more")
+        self._cut_at, self._passes = step, nth
+
+    def delay_at(self, step: str) -> None:
+        """Hold back the next message of a kind, and all that follow it that way, until :meth:`release`.
+
+        From then on each message is carried out by a strand of its own, as over a network.
+
+        Raises:
+            ValueError: there is no such message.
+        """
+        if step not in _ALL_STEPS:
+            raise ValueError(f"{step!r}: allowed are {', '.join(_ALL_STEPS)}")
+        self._held_at = step
+        self._serve_at_once(at_once=False)
+        self._pipe.holds = self._is_held
+
+    def release(self) -> int:
+        """Let arrive what was held back; how many messages that were."""
+        self._held_at = None
+        self._pipe.holds = None
+        return self._pipe.release()
+
+    def restore(self) -> None:
+        """Bring the link back: both regions resynchronise what they were in doubt about."""
+        if self.acquired or any(end.region.closed for end in self.ends):
+            return
+        self._acquire()
+        self.resynchronise()
+
+    def resynchronise(self) -> None:
+        """Let both regions find out what the other has decided meanwhile; inside a task that takes its own time."""
+        for end in self.ends:
+            end.resynchronise()
+        if not self._at_once:
+            self.ends[0].region.dispatcher.run_ready()
+
+    # -- what goes over it ----------------------------------------------------------------------------------------
+
+    def _before(self, frame: bytes) -> None:
+        """A message is about to be sent: it may be the one that is lost."""
+        if self.fault is None and self._cut_at is None:
+            return
+        step = _step(frame)
+        if step not in _ALL_STEPS:
+            return
+        if self.fault is not None and step in STEPS:
+            self.fault(step)
+        if self.acquired and step == self._cut_at:
+            self._passes -= 1
+            if not self._passes:
+                self.cut()
+
+    def _is_held(self, frame: bytes) -> bool:
+        return _step(frame) == self._held_at
+
+    # -- for those who look at several regions of one process -----------------------------------------------------
+
+    def other(self, end: RemoteSystem) -> RemoteSystem:
+        """The other end."""
+        return self.ends[1] if end is self.ends[0] else self.ends[0]
+
+    def foreseen(self, end: RemoteSystem, key: str, userid: str, hops: int) -> MirrorTask:
+        """The mirror that a request from an end would meet.
+
+        Raises:
+            Condition: SYSIDERR: it would not be served.
+        """
+        there = self.other(end)
+        region = there.region
+        if region.closed:
+            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
+        there.served.check_service()
+        return there.served.probe(key, userid, hops)
+
+
+def _step(frame: bytes) -> str:
+    (message,) = Decoder(KINDS).feed(frame)
+    return message.kind

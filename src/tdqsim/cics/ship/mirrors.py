@@ -1,0 +1,366 @@
+"""The other side of function shipping: mirror tasks that carry out what another region asks for.
+
+A mirror ends with its reply, unless it has touched a recoverable resource: then its unit of work here is a part of the
+requester's, and it stays until that one's coordinator has said how it ends, or cannot be asked any more. What comes in
+are messages, what goes out are the fields of their answers; the requester itself is never seen.
+
+Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.task import Task
+from tdqsim.cics.ship.messages import failure_fields
+from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
+from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.messages import Message, MessageError
+from tdqsim.core.transport import LinkDown
+from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorTask", "Mirrors", "Outcome"]
+
+LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
+_MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
+_SHIPPED: Final = frozenset(
+    {
+        Resp.INVREQ, Resp.IOERR, Resp.NOSPACE, Resp.NOTOPEN, Resp.LENGERR, Resp.QZERO, Resp.QBUSY, Resp.QIDERR,
+        Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED,
+    }
+)  # fmt: skip
+"""What the other region can answer; anything else arrives as ISCINVREQ."""
+
+
+class MirrorTask(Task):
+    """A task that carries out requests of another region.
+
+    Attributes:
+        hops: how many regions the request has come through.
+    """
+
+    __slots__ = ("hops",)
+
+    hops: int
+
+
+class Mirror:
+    """The mirror task of one unit of work of the other region, and its part of that.
+
+    Attributes:
+        task: the task.
+        part: its part; None before it has touched anything recoverable.
+        strand: what carries out a request for it at the moment, or None.
+        free: where the next message for it waits.
+    """
+
+    __slots__ = ("free", "part", "strand", "task")
+
+    def __init__(self, task: MirrorTask) -> None:
+        self.task = task
+        self.part: Subordinate | None = None
+        self.strand: Strand | None = None
+        self.free = WaitQueue(f"mirror task {task.number}")
+
+
+class Outcome(NamedTuple):
+    """What a message has come to.
+
+    Attributes:
+        fields, data: of its answer.
+        late: what reached the strand meanwhile (a purge, its region's end) and was too late to change anything.
+    """
+
+    fields: Mapping[str, Any]
+    data: bytes = b""
+    late: Exception | None = None
+
+
+class Mirrors:
+    """The mirror tasks of one region for one other region.
+
+    Args:
+        region: where they are.
+        name: its connection to the other region.
+        is_open: whether this region still works on a unit of work of its own, which the other one may ask about.
+
+    Attributes:
+        mirrors: mirror tasks by the other region's name for their unit of work.
+        waits_turn: whether messages for one mirror may come while it is at work.
+        orphans: mirrors whose link is gone, and whose units of work have not been dealt with yet.
+    """
+
+    def __init__(self, region: Region, name: str, is_open: Callable[[bytes], bool]) -> None:
+        self.region = region
+        self.name = name
+        self.mirrors: dict[str, Mirror] = {}
+        self.waits_turn = False
+        self.orphans: list[tuple[str, Mirror]] = []
+        self._losing = 0
+        self._settled = WaitQueue(f"what connection {name} has left behind")
+        self._is_open = is_open
+
+    def serve(self, message: Message) -> Outcome:
+        """Do what a message asks for.
+
+        Raises:
+            LinkDown: the link was lost meanwhile; nobody waits for the answer.
+        """
+        kind, key = message.kind, str(message.fields["key"])
+        if kind == "ASK":
+            return self.asked(key)
+        if kind == "REQUEST":
+            return self.perform(message)
+        if kind == "PREPARE":
+            return self.prepare(key)
+        if kind == "REMIND":
+            return self.decided(key, commit=True, urgent=True)
+        return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
+
+    def wait_turn(self, message: Message) -> None:
+        """Over a network the next message may come before the last one is answered: the requester has given it up."""
+        mirror = self.mirrors.get(message.fields["key"])
+        if not self.waits_turn or mirror is None or mirror.strand is None:
+            return
+        if message.kind in ("COMMIT", "BACKOUT", "REMIND"):
+            self.abandoned(message.fields["key"])
+        self.region.dispatcher.wait(lambda: None if mirror.strand is None else WAIT, mirror.free)
+
+    def abandoned(self, key: str) -> None:
+        """The requester does not wait any more: neither does its mirror."""
+        mirror = self.mirrors.get(key)
+        if mirror is not None and mirror.strand is not None:
+            mirror.strand.cancel(LinkDown(f"task {mirror.task.number}: the requester has given up"))
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def perform(self, message: Message) -> Outcome:
+        """Carry out a request."""
+        fields, key = message.fields, message.fields["key"]
+        error: Exception | None = None
+        record = b""
+        try:
+            mirror = self._mirror(fields)
+        except Condition as condition:
+            return Outcome({"held": False, **failure_fields(condition)})
+        strand = self.region.dispatcher.current
+        try:
+            mirror.strand = strand
+            record = _do(mirror.task, fields, message.data)
+        except Condition as condition:
+            error, record = self.answer(condition), condition.data
+        except (Abend, RegionClosed, WouldWaitForever) as ended:
+            error = ended  # the requester's own wait came to its end, as it would have at home
+        except LinkDown:
+            raise
+        except TdqError as failed:
+            error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
+        finally:
+            mirror.strand = None
+            self._release_if_idle(key, mirror)
+            mirror.free.wake_all()
+        return Outcome({"held": key in self.mirrors, **failure_fields(error)}, record)
+
+    def _mirror(self, fields: Mapping[str, Any]) -> Mirror:
+        """The mirror for a request, the one there is or a new one."""
+        region = self.region
+        if region.closed:
+            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
+        self.check_service()
+        if not 0 < fields["hops"] <= LONGEST_CHAIN:
+            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {fields['hops']} regions already")
+        mirror = self.mirrors.get(fields["key"]) or self._attach(fields)
+        task, current = mirror.task, region.dispatcher.current
+        task.hops = fields["hops"]
+        task.dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
+        task.strand = current if current.local is not None or self.waits_turn else None
+        return mirror
+
+    def check_service(self) -> None:
+        """Refuse requests over a connection that is out of service here.
+
+        Raises:
+            Condition: SYSIDERR.
+        """
+        connection = self.region.connections.get(self.name)
+        if connection is not None and connection.inservice != "YES":
+            where = f"connection {self.name} of region {self.region.applid}"
+            raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service")
+
+    def _attach(self, fields: Mapping[str, Any]) -> Mirror:
+        region = self.region
+        task = MirrorTask(region, region.next_task_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S")
+        task.outside = False
+        region.tasks[task.number] = task
+        mirror = self.mirrors[fields["key"]] = Mirror(task)
+        return mirror
+
+    def userid_for(self, userid: str) -> str:
+        """For whom a mirror works that the other region's user asked for."""
+        connection = self.region.connections.get(self.name)
+        if connection is None or connection.attachsec == "LOCAL":
+            return (connection.securityname if connection is not None else "") or self.region.default_user
+        return userid
+
+    def answer(self, condition: Condition) -> Condition:
+        """A condition of a mirror as the requester gets it: its own command and name are filled in there."""
+        if condition.resp not in _SHIPPED:
+            return Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}")
+        return Condition(
+            condition.resp, condition.resp2, condition.detail, data=condition.data, length=condition.length
+        )
+
+    def probe(self, key: str, userid: str, hops: int) -> MirrorTask:
+        """The mirror that a request would meet: the one it has, or one like that which would be attached."""
+        mirror = self.mirrors.get(key)
+        if mirror is not None:
+            return mirror.task
+        probe = MirrorTask(self.region, 0, _MIRROR, self.userid_for(userid), startcode="S")
+        probe.hops = hops
+        return probe
+
+    def _release_if_idle(self, key: str, mirror: Mirror) -> None:
+        """A mirror that has touched nothing recoverable ends with its reply."""
+        task = mirror.task
+        if task.has_uow:
+            uow = task.uow
+            if uow.locks or uow.physical or uow.participants:
+                if mirror.part is None or mirror.part.uow is not uow:
+                    mirror.part = Subordinate(uow, key, self.name)
+                return
+        self._end(key, mirror, normal=True)
+
+    def _end(self, key: str, mirror: Mirror, *, normal: bool) -> None:
+        if self.mirrors.get(key) is mirror:
+            del self.mirrors[key]
+        mirror.task.end(normal=normal)
+
+    # -- the end of the unit of work ------------------------------------------------------------------------------
+
+    def prepare(self, key: str) -> Outcome:
+        """Prepare the mirror's part; a mirror that is gone has nothing to promise."""
+        mirror = self.mirrors.get(key)
+        if mirror is None or mirror.part is None:
+            return Outcome({"vote": False, **failure_fields(None)})
+        try:
+            vote = mirror.part.prepare()
+        except LinkDown:
+            raise
+        except Exception as error:  # noqa: BLE001  (a purge, say, while it waited for the store)
+            return Outcome({"vote": False, **failure_fields(error)})
+        if not vote:
+            self._end(key, mirror, normal=False)
+        return Outcome({"vote": vote, **failure_fields(None)})
+
+    def decided(self, key: str, *, commit: bool, urgent: bool) -> Outcome:
+        """The other region's unit of work is decided. Not done: it stays in doubt, and asks when the link is back."""
+        try:
+            with self.region.hardening.at_once() if urgent else nullcontext():
+                self._end_part(key, commit=commit)
+        except LinkDown:
+            raise
+        except StoreError as error:
+            self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
+            return Outcome({"done": False})
+        except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
+            return Outcome({"done": True}, late=error)
+        return Outcome({"done": True})
+
+    def _end_part(self, key: str, *, commit: bool) -> None:
+        mirror = self.mirrors.get(key)
+        if mirror is None or mirror.part is None:
+            uow = self._shunted(key)
+            if uow is not None:
+                resolve(self.region, uow, commit=commit)
+            return
+        mirror.task.detach_uow()
+        try:
+            if commit:
+                mirror.part.commit()
+            else:
+                mirror.part.back_out()
+        finally:
+            self._end(key, mirror, normal=True)
+
+    def _shunted(self, key: str) -> bytes | None:
+        """The id here of a unit of work that waits for the other region's decision, or was decided without it."""
+        for uow in self.region.shunted.values():
+            if uow.coordinator == key:
+                return uow.id
+        return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
+
+    def asked(self, key: str) -> Outcome:
+        """What this region has decided about a unit of work of its own.
+
+        Raises:
+            MessageError: that is no name of one.
+        """
+        try:
+            ours = bytes.fromhex(key.rpartition(".")[2])
+        except ValueError as error:
+            raise MessageError(f"{key!r:.80} is no unit of work of this region") from error
+        return Outcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
+
+    # -- the link goes --------------------------------------------------------------------------------------------
+
+    def orphan(self) -> None:
+        """The link is gone: its mirrors are nobody's any more, whatever comes over another link."""
+        if self.waits_turn:
+            for key in self.mirrors:
+                self.abandoned(key)
+        self.orphans += self.mirrors.items()
+        self.mirrors.clear()
+
+    def lose_orphans(self) -> None:
+        """Back out what was in flight over a link that is gone; what was in doubt waits or is decided alone."""
+        try:
+            while self.orphans:
+                self._losing += 1
+                try:
+                    self._lose(*self.orphans.pop(0))
+                finally:
+                    self._losing -= 1
+        finally:
+            self._settled.wake_all()
+
+    def wait_for_orphans(self) -> None:
+        """Wait until it is known what is in doubt."""
+        self.region.dispatcher.wait(lambda: WAIT if self.orphans or self._losing else None, self._settled)
+
+    def _lose(self, key: str, mirror: Mirror) -> None:
+        abend = None
+        try:
+            if mirror.part is not None:
+                mirror.task.detach_uow()
+                abend = mirror.part.lose_coordinator()
+        except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
+            self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
+        finally:
+            if abend is not None:
+                mirror.task.abcode = abend.code
+                self.region.abends[abend.code] = self.region.abends.get(abend.code, 0) + 1
+            self._end(key, mirror, normal=False)
+
+
+def _do(task: MirrorTask, fields: Mapping[str, Any], data: bytes) -> bytes:
+    command, record = fields["command"], b""
+    if command == "READQ TD":
+        record = task.readq_td(fields["queue"], nosuspend=fields["nosuspend"], nohandle=True)
+    elif command == "WRITEQ TD":
+        task.writeq_td(fields["queue"], data, nohandle=True)
+    elif command == "DELETEQ TD":
+        task.deleteq_td(fields["queue"], nohandle=True)
+    else:
+        raise Condition(Resp.ISCINVREQ, detail=f"{command!r:.40} is not shipped")
+    if task.eib.eibresp is not Resp.NORMAL:
+        assert task.condition is not None, task
+        raise task.condition
+    return record

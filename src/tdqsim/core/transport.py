@@ -1,0 +1,200 @@
+"""How messages get there: a transport of a few methods, and a channel that numbers what goes over it.
+
+A :class:`Transport` carries bytes, in order or not at all: a pair of queues in one process (:class:`Pipe`, here), or a
+connection of a network. A :class:`Channel` makes messages of them. Each message has the number after that of the one
+before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
+transport need not be trusted, only used; what is lost is found out by both ends and put right when there is another
+link.
+
+What a transport calls (``receive``, ``lost``) it calls in the thread of the channel's dispatcher. Over a network that
+means: by ``Engine.submit``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from tdqsim.core.messages import Decoder, Kinds, Message, MessageError, encode
+from tdqsim.errors import TdqError
+
+__all__ = ["Channel", "LinkDown", "Pipe", "PipeEnd", "Transport"]
+
+
+class LinkDown(TdqError):
+    """A message could not be sent or answered: the link is gone."""
+
+
+class Transport(Protocol):
+    """Carries bytes to one other end and back."""
+
+    def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        """Say who takes what arrives (in pieces of any length), and who is told, once, that nothing more will."""
+
+    def send(self, data: bytes) -> None:
+        """Send.
+
+        Raises:
+            LinkDown: it did not go.
+        """
+
+    def close(self) -> None:
+        """Give the link up; both ends are told that it is lost. Nothing happens the second time."""
+
+
+class Channel:
+    """Messages over a transport.
+
+    Args:
+        transport: one that nobody has opened yet.
+        kinds: what this end understands.
+        receive: called with each message that arrives.
+        lost: called once, with the reason, when the link is gone.
+
+    Attributes:
+        is_lost: whether it is gone.
+        sent: the number of the last message that was sent.
+    """
+
+    def __init__(
+        self, transport: Transport, kinds: Kinds, receive: Callable[[Message], None], lost: Callable[[str], None]
+    ) -> None:
+        self.is_lost = False
+        self._transport = transport
+        self._decoder = Decoder(kinds)
+        self._receive = receive
+        self._lost = lost
+        self.sent = self._received = 0
+        transport.open(self._arrived, self._gone)
+
+    def send(self, kind: str, fields: Mapping[str, Any], data: bytes = b"", *, answers: int = 0) -> int:
+        """Send a message; its number, by which it will be answered.
+
+        Raises:
+            LinkDown: it did not go.
+            MessageError: it is too long; nothing was sent.
+        """
+        if self.is_lost:
+            raise LinkDown(f"{kind} was not sent: the link is gone")
+        number = self.sent + 1
+        frame = encode(Message(kind, fields, data, number, answers))
+        self.sent = number
+        self._transport.send(frame)
+        return number
+
+    def close(self) -> None:
+        """Give the link up."""
+        self._transport.close()
+
+    def _arrived(self, chunk: bytes) -> None:
+        if self.is_lost:
+            return
+        try:
+            messages = self._decoder.feed(chunk)
+        except MessageError as error:
+            self._give_up(str(error))
+            return
+        for message in messages:
+            if message.number != self._received + 1:
+                self._give_up(f"message {message.number} came where {self._received + 1} was due")
+                return
+            self._received = message.number
+            self._receive(message)
+
+    def _give_up(self, why: str) -> None:
+        self._gone(why)
+        self._transport.close()
+
+    def _gone(self, why: str) -> None:
+        if not self.is_lost:
+            self.is_lost = True
+            self._lost(why)
+
+
+class Pipe:
+    """A transport within one process: two ends, and a queue for each direction.
+
+    What is sent arrives at once, inside ``send``, unless it is held back.
+
+    Args:
+        before: called with each frame before it is sent; it may close the pipe, and the frame is lost then.
+
+    Attributes:
+        ends: the two ends.
+        holds: asked of each frame whether it is held back, with all that follow it that way; None for no.
+        closed: whether it is gone.
+    """
+
+    def __init__(self, before: Callable[[bytes], None] | None = None) -> None:
+        self.ends = (PipeEnd(self), PipeEnd(self))
+        self.ends[0].other, self.ends[1].other = self.ends[1], self.ends[0]
+        self.holds: Callable[[bytes], bool] | None = None
+        self.closed = False
+        self._before = before
+
+    def carry(self, data: bytes, to: PipeEnd) -> None:
+        """Take a frame to an end, or into its queue."""
+        if self._before is not None and not self.closed:
+            self._before(data)
+        if self.closed:
+            raise LinkDown("the link is gone")
+        if to.held or (self.holds is not None and self.holds(data)):
+            to.held.append(data)
+        else:
+            to.take(data)
+
+    def release(self) -> int:
+        """Let arrive what was held back, in its order; how many frames that were."""
+        count = 0
+        while not self.closed and (waiting := [end for end in self.ends if end.held]):
+            count += 1
+            waiting[0].take(waiting[0].held.popleft())
+        return count
+
+    def close(self, why: str = "the link was cut") -> None:
+        """Cut it: both ends are told."""
+        if not self.closed:
+            self.closed = True
+            for end in self.ends:
+                end.held.clear()
+                end.tell(why)
+
+
+class PipeEnd:
+    """One end of a pipe.
+
+    Attributes:
+        other: the other end.
+        held: frames for this end that are held back.
+    """
+
+    other: PipeEnd
+
+    def __init__(self, pipe: Pipe) -> None:
+        self.held: deque[bytes] = deque()
+        self._pipe = pipe
+        self._receive: Callable[[bytes], None] | None = None
+        self._lost: Callable[[str], None] | None = None
+
+    def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        """See :class:`Transport`."""
+        self._receive, self._lost = receive, lost
+
+    def send(self, data: bytes) -> None:
+        """See :class:`Transport`."""
+        self._pipe.carry(data, self.other)
+
+    def close(self) -> None:
+        """See :class:`Transport`."""
+        self._pipe.close()
+
+    def take(self, data: bytes) -> None:
+        """Bytes arrive here."""
+        if self._receive is not None:
+            self._receive(data)
+
+    def tell(self, why: str) -> None:
+        """The pipe is gone."""
+        if self._lost is not None:
+            self._lost(why)

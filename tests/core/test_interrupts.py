@@ -1,0 +1,288 @@
+"""An interrupt at any line of the dispatcher: afterwards everything that had to happen happens, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from functools import partial
+from types import FrameType
+from typing import Any, Self
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim.core import _strand as strand_module
+from tdqsim.core import clock as clock_module
+from tdqsim.core import dispatch as dispatch_module
+from tdqsim.core.clock import Clock
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
+from tdqsim.errors import WouldWaitForever
+
+SECOND = 1_000_000_000
+FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__}
+
+
+class Injector:
+    """Raises KeyboardInterrupt at the nth line that is run in the dispatcher's and the clock's files.
+
+    Greenlets have trace functions of their own, so that each strand sets it anew.
+    """
+
+    def __init__(self, nth: int) -> None:
+        self.nth = nth
+        self.lines = 0
+        self.where = ""
+
+    def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
+        if frame.f_code.co_filename not in FILES:
+            return None
+        if event == "line":
+            self.lines += 1
+            if self.lines == self.nth:
+                self.where = f"{frame.f_code.co_name}:{frame.f_lineno}"
+                raise KeyboardInterrupt(self.where)
+        return self
+
+    def __enter__(self) -> Self:
+        sys.settrace(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+
+class Shop:
+    """Strands that take and give things, wait with and without deadlines, and yield; each thing is there once."""
+
+    def __init__(self, injector: Injector | None, seed: int) -> None:
+        self.injector = injector
+        self.dispatcher = Dispatcher(Clock(), seed)
+        self.things = list(range(6))
+        self.shelf = WaitQueue("THING")
+        self.begun: list[str] = []
+        self.over: list[str] = []
+        self.fired: list[str] = []
+        self.strands: list[Strand] = []
+
+    def take(self) -> int:
+        def attempt() -> Any:
+            first = self.shelf.is_first(self.dispatcher.current)
+            return self.things.pop() if self.things and first else WAIT
+
+        return self.dispatcher.wait(attempt, self.shelf)
+
+    def give(self, thing: int) -> None:
+        self.things.append(thing)
+        self.shelf.wake_one()
+
+    def work(self, name: str) -> None:
+        if self.injector is not None:
+            sys.settrace(self.injector)
+        self.begun.append(name)
+        held: list[int] = []
+        try:
+            for _ in range(2):
+                held.append(self.take())
+                held.append(self.take())
+                self.dispatcher.yield_now()
+                self.pause(2)
+                while held:
+                    self.give(held.pop())
+        finally:
+            while held:  # what a unit of work does: whatever ends it, it holds nothing any more
+                self.things.append(held.pop())
+            self.over.append(name)
+
+    def pause(self, seconds: int) -> None:
+        with_deadline = WaitQueue("PAUSE")
+        try:
+            self.dispatcher.wait(lambda: WAIT, with_deadline, seconds * SECOND)
+        except TimedOut:
+            return
+
+    def open(self) -> None:
+        now = self.dispatcher.clock.time_ns()
+        self.dispatcher.call_at(now + SECOND, lambda: self.fired.append("timer"))
+        self.dispatcher.call_after_round(lambda: self.fired.append("round"))
+        for number in range(4):
+            name = f"strand {number}"
+            self.strands.append(self.dispatcher.spawn(lambda name=name: self.work(name), name=name))
+
+    def go(self) -> None:
+        self.dispatcher.run_ready()
+        held = self.take()
+        try:
+            self.pause(1)
+        finally:
+            self.give(held)
+        self.dispatcher.run()
+
+    def check(self, where: str) -> None:
+        dispatcher = self.dispatcher
+        dispatcher.run()
+        assert dispatcher.strands == (), where
+        assert dispatcher.current is dispatcher.outside, where
+        assert all(strand.done for strand in self.strands), where
+        assert sorted(self.begun) == sorted(self.over), where
+        ended = [strand for strand in self.strands if isinstance(strand.exception, KeyboardInterrupt)]
+        assert len(ended) <= 1, where
+        others = [strand for strand in self.strands if strand not in ended]
+        assert [strand.exception for strand in others] == [None] * len(others), where
+        assert {strand.name for strand in others} <= set(self.begun), where
+        assert set(self.fired) == ({"timer", "round"} if self.opened else set(self.fired)), where
+        assert len(self.shelf) == 0, where
+        assert dispatcher.next_deadline_ns() is None, where
+        assert dispatcher.spawn(lambda: "works", name="next").result() == "works", where
+        gate = WaitQueue("NOBODY")
+        with pytest.raises(WouldWaitForever):
+            dispatcher.wait(lambda: WAIT, gate)
+
+    def check_after_signal(self) -> None:
+        """A signal may hit this test's own lines too; but nobody is lost."""
+        dispatcher = self.dispatcher
+        dispatcher.run()
+        assert dispatcher.strands == ()
+        assert all(strand.done for strand in self.strands)
+        assert len(self.shelf) == 0
+        assert dispatcher.spawn(lambda: "works", name="next").result() == "works"
+
+    opened = False
+
+
+def lived(nth: int, seed: int) -> tuple[Injector, Shop]:
+    """One shop's life, with one interrupt; the program outside catches it and goes on."""
+    injector = Injector(nth)
+    shop = Shop(injector, seed)
+    shop.open()
+    shop.opened = True
+    interrupted = False
+    with injector:
+        try:
+            shop.go()
+        except KeyboardInterrupt:
+            interrupted = True
+    sys.settrace(None)
+    assert interrupted == bool(injector.where)
+    return injector, shop
+
+
+def live_through_all(seed: int) -> set[str]:
+    """A shop for every line at which it can be interrupted; the lines."""
+    nth, places = 0, set()
+    while True:
+        nth += 1
+        injector, shop = lived(nth, seed)
+        shop.check(f"{nth}: {injector.where}")
+        if not injector.where:
+            return places
+        places.add(injector.where)
+
+
+@freeze_time("2026-01-01")
+@pytest.mark.parametrize("seed", [0, 5])
+def test_an_interrupt_at_every_line_loses_nobody(seed):
+    assert len(live_through_all(seed)) > 150
+
+
+@freeze_time("2026-01-01")
+def test_the_interrupts_notice_a_dispatcher_that_does_not_recover(monkeypatch):
+    def forgetful(self: Dispatcher, _error: BaseException, current: Strand) -> None:
+        self.current = current
+
+    monkeypatch.setattr(Dispatcher, "_recover", forgetful)
+    with pytest.raises(AssertionError):
+        live_through_all(0)
+
+
+@freeze_time("2026-01-01")
+def test_an_interrupt_at_every_line_of_an_end_can_be_followed_by_another_end():
+    nth = 0
+    while True:
+        nth += 1
+        injector = Injector(nth)
+        shop = Shop(injector, 0)
+        owner = object()
+        pause = partial(shop.pause, 10**6)
+        waiting = [shop.dispatcher.spawn(pause, name=str(n), owner=owner) for n in range(3)]
+        with injector, suppress(KeyboardInterrupt):
+            shop.dispatcher.run_ready()
+            shop.dispatcher.end_strands(owner, "closed")
+        sys.settrace(None)
+        shop.dispatcher.end_strands(owner, "closed")
+        assert all(strand.done for strand in waiting), injector.where
+        assert shop.dispatcher.strands == (), injector.where
+        shop.dispatcher.run()
+        if not injector.where:
+            break
+
+
+# -- real signals -----------------------------------------------------------------------------------------------------
+
+
+class Alarmed(BaseException):
+    """What the test's signal handler raises."""
+
+
+@pytest.fixture
+def alarm():
+    def ring(_number: int, _frame: object) -> None:
+        raise Alarmed
+
+    before = signal.signal(signal.SIGUSR1, ring)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_signal_ends_a_real_rest_and_the_dispatcher_goes_on(alarm):
+    dispatcher = Dispatcher(Clock(simulated=False))
+    gate = WaitQueue("GATE")
+    handle = dispatcher.spawn(lambda: dispatcher.wait(lambda: WAIT, gate, 3600 * SECOND), name="waits an hour")
+    ring = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+    ring.start()
+    with pytest.raises(Alarmed):
+        dispatcher.run()
+    ring.join()
+    assert handle.waiting_for is gate or handle.dispatcher.pending
+    handle.cancel(LookupError())
+    with pytest.raises(LookupError):
+        handle.result()
+    assert dispatcher.spawn(lambda: 1, name="next").result() == 1
+
+
+def test_another_thread_ends_a_real_rest(alarm):
+    dispatcher = Dispatcher(Clock(simulated=False))
+    dispatcher.call_at(dispatcher.clock.time_ns() + 3600 * SECOND, lambda: None)
+    waker = threading.Timer(0.05, dispatcher.wake)
+    waker.start()
+    dispatcher.rest()
+    waker.join()
+    dispatcher.wake()
+    dispatcher.wake()
+    dispatcher.rest()  # woken before: it does not sleep at all
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_signals_at_any_moment(alarm, seed):
+    """Some hundred shops, each struck by a signal at a moment of chance, also outside the dispatcher."""
+    struck = 0
+    for each in range(150):
+        shop = Shop(None, seed)
+        shop.open()
+        ring = threading.Timer(0, partial(_ring_after, 0.0001 * (each % 15)))
+        try:
+            ring.start()
+            shop.go()
+            ring.join()
+        except Alarmed:
+            struck += 1
+        ring.join()
+        shop.check_after_signal()
+    assert struck == 150
+
+
+def _ring_after(seconds: float) -> None:
+    threading.Event().wait(seconds)
+    os.kill(os.getpid(), signal.SIGUSR1)
