@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import random
 import socket
+import ssl
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tdqsim.server.hostservers.command import expanded
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
 from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check, substitute, token
-from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, eventually, frame, send
+from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, Client, eventually, frame, send
 
 SERVER = bytes.fromhex("1122334455667788")
 # From the reference page: three toolbox versions agreed on levels 0 to 3.
@@ -171,3 +178,33 @@ def test_whatever_is_sent_harms_nobody(served, queue, connect, caplog):
     assert last.ask(1, NAME, template=20).request == 0x8001
     eventually(lambda: served.do(lambda: len(served.system.jobs)) == 1)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def _certificate(folder):
+    """A certificate of nobody in particular, for this machine."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    day = datetime(2020, 1, 1, tzinfo=UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(day).not_valid_after(day + timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    (folder / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_the_same_servers_over_tls(serve, tmp_path):
+    certificate, key = _certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    served = serve(tls=context)
+    assert {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s"} <= set(served.ports)
+    client = Client(served, "as-dtaq-s", 0xE007)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting.check_hostname = False
+    client.socket = trusting.wrap_socket(client.socket)
+    assert client.sign_on() == 0
+    assert client.ask(0, bytes(6), template=6).request == 0x8000
+    client.socket.close()
