@@ -80,6 +80,7 @@ class Machine:
         timezone: str,
         ccsid: int,
         limit_bytes: int | None,
+        memory_bytes: int,
         create: bool,
         readonly: bool,
     ) -> None:
@@ -106,7 +107,8 @@ class Machine:
             if isinstance(path, Store)
             else Store(
                 Path(path) if path is not None else None,
-                durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly,
+                durability=durability, limit_bytes=limit_bytes,
+                memory_bytes=memory_bytes, create=create, readonly=readonly,
             )
         )  # fmt: skip
         self.readonly = readonly

@@ -44,6 +44,8 @@ class System(Machine):
         timezone: its time zone; *DTS and QWCCVTDT show local time.
         ccsid: CCSID of its jobs, unless they have another.
         limit_bytes: ceiling of the store's files.
+        memory_bytes: what the entries of FORCE(*NO) queues may take in memory, before the largest queue overflows to
+            the store's files; a keyed one goes there as a whole, where each of its operations is a commit.
         create: make the store when there is none.
         readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
 
@@ -74,6 +76,7 @@ class System(Machine):
         timezone: str = "UTC",
         ccsid: int = 37,
         limit_bytes: int | None = None,
+        memory_bytes: int = 32 * 1024 * 1024,
         create: bool = True,
         readonly: bool = False,
     ) -> None:
@@ -81,7 +84,7 @@ class System(Machine):
         self.remote: RemoteQueues = RemoteQueues()
         super().__init__(
             name, path, dispatcher=dispatcher, clock=clock, seed=seed, durability=durability, timezone=timezone,
-            ccsid=ccsid, limit_bytes=limit_bytes, create=create, readonly=readonly,
+            ccsid=ccsid, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create, readonly=readonly,
         )  # fmt: skip
 
     def __repr__(self) -> str:
