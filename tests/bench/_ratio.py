@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 
 __all__ = ["Cost", "compare", "empty_call", "report"]
 
@@ -64,10 +64,10 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _time(batch: Batch, n: int) -> float:
-    start = perf_counter_ns()
+def _time(batch: Batch, n: int, clock: Callable[[], int]) -> float:
+    start = clock()
     batch(n)
-    return (perf_counter_ns() - start) / n
+    return (clock() - start) / n
 
 
 def compare(
@@ -77,6 +77,7 @@ def compare(
     rounds: int = 9,
     reference: Batch = empty_call,
     reference_n: int = 100_000,
+    cpu: bool = False,
 ) -> dict[str, Cost]:
     """Time the contenders side by side.
 
@@ -86,18 +87,20 @@ def compare(
         rounds: how often every contender gets a slice. A first slice of each is thrown away.
         reference: what one turn is divided by.
         reference_n: turns in one slice of the reference.
+        cpu: time of the process instead of the wall's: what others do on the machine then matters less.
 
     Returns:
         The cost of each contender by name, in the order given.
     """
+    clock = process_time_ns if cpu else perf_counter_ns
     turns = n if isinstance(n, dict) else dict.fromkeys(contenders, n)
     ratios: dict[str, list[float]] = {name: [] for name in contenders}
     times: dict[str, list[float]] = {name: [] for name in contenders}
     with _collector_off():
         for turn in range(rounds + 1):
             for name, batch in contenders.items():
-                unit = _time(reference, reference_n)
-                took = _time(batch, turns[name])
+                unit = _time(reference, reference_n, clock)
+                took = _time(batch, turns[name], clock)
                 if turn:
                     ratios[name].append(took / unit)
                     times[name].append(took)

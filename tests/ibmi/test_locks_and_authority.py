@@ -359,3 +359,36 @@ def test_moving_and_renaming_refuse(system, officer, other, work):
         officer.rnmobj("APPLIB/WORK", "NEW")
     with system.job(user="ANNA") as anna, pytest.raises(Exception, match="CPF2189"):
         anna.rnmobj("APPLIB/WORK", "NEW")
+
+
+@pytest.mark.rule("DTAQ-LOCK-STEPPED")
+def test_two_jobs_stepped_by_hand(system, officer, work):
+    officer.crtdtaq("APPLIB/REST", maxlen=10)
+
+    def program(first, second):
+        def run(job):
+            job.alcobj([(first, "*EXCL")])
+            job.alcobj([(second, "*EXCL")], wait=10)
+            job.dlcobj([(first, "*EXCL"), (second, "*EXCL")])
+            return "both"
+
+        return run
+
+    one = system.stepped(program("APPLIB/WORK", "APPLIB/REST"), user="QSECOFR")
+    two = system.stepped(program("APPLIB/REST", "APPLIB/WORK"), user="QSECOFR")
+    assert (one.before, two.before) == ("alcobj", "alcobj")
+    assert officer.wrkobjlck("APPLIB/WORK") == ()
+    assert (one.step(), two.step()) == ("alcobj", "alcobj")  # each has its first
+    assert (one.step(), two.step()) == ("", "")  # each waits for the other's
+    assert one.waits_for == two.waits_for == "an object lock"
+    assert [entry.status for entry in officer.wrkobjlck("APPLIB/WORK")] == ["HELD", "WAIT"]
+    expect_rule("DTAQ-LOCK-STEPPED", one.result)  # its wait is over first, and its end frees the other
+    assert two.result() == "both"
+
+
+def test_a_stepped_receive(system, officer, work):
+    waiting = system.stepped(lambda job: [job.qrcvdtaq("APPLIB/WORK", wait=-1).data, job.qmhqrdqd("APPLIB/WORK")])
+    assert waiting.before == "qrcvdtaq"
+    officer.qsnddtaq("APPLIB/WORK", data=b"x")
+    assert (waiting.before, waiting.step(), waiting.done) == ("qrcvdtaq", "qmhqrdqd", False)
+    assert waiting.result()[0] == b"x"

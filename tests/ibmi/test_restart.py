@@ -15,6 +15,7 @@ from tdqsim.core.store import Store
 from tdqsim.errors import StoreError, StoreMissing
 from tdqsim.ibmi import System
 from tests.ibmi.conftest import drain, e
+from tests.rules import rule
 
 
 def reopen(path: Path) -> System:
@@ -76,6 +77,32 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
         assert [stored.name for stored in system.store.volatile.queues()] == [
             str(next(system.queues()).number).encode()
         ]
+
+
+@pytest.mark.rule("DTAQ-FORCE-NO")
+@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
+@pytest.mark.parametrize("received", [0, 1, 600])
+def test_what_a_kill_leaves_of_a_queue_that_is_not_forced(tmp_path, seq, received):
+    system = reopen(tmp_path / "store")
+    job = system.job("A", "QSECOFR")
+    keyed, key = ({"keylen": 1}, b"k") if seq == "*KEYED" else ({}, None)
+    job.crtdtaq("QGPL/WORK", maxlen=10, seq=seq, **keyed)
+    for number in range(1000):
+        job.qsnddtaq("QGPL/WORK", data=b"%d" % number, key=key)
+    system.write_out()
+    got = [job.qrcvdtaq("QGPL/WORK", key=key).data for _ in range(received)]
+    job.qsnddtaq("QGPL/WORK", data=b"late", key=key)
+    allocated = job.qmhqrdqd("QGPL/WORK").number_of_entries_currently_allocated
+    system.close(clean=False)
+    with reopen(tmp_path / "store") as system, system.job() as job:
+        left = [job.qrcvdtaq("QGPL/WORK", key=key).data for _ in range(job.qmhqrdqd("QGPL/WORK").number_of_messages)]
+        assert not set(left) & set(got)  # none is given twice
+        assert len(set(left)) == len(left)
+        written = set(left) - {b"late"}
+        assert len(written) <= 1000 - received
+        if not received:
+            assert len(written) == int(rule("DTAQ-FORCE-NO").message)
+        assert job.qmhqrdqd("QGPL/WORK").number_of_entries_currently_allocated == allocated
 
 
 def test_there_must_be_a_store(tmp_path):

@@ -80,6 +80,7 @@ class Machine:
         timezone: str,
         ccsid: int,
         limit_bytes: int | None,
+        memory_bytes: int,
         create: bool,
         readonly: bool,
     ) -> None:
@@ -106,7 +107,8 @@ class Machine:
             if isinstance(path, Store)
             else Store(
                 Path(path) if path is not None else None,
-                durability=durability, limit_bytes=limit_bytes, create=create, readonly=readonly,
+                durability=durability, limit_bytes=limit_bytes,
+                memory_bytes=memory_bytes, create=create, readonly=readonly,
             )
         )  # fmt: skip
         self.readonly = readonly
@@ -470,8 +472,9 @@ class Machine:
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
 
-        What is in memory only is lost when the process is killed. Entries that were written out are kept, and entries
-        that were received since then are not given again.
+        After a kill a queue that was written out, and from which nothing was received since, has all that it had then.
+        Receives read entries back into memory, many at a time; those are lost by a kill, as are later sends. No entry
+        is given twice.
 
         Raises:
             StoreFull: there is no room.

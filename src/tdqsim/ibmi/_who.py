@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tdqsim.core.dispatch import Strand
 from tdqsim.ibmi.messages import Message
 
 __all__ = ["Who"]
@@ -18,9 +19,11 @@ class Who(Protocol):
 
     Attributes:
         run_priority: 1 to 99, the lowest number is served first.
+        strand: where it runs, None for one that the program outside uses.
     """
 
     run_priority: int
+    strand: Strand | None
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from tdqsim.core.dispatch import Strand
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._programs import ProgramCalls
 from tdqsim.ibmi._qsys2 import Services
@@ -89,6 +90,11 @@ class StartedJob:
             return self._call(self.job, *self._args)
         finally:
             self.job.end()
+
+    @property
+    def strand(self) -> Strand:
+        """Its strand on the dispatcher."""
+        return self._strand
 
     @property
     def done(self) -> bool:

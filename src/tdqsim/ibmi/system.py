@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
 from tdqsim.errors import DefinitionError, Problem
@@ -19,11 +20,13 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._machine import SECURITY_OFFICER, Machine
 from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._stepping import SteppedJob
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.messages import message
 
 __all__ = ["System"]
 
+J = TypeVar("J", bound=Job)
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
@@ -41,6 +44,8 @@ class System(Machine):
         timezone: its time zone; *DTS and QWCCVTDT show local time.
         ccsid: CCSID of its jobs, unless they have another.
         limit_bytes: ceiling of the store's files.
+        memory_bytes: what the entries of FORCE(*NO) queues may take in memory, before the largest queue overflows to
+            the store's files; a keyed one goes there as a whole, where each of its operations is a commit.
         create: make the store when there is none.
         readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
 
@@ -71,6 +76,7 @@ class System(Machine):
         timezone: str = "UTC",
         ccsid: int = 37,
         limit_bytes: int | None = None,
+        memory_bytes: int = 32 * 1024 * 1024,
         create: bool = True,
         readonly: bool = False,
     ) -> None:
@@ -78,7 +84,7 @@ class System(Machine):
         self.remote: RemoteQueues = RemoteQueues()
         super().__init__(
             name, path, dispatcher=dispatcher, clock=clock, seed=seed, durability=durability, timezone=timezone,
-            ccsid=ccsid, limit_bytes=limit_bytes, create=create, readonly=readonly,
+            ccsid=ccsid, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create, readonly=readonly,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -106,12 +112,15 @@ class System(Machine):
         Raises:
             ParameterError: a name or number is not one, the profile is not there, or the same job is active.
         """
+        return self._begin(Job, name, user, number, options)
+
+    def _begin(self, kind: type[J], name: str, user: str, number: str | None, options: dict[str, Any]) -> J:
         self.check_open()
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
         user = self.profile(user).name
         digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
-        job = Job(self, name, user, digits, **{"ccsid": self.ccsid, **options})
+        job = kind(self, name, user, digits, **{"ccsid": self.ccsid, **options})
         if job.qualified_name in self.jobs:
             raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
         self.jobs[job.qualified_name] = job
@@ -131,6 +140,29 @@ class System(Machine):
             options: as for :meth:`job`.
         """
         return StartedJob(self.job(name, user, **options), call, args)
+
+    def stepped(
+        self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> Stepped:
+        """Start a job that is held before each of its APIs and commands: ``step()`` lets it do the next one.
+
+        For tests of locks, waits and deadlocks, where the order in which two jobs do their commands is the point.
+
+        Args:
+            call: its program, as for :meth:`start`.
+            args: passed on.
+            name: job name.
+            user: its user profile.
+            options: as for :meth:`job`.
+
+        Returns:
+            Who holds it; it stands before its first command.
+        """
+        job = self._begin(SteppedJob, name, user, None, options)
+        job.stepped = Stepped(self.dispatcher)
+        job.stepped.strand = StartedJob(job, call, args).strand
+        self.dispatcher.run_ready()
+        return job.stepped
 
     def run(self) -> None:
         """Run started jobs until none can go on, the clock jumping to their deadlines."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,12 +11,13 @@ import pytest
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers import Account, HostServers
+from tests.server.hostservers.wire import Client
 
 
 class Served:
     """A system behind its host servers, the loop in a thread of its own."""
 
-    def __init__(self, level: int = 3) -> None:
+    def __init__(self, level: int = 3, tls: ssl.SSLContext | None = None) -> None:
         self.engine = Engine()
         self.engine.__enter__()
         self.system: System = self.engine.make(System, "SYS1")
@@ -24,7 +26,7 @@ class Served:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.servers = HostServers(self.engine, self.system, self.accounts, mapper=0, level=level)
+        self.servers = HostServers(self.engine, self.system, self.accounts, mapper=0, level=level, tls=tls)
         asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(20)
 
     def _fill(self) -> None:
@@ -53,8 +55,8 @@ class Served:
 def serve() -> Iterator[Callable[..., Served]]:
     made: list[Served] = []
 
-    def make(level: int = 3) -> Served:
-        made.append(Served(level))
+    def make(level: int = 3, tls: ssl.SSLContext | None = None) -> Served:
+        made.append(Served(level, tls))
         return made[-1]
 
     yield make
@@ -65,3 +67,25 @@ def serve() -> Iterator[Callable[..., Served]]:
 @pytest.fixture
 def served(serve: Callable[..., Served]) -> Served:
     return serve()
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Client]]:
+    made: list[Client] = []
+
+    def make(*args: Any) -> Client:
+        made.append(Client(*args))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.socket.close()
+
+
+@pytest.fixture
+def queue(served: Served) -> Any:
+    def make() -> Any:
+        with served.system.job(user="QSECOFR") as job:
+            return job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
+
+    return served.do(make)

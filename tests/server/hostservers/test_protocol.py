@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import random
 import socket
-import time
+import ssl
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tdqsim.server.hostservers.command import expanded
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
 from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check, substitute, token
+from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, Client, eventually, frame, send
 
-CLIENT, SERVER = bytes.fromhex("0000018B00000001"), bytes.fromhex("1122334455667788")
+SERVER = bytes.fromhex("1122334455667788")
 # From the reference page: three toolbox versions agreed on levels 0 to 3.
 SUBSTITUTES = {
     ("TESTER", "Secret1pw"): (
@@ -67,14 +74,6 @@ def test_accounts():
     assert tried() is SignOnCode.GOOD
 
 
-def frame(server, request, body=b"", correlation=1, template=0, attributes=0):
-    length = 20 + len(body)
-    return (
-        length.to_bytes(4, "big") + attributes.to_bytes(2, "big") + server.to_bytes(2, "big") + bytes(4)
-        + correlation.to_bytes(4, "big") + template.to_bytes(2, "big") + request.to_bytes(2, "big") + body
-    )  # fmt: skip
-
-
 def test_frames_come_in_any_pieces():
     whole = frame(0xE007, 5, b"abc", 7) + frame(0xE007, 6, b"")
     reader = FrameReader()
@@ -104,75 +103,6 @@ def test_compression():
     for bad, most in ((b"\x1b", 9), (b"\x1bab\0", 9), (b"\x1b\0\0\xff\xff", 100), (b"abc", 2)):
         with pytest.raises(FrameError):
             expanded(bad, most)
-
-
-class Client:
-    """A client of a few lines."""
-
-    def __init__(self, served, service, server):
-        self.socket = socket.create_connection(("127.0.0.1", served.ports[service]), timeout=20)
-        self.server = server
-        self.reader = FrameReader()
-
-    def sign_on(self, user="ANNA", password="Secret1pw"):
-        got = self.ask(0x7001, CLIENT, attributes=0x0300)
-        made = substitute(Level.SHA1, token(Level.SHA1, user, password), user, CLIENT, got.fixed(24, 8))
-        body = b"\x03\x01" + block(0x1105, made) + block(0x1104, user.ljust(10).encode("cp037"))
-        return self.ask(0x7002, body, attributes=0x0200).number(20, 4)
-
-    def send(self, request, body=b"", **more):
-        self.socket.sendall(frame(self.server, request, body, **more))
-
-    def ask(self, request, body=b"", **more):
-        self.send(request, body, **more)
-        return self.answer()
-
-    def answer(self):
-        while (one := self.reader.next()) is None:
-            data = self.socket.recv(65536)
-            if not data:
-                return None
-            self.reader.feed(data)
-        return one
-
-
-@pytest.fixture
-def connect():
-    made = []
-
-    def make(*args):
-        made.append(Client(*args))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.socket.close()
-
-
-NAME = "Q         QGPL      ".encode("cp037")
-RECEIVE_FOR_EVER = NAME + b"\xf0\0\0" + (-1).to_bytes(4, "big", signed=True) + b"\xf0"
-RECEIVE_NOW = NAME + b"\xf0\0\0" + bytes(4) + b"\xf0"
-
-
-def send(entry):
-    return NAME + b"\xf0\xf1" + block(0x5001, entry)
-
-
-def eventually(look):
-    for _ in range(2000):
-        if look():
-            return
-        time.sleep(0.005)  # the other side is in another thread, and the clock is real
-    raise AssertionError("it never came")
-
-
-@pytest.fixture
-def queue(served):
-    def make():
-        with served.system.job(user="QSECOFR") as job:
-            return job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
-
-    return served.do(make)
 
 
 def test_a_client_that_goes_away_while_it_waits_takes_nothing(served, queue, connect):
@@ -248,3 +178,33 @@ def test_whatever_is_sent_harms_nobody(served, queue, connect, caplog):
     assert last.ask(1, NAME, template=20).request == 0x8001
     eventually(lambda: served.do(lambda: len(served.system.jobs)) == 1)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def _certificate(folder):
+    """A certificate of nobody in particular, for this machine."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    day = datetime(2020, 1, 1, tzinfo=UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(day).not_valid_after(day + timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    (folder / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_the_same_servers_over_tls(serve, tmp_path):
+    certificate, key = _certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    served = serve(tls=context)
+    assert {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s"} <= set(served.ports)
+    client = Client(served, "as-dtaq-s", 0xE007)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting.check_hostname = False
+    client.socket = trusting.wrap_socket(client.socket)
+    assert client.sign_on() == 0
+    assert client.ask(0, bytes(6), template=6).request == 0x8000
+    client.socket.close()

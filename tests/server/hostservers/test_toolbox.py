@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 JAR = next(iter(sorted(Path("/usr/share/java").glob("jt400*.jar"))), None)
-pytestmark = pytest.mark.skipif(
-    JAR is None or shutil.which("javac") is None, reason="needs a JDK and the toolbox (Debian: libjt400-java)"
-)
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.skipif(
+        JAR is None or shutil.which("javac") is None, reason="needs a JDK and the toolbox (Debian: libjt400-java)"
+    ),
+]
 HERE = Path(__file__).parent
 
 

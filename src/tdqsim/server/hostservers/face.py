@@ -29,6 +29,7 @@ SERVICES: Mapping[str, type[Conversation]] = {
 }  # fmt: skip
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
+_SIGN_ON_SECONDS = 60
 _MOST_WAITING = 8 * 1024 * 1024
 
 
@@ -128,6 +129,12 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._servers.connections.add(self)
+        self._loop.call_later(_SIGN_ON_SECONDS, self._too_late)
+
+    def _too_late(self) -> None:
+        """Nobody has signed on: a connection that says nothing is not kept."""
+        if not self._conversation.user and not self._gone:
+            self.drop()
 
     def data_received(self, data: bytes) -> None:
         self._conversation.feed(data)
