@@ -50,12 +50,11 @@ class RecycledStores:
 
     def give_back(self, store: _Recycled) -> bool:
         """Keep a store for the next user; False when it is not fit for that."""
-        used = (store.durable, store.volatile)
-        if self._closed or len(self._idle) >= _KEPT or any(half.fault is not None for half in used):
+        durable = store.durable
+        if self._closed or len(self._idle) >= _KEPT or durable.fault is not None or store.volatile.overflowed:
             return False
-        if any(half.statistics()["reserved_bytes"] > _LARGEST for half in used):
+        if durable.statistics()["reserved_bytes"] > _LARGEST:
             return False
-        store.durable.abort()
         self._idle.append(store)
         return True
 
