@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue

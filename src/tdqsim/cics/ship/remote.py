@@ -32,8 +32,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.task import Task
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
