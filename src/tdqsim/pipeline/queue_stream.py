@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import QueueHoles, heads, read_range
-from tdqsim.pipeline.stored import Entry, opened, wanted
+from tdqsim.pipeline.stored import Numbered, opened, wanted
 
 __all__ = ["Offsets", "Range", "first_offsets", "last_offsets", "next_offsets", "ranges", "read_exactly"]
 
@@ -158,7 +158,7 @@ def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> 
         _miss(options, part.queue, f"{left} of its records from {part.after + 1} to {part.upto} are gone")
 
 
-def _reach(entries: Iterator[Entry], after: int, upto: int, rows: int, size: int) -> Reach:
+def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
     """How far a batch goes that may have so many records and bytes: one record at least, when there is any.
 
     Args:
@@ -176,7 +176,7 @@ def _reach(entries: Iterator[Entry], after: int, upto: int, rows: int, size: int
     return Reach(max(upto, after), records, taken)
 
 
-def _cut(entries: Iterator[Entry], upto: int, rows: int) -> list[Reach]:
+def _cut(entries: Iterator[Numbered], upto: int, rows: int) -> list[Reach]:
     """The entries of a range, to ``upto``, in pieces of so many; the pieces end where the next begin."""
     pieces: list[Reach] = []
     while found := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:

@@ -19,7 +19,6 @@ import json
 import re
 import shutil
 import sys
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.errors import ConversionError, DatasetError, StoreError
+from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import publish_json, published
@@ -216,21 +215,18 @@ def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: boo
 def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
     names = _names(stored, options, parts)
     before = {name: stored.queue(name).last for name in names.values()}
-    seqs = _plan(stored, _renamed(parts, names))
+    count = _checked(stored, _renamed(parts, names))
     try:
-        for place, seq in zip(_renamed(parts, names), seqs, strict=True):
-            stored.put(place, seq)
         if overwrite:
             for name, last in before.items():
                 stored.take_through(name, last)
+        for place in _renamed(parts, names):
+            stored.put(place)
         stored.commit()
     except BaseException:
-        with suppress(StoreError):
-            for name, last in before.items():
-                stored.take_after(name, last)
-            stored.commit()
+        stored.forget()
         raise
-    return len(seqs)
+    return count
 
 
 def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict[str, str]:
@@ -245,19 +241,13 @@ def _renamed(parts: Sequence[Part], names: Mapping[str, str]) -> Iterator[Place]
     return ((names[queue], key, data) for queue, key, data in _records(parts))
 
 
-def _plan(stored: Stored, places: Iterator[Place]) -> array[int]:
-    """The numbers that records will get.
+def _checked(stored: Stored, places: Iterator[Place]) -> int:
+    """How many records there are.
 
     Raises:
         DatasetError: one does not fit; nothing was changed.
     """
-    seqs = array("Q")
-    planned = stored.plan((name, len(key), len(data)) for name, key, data in places)
-    try:
-        seqs.extend(planned)
-    except DatasetError as error:
-        raise DatasetError(f"record {len(seqs) + 1} of the write: {error}") from None
-    return seqs
+    return stored.check((name, len(key), len(data)) for name, key, data in places)
 
 
 # streams -------------------------------------------------------------------------------------------------------------
@@ -339,15 +329,16 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batc
     done: dict[str, int] = {}
     for half, queues in halves.items():
         done |= _done(stored, half, queues, key, batch)
-    seqs = _plan(stored, _left(parts, names, done))
-    for written, (place, seq) in enumerate(zip(_left(parts, names, done), seqs, strict=True), 1):
-        stored.put(place, seq)
+    count = _checked(stored, _left(parts, names, done))
+    for written, place in enumerate(_left(parts, names, done), 1):
+        stored.put(place)
         if not written % _BETWEEN_COMMITS:
             stored.commit()
+    stored.commit()
     for half in halves:
         stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
     stored.commit()
-    return len(seqs)
+    return count
 
 
 def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: int) -> dict[str, int]:
@@ -360,7 +351,7 @@ def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: i
         return dict.fromkeys(queues, sys.maxsize)
     lasts = {name: stored.queue(name).last for name in queues}
     if mark["batch"] == batch:
-        return {name: max(0, last - mark["before"][name]) for name, last in lasts.items()}
+        return {name: stored.put_since(name, mark["before"][name]) for name in queues}
     stored.put_mark(half, key, json.dumps({"batch": batch, "before": lasts}).encode("ascii"))
     return dict.fromkeys(queues, 0)
 

@@ -18,7 +18,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.stored import Entry, Kind, Queue, Stored, opened, wanted
+from tdqsim.pipeline.stored import Kind, Numbered, Queue, Stored, opened, wanted
 
 __all__ = [
     "QUEUES",
@@ -113,9 +113,9 @@ def read_range(
             yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
-def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+def _batches(entries: Iterator[Numbered]) -> Iterator[list[Numbered]]:
     """Entries some thousands at a time, fewer when they are large."""
-    batch: list[Entry] = []
+    batch: list[Numbered] = []
     size = 0
     for entry in entries:
         batch.append(entry)
@@ -127,7 +127,7 @@ def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _senders(batch: list[Entry]) -> list[SenderId | None]:
+def _senders(batch: list[Numbered]) -> list[SenderId | None]:
     return [sender_of(entry.sender, _PAGE) for entry in batch]
 
 

@@ -7,9 +7,10 @@ store for itself, and says which process has it. No other module of the queue so
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from itertools import islice
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -18,13 +19,12 @@ from zlib import crc32
 
 from tdqsim.cics import Condition
 from tdqsim.cics.queues.stored import StoredRegion
-from tdqsim.core.store import Entry, Environment, Order, Store, StoredQueue
-from tdqsim.errors import DatasetError, StoreError, StoreInUse, StoreMissing
+from tdqsim.core.store import Entry, Store
+from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
 from tdqsim.ibmi import DataQueue, EscapeMessage, System
 
-__all__ = ["Entry", "Kind", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
+__all__ = ["Kind", "Numbered", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
 
-_BATCH: Final = 1000
 _PAUSE: Final = 0.05
 
 Kind = Literal["tdqueue", "dtaq"]
@@ -61,6 +61,22 @@ class Queue(NamedTuple):
     incarnation: int
 
 
+class Numbered(NamedTuple):
+    """An entry of a queue with its number.
+
+    Attributes:
+        seq: its number.
+        time_ns: when it was put, of an IBM i queue.
+        key, sender, data: what it is.
+    """
+
+    seq: int
+    time_ns: int
+    key: bytes
+    sender: bytes
+    data: bytes
+
+
 class Stored(Protocol):
     """What the pipeline does with the queues of a store."""
 
@@ -71,7 +87,7 @@ class Stored(Protocol):
     def queue(self, name: str) -> Queue:
         """Where a queue stands now."""
 
-    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
         """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
 
     def half(self, name: str) -> str:
@@ -86,93 +102,39 @@ class Stored(Protocol):
     def check_writable(self, names: frozenset[str]) -> None:
         """Refuse queues that nothing can be put on now."""
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
-        """The numbers that records, by queue and lengths of key and data, will get; refuses those that do not fit."""
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        """Refuse records, by queue and lengths of key and data, that do not all fit; how many they are."""
 
-    def put(self, record: Place, seq: int) -> None:
-        """Put one record on, under the number that was planned for it."""
-
-    def take_after(self, name: str, seq: int) -> None:
-        """Take off what has a number above ``seq``, of a write that could not be finished."""
+    def put(self, record: Place) -> None:
+        """Put one record on, with the next commit at the latest."""
 
     def take_through(self, name: str, seq: int) -> int:
-        """Take off what has a number not above ``seq``; how many went."""
+        """Take off what has a number not above ``seq``, with the next commit at the latest; how many went."""
+
+    def put_since(self, name: str, before: int) -> int:
+        """How many records were put on after the one with a number, by writes that were cut off."""
 
     def commit(self) -> None:
-        """Make all changes permanent."""
+        """Make all changes permanent; marks before records, where they cannot be one commit."""
+
+    def forget(self) -> None:
+        """Give up what was not committed."""
 
 
-class _Common:
-    """What both kinds of store have in common."""
-
-    _store: Store
-    _queues: Mapping[str, StoredQueue]
-
-    @property
-    def names(self) -> Collection[str]:
-        return self._queues.keys()
-
-    def queue(self, name: str) -> Queue:
-        found = self._queues[name]
-        first = found.last_seq + 1 if not found.count else 1 if found.order is Order.KEYED else found.first_seq
-        identity = 0
-        if self._environment(name) in (self._store.durable, self._store.volatile):  # else it is not committed yet
-            identity = crc32(found.incarnation.to_bytes(8, "big"), crc32(self._store.durable.state.store_id))
-        return Queue(
-            name, first, found.last_seq, found.count, found.data_bytes, found.order.name, found.key_length,
-            self._recoverable(name), identity,
-        )  # fmt: skip
-
-    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Entry]:
-        for entry in _ascending(self._queues[name], after):
-            if upto is not None and entry.seq > upto:
-                return
-            yield entry
-
-    def half(self, name: str) -> str:
-        return "durable" if self._environment(name) is self._store.durable else "volatile"
-
-    def mark(self, half: str, key: bytes) -> bytes | None:
-        return self._half(half).get_meta(key)
-
-    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        self._half(half).put_meta(key, value)
-
-    def commit(self) -> None:
-        self._store.durable.commit()
-        self._store.volatile.commit()
-
-    def _half(self, name: str) -> Environment:
-        return self._store.durable if name == "durable" else self._store.volatile
-
-    def _environment(self, name: str) -> Environment:
-        raise NotImplementedError
-
-    def _recoverable(self, name: str) -> bool:
-        raise NotImplementedError
+def _identity(store: Store, number: int) -> int:
+    """A number that tells a queue from any other; 0 as long as nothing of it is stored."""
+    return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
 
 
-def _ascending(queue: StoredQueue, after: int) -> Iterator[Entry]:
-    if queue.order is not Order.KEYED:
-        yield from queue.entries(reverse=queue.order is Order.LIFO, after=after)
-        return
-    for seq, key in sorted((entry.seq, entry.key) for entry in queue.entries() if entry.seq > after):
-        entry = queue.get(seq, key)
-        if entry is not None:
-            yield entry
-
-
-class _Region(_Common):
+class _Region:
     """A region's store."""
 
     def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
         self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
         self._path = path
-        self._store = self._region.store
-        self._queues = self._region.queues
-        self._environment = self._region.half  # type: ignore[method-assign]
-        self._recoverable = self._region.recoverable  # type: ignore[method-assign]
-        self.take_after = self._region.take_after
+        self.put_mark = self._region.note
+        self.commit = self._region.commit
+        self.forget = self._region.forget
 
     def __enter__(self) -> Self:
         return self
@@ -180,8 +142,33 @@ class _Region(_Common):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._region.forget_plan()
         self._region.close()
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._region.queues.keys()
+
+    def queue(self, name: str) -> Queue:
+        found = self._region.queues[name]
+        now = found.now
+        return Queue(
+            name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, found.order.name,
+            found.key_length, self._region.recoverable(name), _identity(self._region.store, now.number),
+        )  # fmt: skip
+
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        found = self._region.queues[name]
+        first = max(found.now.first, after + 1)
+        limit = None if upto is None else max(0, upto - first + 1)
+        for seq, entry in enumerate(found.entries(skip=first - found.now.first, limit=limit), first):
+            yield Numbered(seq, entry.time_ns, entry.key, entry.sender, entry.data)
+
+    def half(self, name: str) -> str:
+        return "durable" if self._region.recoverable(name) else "volatile"
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        store = self._region.store
+        return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
 
     def check_writable(self, names: frozenset[str]) -> None:
         self._check_settled(names)
@@ -199,32 +186,45 @@ class _Region(_Common):
                 f"{self._path}: a unit of work in doubt has queue {', '.join(doubtful)}; resolve it in the region first"
             )
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        sizes: dict[str, array[int]] = {}
+        number = 0
         try:
-            yield from self._region.plan((name, size) for name, _, size in records)
+            for number, (name, _key, size) in enumerate(records, 1):  # noqa: B007  (which record is wrong)
+                self._region.check(size)
+                sizes.setdefault(name, array("H")).append(size)
         except Condition as condition:
-            raise DatasetError(f"{self._path}: {condition.name}: {condition.detail}; nothing was written") from None
-        finally:
-            self._region.forget_plan()
+            raise self._refused(condition, f"record {number} of the write: ") from None
+        try:
+            self._region.check_room(sizes)
+        except Condition as condition:
+            raise self._refused(condition, "") from None
+        return number
 
-    def put(self, record: Place, seq: int) -> None:
-        self._region.put(record[0], record[2], seq)
+    def _refused(self, condition: Condition, which: str) -> DatasetError:
+        return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
+
+    def put(self, record: Place) -> None:
+        self._region.put(record[0], record[2])
+
+    def put_since(self, name: str, before: int) -> int:
+        return max(0, self._region.queues[name].now.last - before)
 
     def take_through(self, name: str, seq: int) -> int:
         self._check_settled(frozenset((name,)))
         return self._region.take_through(name, seq)
 
 
-class _System(_Common):
-    """A system's store; what is put is sent by a job, what is taken off is received by one."""
+class _System:
+    """A system's store; what is put is sent by a job. The number of an entry is the moment of its enqueue."""
 
     def __init__(self, path: Path, *, readonly: bool) -> None:
         self._system = System(path=path, create=False, readonly=readonly)
         self._path = path
         self._found = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
-        self._store = self._system.store
-        self._queues = {name: queue.stored for name, queue in self._found.items()}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
+        self._places: list[Place] = []
+        self._marks: dict[bytes, bytes | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -236,72 +236,105 @@ class _System(_Common):
             self._job.end()
         self._system.close()
 
-    def _environment(self, name: str) -> Environment:
-        found = self._found[name].environment
-        assert found is not None, name
-        return found
+    @property
+    def names(self) -> Collection[str]:
+        return self._found.keys()
 
-    def _recoverable(self, name: str) -> bool:
-        return self._found[name].attributes.force
+    def queue(self, name: str) -> Queue:
+        found = self._found[name]
+        held = found.stored
+        keyed = found.keyed
+        first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), found.stamp + 1)
+        return Queue(
+            name, first, found.stamp, held.count, held.text_bytes, found.attributes.seq.removeprefix("*"),
+            found.key_length, found.attributes.force, _identity(self._system.store, found.number),
+        )  # fmt: skip
+
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        found = self._found[name]
+        if found.keyed:
+            walk = iter(sorted(found.stored.entries(), key=lambda entry: entry.time_ns))
+        else:
+            walk = found.stored.entries(reverse=found.attributes.seq == "*LIFO")
+        for entry in walk:
+            if entry.time_ns <= after:
+                continue
+            if upto is not None and entry.time_ns > upto:
+                return
+            yield Numbered(entry.time_ns, entry.time_ns, entry.key, entry.sender, entry.data)
+
+    def half(self, name: str) -> str:
+        return "durable" if self._found[name].attributes.force else "volatile"
+
+    def mark(self, half: str, key: bytes) -> bytes | None:
+        return self._system.store.durable.get_meta(half.encode() + b"/" + key)
+
+    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        self._marks[half.encode() + b"/" + key] = value
 
     def check_writable(self, names: frozenset[str]) -> None:
-        """Every queue takes entries; what does not fit is refused by the plan."""
+        """Every queue takes entries; what does not fit is refused by the check."""
 
-    def plan(self, records: Iterator[tuple[str, int, int]]) -> Iterator[int]:
-        last: dict[str, int] = {}
-        for name, key_size, size in records:
+    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        more: Counter[str] = Counter()
+        number = 0
+        for number, (name, key_size, size) in enumerate(records, 1):
             queue = self._found[name]
-            self._check(queue, key_size, size)
-            last[name] = seq = last.get(name, queue.stored.last_seq) + 1
-            if seq - queue.stored.last_seq > queue.maximum - queue.stored.count:
+            self._check(queue, key_size, size, number)
+            more[name] += 1
+            if more[name] > queue.maximum - queue.stored.count:
                 raise DatasetError(
-                    f"{self._path}: {name} holds {queue.maximum} entries at most, {queue.stored.count} are on it; "
-                    "nothing was written (CPF950A)"
+                    f"record {number} of the write: {self._path}: {name} holds {queue.maximum} entries at most, "
+                    f"{queue.stored.count} are on it; nothing was written (CPF950A)"
                 )
-            yield seq
+        return number
 
-    def _check(self, queue: DataQueue, key_size: int, size: int) -> None:
+    def _check(self, queue: DataQueue, key_size: int, size: int, number: int) -> None:
+        where = f"record {number} of the write: {self._path}: {queue.qualified}"
         if key_size != queue.key_length:
             raise DatasetError(
-                f"{self._path}: {queue.qualified}: a key has {key_size} bytes; it must have {queue.key_length} "
-                "(CPF9506); nothing was written"
+                f"{where}: a key has {key_size} bytes; it must have {queue.key_length} (CPF9506); nothing was written"
             )
         if not 0 < size <= queue.maxlen:
             raise DatasetError(
-                f"{self._path}: {queue.qualified}: an entry has {size} bytes; allowed are 1 to {queue.maxlen} "
-                "(CPF2498); nothing was written"
+                f"{where}: an entry has {size} bytes; allowed are 1 to {queue.maxlen} (CPF2498); nothing was written"
             )
 
-    def put(self, record: Place, seq: int) -> None:
-        name, key, data = record
-        queue = self._found[name]
-        assert self._job is not None
-        try:
-            self._job.qsnddtaq(queue.name, queue.library, data, key or None)
-        except EscapeMessage as message:
-            raise DatasetError(f"{self._path}: {name}: {message}") from message
-        if queue.stored.last_seq != seq:
-            raise StoreError(f"{self._path}: {name}: entry {seq} became {queue.stored.last_seq}")
-
-    def take_after(self, name: str, seq: int) -> None:
-        self._take(name, self.entries(name, seq))
+    def put(self, record: Place) -> None:
+        self._places.append(record)
 
     def take_through(self, name: str, seq: int) -> int:
-        return self._take(name, self.entries(name, 0, seq))
-
-    def _take(self, name: str, doomed: Iterator[Entry]) -> int:
-        queue, system = self._found[name], self._system
+        queue = self._found[name]
         assert self._job is not None
         gone = 0
-        while batch := list(islice(doomed, _BATCH)):
-            for entry in batch:
-                queue.stored.remove(entry.seq, entry.key)
-                system.journals.received(self._job, queue, entry.key)
-            gone += len(batch)
+        for entry in list(self.entries(name, 0, seq)):
+            queue.stored.take_promised(
+                Entry(entry.data, entry.key, entry.sender, entry.seq),
+                lambda taken: self._system.journals.received(self._job, queue, taken.key),  # type: ignore[arg-type]
+                {},
+            )
+            gone += 1
         if gone:
-            queue.reclaim_if_empty(system.clock.time_ns())
-        self._environment(name).commit()
+            queue.reclaim_if_empty(self._system.clock.time_ns())
         return gone
+
+    def put_since(self, name: str, before: int) -> int:
+        return sum(1 for _ in self.entries(name, before))
+
+    def commit(self) -> None:
+        assert self._job is not None
+        if self._marks:
+            self._system.store.durable.commit((), self._marks)
+        for name, key, data in self._places:
+            queue = self._found[name]
+            try:
+                self._job.qsnddtaq(queue.name, queue.library, data, key or None)
+            except EscapeMessage as message:
+                raise DatasetError(f"{self._path}: {name}: {message}") from message
+        self.forget()
+
+    def forget(self) -> None:
+        self._places, self._marks = [], {}
 
 
 def opened(

@@ -3,44 +3,55 @@
 What a region does beside keeping records does not happen here: no task, no unit of work, no trigger, no statistics. It
 is as if the records had been there when the region ended. So how that run ended stays known: a store that was closed
 cleanly is clean again afterwards, also when the tool was killed and comes back before the region does.
+
+Of a region that does not run all records are on the disk: recoverable queues in the durable half of the store, the
+others where they were written out to. Both are the same kind of queue there, with numbers that are never used twice.
+What is put and taken gathers until :meth:`StoredRegion.commit`, which makes it permanent, one commit a half. Of a
+region that runs, or was killed, the records of non-recoverable queues were in its memory: they cannot be seen.
 """
 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
-from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim import definitions as defs
+from tdqsim.cics.queues.intra import NEVER, NO_BOUNDS, IntraSpace, check_size
 from tdqsim.cics.region_arguments import dfhintra as sizes
-from tdqsim.core.store import Environment, Store, StoredQueue
+from tdqsim.core.store import Durable, DurableQueue, Order, Store, Work
 from tdqsim.core.store.keeper import claim
-from tdqsim.errors import StoreError
-from tdqsim.facts import Resp
+from tdqsim.errors import StoreDamaged, StoreError
 
 __all__ = ["StoredRegion"]
 
 _KEEPER: Final = "a CICS region"
+_CATALOGUE: Final = b"cat/TDQUEUE/"
 _UNITS: Final = b"uow/"
 _CLEAN: Final = b"stream/clean"
-"""In the volatile half, which an emergency restart empties: the region's own run had ended normally."""
-_BATCH: Final = 1000
+"""With the non-recoverable queues, which an emergency restart throws away: the region's own run had ended normally."""
+_BATCH: Final = 10_000
 
 
-class _Tail:
-    """What :class:`~tdqsim.cics.queues.intra.IntraSpace` has to know of a queue."""
+class _Account:
+    """What :class:`~tdqsim.cics.queues.intra.IntraSpace` has to know of a queue that nobody is writing to."""
 
-    __slots__ = ("ci_left", "head_ci", "name", "peak_cis", "stored", "tail_ci", "uncommitted")
+    __slots__ = ("bounds", "ci_left", "free_at", "peak_cis", "stored")
 
-    def __init__(self, name: str, stored: StoredQueue) -> None:
-        self.name, self.stored = name, stored
-        self.head_ci = self.tail_ci = self.peak_cis = 0
-        self.ci_left = -1
-        self.uncommitted = False
+    uncommitted = None
+
+    def __init__(self, stored: DurableQueue) -> None:
+        self.stored = stored
+        self.bounds: deque[int] = NO_BOUNDS
+        self.ci_left, self.free_at, self.peak_cis = -1, NEVER, 0
+
+    @property
+    def gone(self) -> int:
+        """The number before that of the first record."""
+        return self.stored.now.first - 1
 
 
 class StoredRegion:
@@ -65,18 +76,54 @@ class StoredRegion:
         size = sizes(dfhintra or {})
         self.store = Store(path, create=False, readonly=readonly)
         self._readonly = readonly
+        self._works: dict[str, Work] = {}
+        self._meta: dict[str, dict[bytes, bytes | None]] = {"durable": {}, "volatile": {}}
         try:
             claim(self.store, _KEEPER, readonly=True)
-            self.sound = self.store.closed_clean or self.store.volatile.get_meta(_CLEAN) is not None
-            if self.sound and not readonly:
-                self.store.volatile.put_meta(_CLEAN, b"", instead=True)
-                self.store.volatile.commit()
-            self.queues = {queue.name.decode(): queue for half in self._halves() for queue in half.queues()}
-            self._tails: dict[str, _Tail] = {}
-            self._space = IntraSpace(*size, lambda: cast("Iterable[IntraQueue]", self._tails.values()))
+            self._volatile = self._written_out()
+            self.sound = self.store.closed_clean or self._marked_clean()
+            if self.sound and self._volatile is not None and not readonly:
+                self._volatile.commit((), {_CLEAN: b""})
+            self._recoverable = dict(self._catalogue())
+            self.queues = {name: self._queue(name) for name in self._recoverable}
+            self._space = IntraSpace(*size)
         except BaseException:
             self.store.close(clean=False)
             raise
+
+    def _written_out(self) -> Durable | None:
+        """Where the non-recoverable queues are; None when they cannot be seen."""
+        if not self._readonly:
+            return self.store.volatile.disk
+        return self.store.volatile.disk if self.store.closed_clean and self.store.volatile.overflowed else None
+
+    def _marked_clean(self) -> bool:
+        return self._volatile is not None and self._volatile.get_meta(_CLEAN) is not None
+
+    def _catalogue(self) -> Iterator[tuple[str, bool]]:
+        """The installed intrapartition queues, and whether each is recoverable."""
+        for key, value in self.store.durable.metas(_CATALOGUE):
+            try:
+                record: Any = json.loads(value)
+                if record["kind"] == "INTRA":
+                    yield (
+                        key[len(_CATALOGUE) :].decode(),
+                        defs.IntraQueue.model_validate(record["fields"]).recovstatus != "NO",
+                    )
+            except (KeyError, TypeError, ValueError) as error:
+                raise StoreDamaged(
+                    f"{self.store.path}: the catalogue's entry {key!r} cannot be read: {error}"
+                ) from error
+
+    def _queue(self, name: str) -> DurableQueue:
+        key = name.encode()
+        half = self.half(name)
+        found = half.queue(key) if half is not None else None
+        if found is not None:
+            return found
+        if self._readonly or half is None:
+            return DurableQueue(self.store.durable, key, Order.FIFO, 0)
+        return half.create_queue(key)
 
     def __enter__(self) -> Self:
         return self
@@ -87,25 +134,18 @@ class StoredRegion:
         self.close()
 
     def close(self) -> None:
-        """Commit, and leave the store as the region's own run had left it."""
-        if not self._readonly:
-            if self.sound:
-                self.store.volatile.delete_meta(_CLEAN)
-            for half in self._halves():
-                half.commit()
+        """Leave the store as the region's own run had left it; what was not committed is forgotten."""
+        if not self._readonly and self.sound and self._volatile is not None:
+            self._volatile.commit((), {_CLEAN: None})
         self.store.close(clean=self.sound)
 
-    def _halves(self) -> tuple[Environment, Environment]:
-        return self.store.durable, self.store.volatile
-
-    def half(self, name: str) -> Environment:
-        """Where a queue's records are: the durable half when it is recoverable, else the volatile one."""
-        stored = self.queues[name]
-        return self.store.durable if self.store.durable.queue(stored.name) is not None else self.store.volatile
+    def half(self, name: str) -> Durable | None:
+        """Where a queue's records are; None when they cannot be seen."""
+        return self.store.durable if self._recoverable[name] else self._volatile
 
     def recoverable(self, name: str) -> bool:
         """Whether a queue's records outlive an emergency restart."""
-        return self.half(name) is self.store.durable
+        return self._recoverable[name]
 
     @property
     def longest(self) -> int:
@@ -119,7 +159,7 @@ class StoredRegion:
             StoreError: its record on the store cannot be read.
         """
         found: set[str] = set()
-        for key, value in self.store.durable.meta_items(_UNITS):
+        for key, value in self.store.durable.metas(_UNITS):
             try:
                 head: Any = json.loads(value[4 : 4 + int.from_bytes(value[:4], "big")])
                 found |= {part["name"] for part in head["queues"]} | {name for name, _ in head["locks"]}
@@ -127,56 +167,77 @@ class StoredRegion:
                 raise StoreError(f"{self.store.path}: the unit of work {key!r} cannot be read: {error}") from error
         return frozenset(found)
 
-    # -- putting on -----------------------------------------------------------------------------------------------
+    # -- changing -------------------------------------------------------------------------------------------------
 
-    def plan(self, records: Iterable[tuple[str, int]]) -> Iterator[int]:
-        """The sequence number that each of some records, given by queue and length, gets when they are put in order.
+    def check(self, size: int) -> None:
+        """Whether a record of this length is one for an intrapartition queue.
 
         Raises:
-            Condition: LENGERR; NOSPACE: DFHINTRA has no room for all of them.
+            Condition: LENGERR.
         """
-        if not self._tails:
-            self._open_tails()
-        last: dict[str, int] = {}
-        for name, size in records:
-            if not 0 < size <= self.longest:
-                raise Condition(Resp.LENGERR, detail=f"a record has {size} bytes; allowed are 1 to {self.longest}")
-            tail = self._tails[name]
-            before = last.get(name, tail.stored.last_seq)
-            empty = name not in last and not tail.stored.count
-            last[name] = self._space.place(cast("IntraQueue", tail), size, before, empty=empty)
-            yield last[name]
+        check_size(self.longest, size)
 
-    def _open_tails(self) -> None:
-        for name, stored in self.queues.items():
-            tail = self._tails[name] = _Tail(name, stored)
-            self._space.open_queue(cast("IntraQueue", tail))
+    def check_room(self, records: Mapping[str, Iterable[int]]) -> None:
+        """Whether DFHINTRA has room for records of these lengths, by queue, behind all that is there.
 
-    def forget_plan(self) -> None:
-        """What was planned was put, or will not be: plan from what is there."""
-        self._tails.clear()
-        self._space.in_use = 0
+        Raises:
+            Condition: NOSPACE.
+        """
+        space = IntraSpace(self._space.ci_size, self._space.control_intervals)
+        accounts = {name: _Account(queue) for name, queue in self.queues.items()}
+        for account in accounts.values():
+            space.open_queue(account)
+        for name, lengths in records.items():
+            account = accounts[name]
+            before = space.in_use
+            left = account.ci_left
+            for size in lengths:
+                if size > left:
+                    space.in_use += 1
+                    left = space.longest
+                left -= size
+            if space.in_use > before and space.in_use > space.capacity:
+                raise space.full()
 
-    def put(self, name: str, data: bytes, seq: int) -> None:
-        """Put one record on, under the number that :meth:`plan` gave it."""
-        self.queues[name].put(data, seq=seq)
+    def _work(self, name: str) -> Work:
+        found = self._works.get(name)
+        if found is None:
+            found = self._works[name] = self.queues[name].work()
+        return found
 
-    # -- taking off -----------------------------------------------------------------------------------------------
+    def put(self, name: str, data: bytes) -> None:
+        """Put one record on, with the next commit."""
+        self._work(name).put(data)
+
+    def note(self, half: str, key: bytes, value: bytes) -> None:
+        """Put something down in a half of the store, ``durable`` or ``volatile``, with the next commit."""
+        self._meta[half][key] = value
+
+    def forget(self) -> None:
+        """What was put or noted and not committed is forgotten."""
+        self._works.clear()
+        for noted in self._meta.values():
+            noted.clear()
 
     def take_through(self, name: str, seq: int) -> int:
-        """Take off the records with numbers not above ``seq``; how many went. Their numbers are not given again."""
-        queue = self.queues[name]
-        gone = 0
-        while batch := [entry.seq for entry in queue.entries(limit=_BATCH) if entry.seq <= seq]:
-            for number in batch:
-                queue.remove(number)
-            gone += len(batch)
-        self.half(name).commit()
+        """Take off the records with numbers not above ``seq``, with the next commit; how many.
+
+        Their numbers are not given again.
+        """
+        work, now = self._work(name), self.queues[name].now
+        gone = max(0, min(seq, now.last) - now.first + 1)
+        for _ in range(gone):
+            work.take()
         return gone
 
-    def take_after(self, name: str, seq: int) -> None:
-        """Take off the records with numbers above ``seq``: those of a write that could not be finished."""
-        queue = self.queues[name]
-        while batch := [entry.seq for entry in queue.entries(reverse=True, limit=_BATCH) if entry.seq > seq]:
-            for number in batch:
-                queue.remove(number)
+    def commit(self) -> None:
+        """Make everything permanent, one commit a half.
+
+        Raises:
+            StoreError: the store did not take it.
+        """
+        for half, durable in (("durable", self.store.durable), ("volatile", self._volatile)):
+            works = [work for name, work in self._works.items() if self.half(name) is durable and work.changed]
+            if durable is not None and (works or self._meta[half]):
+                durable.commit(works, dict(self._meta[half]))
+        self.forget()

@@ -101,6 +101,11 @@ class Store:
         self.close()
 
     @property
+    def store_id(self) -> bytes:
+        """What tells it from other stores."""
+        return bytes.fromhex(self._state.store_id)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """See the class."""
         return tuple(self._notes)
