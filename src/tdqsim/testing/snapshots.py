@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
+from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
@@ -173,11 +174,7 @@ def _uncommitted(queue: IntraQueue, records: tuple[bytes, ...]) -> Iterator[Unco
         work = uow.works.get(queue)
         state = "SHUNTED" if uow.waitstate is Cvda.SHUNTED else uow.state.name
         read = records[: work.reads] if work is not None else ()
-        written = (
-            tuple(bytes(each) if isinstance(each, bytes) else each.data for each in work.written)
-            if work is not None
-            else ()
-        )
+        written = tuple(map(_data, work.written)) if work is not None else ()
         deleted = work is not None and work.deleted
         yield Uncommitted(uow.id.hex(), uow.taskid, uow.transid, state, read, written, deleted)
 
