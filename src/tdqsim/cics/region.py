@@ -64,7 +64,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
-from tdqsim.core.store import Durability, Store, VolatileQueue
+from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
@@ -314,11 +314,12 @@ class Region:
         """Whether it only looks at a store that is there."""
         return self.readonly and not self.store.created
 
-    def nothing_stored(self, name: bytes) -> VolatileQueue:
+    def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
         if self._aside is None:
             self._aside = Store()
-        return self._aside.volatile.create_queue(name)
+        half: Any = self._aside.durable if durable else self._aside.volatile
+        return half.create_queue(name)
 
     def _cold(self, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
         given = as_definitions(definitions)

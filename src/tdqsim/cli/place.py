@@ -241,7 +241,7 @@ def _say_how_old(place: Place, region: Region) -> None:
     if place.store is None or region.start_type != "EMERGENCY":
         return
     now = region.clock.time_ns()
-    age = min(half.age(now) for half in (region.store.durable, region.store.volatile))
+    age = region.store.durable.age(now)
     pid = _holder(place.store)
     whose = f"in use by process {pid}" if pid else "not closed by the process that had it last"
     warn(f"{place.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")

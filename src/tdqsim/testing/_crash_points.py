@@ -101,10 +101,8 @@ class Points:
         return answer
 
     def _watch_store(self, owner: Region | System, store: Store, prefix: str) -> None:
-        for half in ("durable", "volatile"):
-            environment = getattr(store, half)
-            environment.fault = partial(self._at_store, owner, store, f"{prefix}{half}")
-            self._undo.append(partial(setattr, environment, "fault", None))
+        store.durable.fault = partial(self._at_store, owner, store, f"{prefix}durable")
+        self._undo.append(partial(setattr, store.durable, "fault", None))
 
     def _at_store(self, owner: Region | System, store: Store, half: str, step: str) -> None:
         if self.image is not None and self.victim is None:
@@ -164,7 +162,8 @@ class _Commands:
         """See :class:`tdqsim.cics.Hook`."""
         words = (f"{self._prefix}before", command, str(arguments.get("queue") or ""), f"of task {task.number}")
         self._points.begins(task, command, arguments)
-        self._points.point(" ".join(word for word in words if word), task.region)
+        owner: Any = task.region
+        self._points.point(" ".join(word for word in words if word), owner)
 
     def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """Nothing: what follows is a point of its own."""
@@ -177,13 +176,12 @@ def tear(store: Path, image: dict[str, bytes], *, synced: bool) -> None:
         store: the store's directory; nobody has it open.
         image: what was in the files of its durable half before.
         synced: with durability ``power`` what makes LMDB's commit valid is written when the rest is on the disk: so
-            that is what has not been written. Of the journal only the last frame is half there.
+            that is what has not been written.
     """
     durable = store / "durable"
     if synced:
         with (durable / "data.mdb").open("r+b") as file:
             file.write(image["data.mdb"][: _METAS * _PAGE])
-        torn.tear(durable, {name: old for name, old in image.items() if name == "journal"})
     else:
         torn.tear(durable, image)
     (store / "lock").write_bytes(_ANOTHER_START)

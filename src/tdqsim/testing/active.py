@@ -30,7 +30,7 @@ from tdqsim.testing.hooks import add_hook, remove_hook
 from tdqsim.testing.torn import Image, image_of, tear
 
 if TYPE_CHECKING:
-    from tdqsim.core.store import Environment, Store
+    from tdqsim.core.store import Durable, Store
 
 __all__ = ["ActivePlan"]
 
@@ -90,7 +90,6 @@ class ActivePlan:
 
     def _attach_store(self, store: Store, owner: str) -> None:
         for name in _HALVES:
-            half: Environment = getattr(store, name)
             points = [
                 (number, each)
                 for number, each in enumerate(self.plan.faults)
@@ -99,6 +98,7 @@ class ActivePlan:
                 and each.owner in ("", owner)
             ]
             if points:
+                half: Durable = store.durable if name == "durable" else store.volatile.disk
                 self._undo.append(partial(_release, half, half.fault, half.limit_bytes))
                 half.fault = _StoreFaults(self, half, points)
 
@@ -202,7 +202,7 @@ class _StoreFaults:
     """What a plan has in store for one environment; asked at each step of it."""
 
     def __init__(
-        self, active: ActivePlan, half: Environment, points: list[tuple[int, DiskFull | CrashPoint | TornWrite]]
+        self, active: ActivePlan, half: Durable, points: list[tuple[int, DiskFull | CrashPoint | TornWrite]]
     ) -> None:
         self._active, self._half, self._points = active, half, points
         self._torn: tuple[TornWrite, Image] | None = None
@@ -231,7 +231,7 @@ class _StoreFaults:
             self._half.limit_bytes = 0
 
 
-def _release(half: Environment, fault: Callable[[str], None] | None, limit: int | None) -> None:
+def _release(half: Durable, fault: Callable[[str], None] | None, limit: int | None) -> None:
     half.fault = fault
     half.limit_bytes = limit
 
@@ -254,7 +254,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, Any]) 
     )
 
 
-def _queues_of(region: Region, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _queues_of(region: Any, arguments: Mapping[str, Any]) -> Iterator[str]:
     """The name that the program uses, and the queue that it stands for."""
     name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
     yield name

@@ -8,7 +8,7 @@ WRITEQ, or ever. The usual cause is a program that stops before QZERO.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tdqsim.cics.queues.kinds import IntraQueue
 
@@ -79,19 +79,24 @@ def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
                 if lock is queue.write_end and queue.td_read is not None:
                     yield from _waiters(queue.td_read, owner, f"the commit of what was written to {queue.name}")
     for enqueue in region.enqueues.values():
-        owner = enqueue.owner.strand if enqueue.owner is not None else None
-        if owner is not None:
-            yield from _waiters(enqueue.waiting, owner, f"ENQ {enqueue.resource!r}")
+        holder: Strand | None = getattr(enqueue.owner, "strand", None)
+        if holder is not None:
+            yield from _waiters(enqueue.waiting, holder, f"ENQ {enqueue.resource!r}")
 
 
 def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
     outside = system.dispatcher.outside
     for job, request, blockers in system.locks.waits():
-        waiter = job.strand or outside
+        waiter = _strand_of(job) or outside
         for held in blockers:
-            holder = held.job.strand or outside
+            holder = _strand_of(held.job) or outside
             if holder is not waiter:
                 yield waiter, holder, f"{request.state} of {request.target.qualified}"
+
+
+def _strand_of(job: Any) -> Strand | None:
+    found: Strand | None = job.strand
+    return found
 
 
 def _waiters(queue: WaitQueue, owner: Strand, what: str) -> Iterator[tuple[Strand, Strand, str]]:

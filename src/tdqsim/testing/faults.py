@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 Half = Literal["durable", "volatile"]
-Moment = Literal["before_commit", "after_commit", "before_log", "after_log"]
+Moment = Literal["before_commit", "after_commit"]
 _HALVES: Final = ("durable", "volatile")
-_MOMENTS: Final = ("before_commit", "after_commit", "before_log", "after_log")
+_MOMENTS: Final = ("before_commit", "after_commit")
 _SERVICES: Final = ("DATA_QUEUE_INFO", "DATA_QUEUE_ENTRIES")
 
 
@@ -189,13 +189,12 @@ class DiskFull:
 
 @dataclass(frozen=True, slots=True)
 class CrashPoint:
-    """The process ends at a commit, or at a record of the store's log.
+    """The process ends at a commit.
 
     Attributes:
         nth: at the nth time.
         half: of the ``durable`` or the ``volatile`` environment.
-        when: ``before_commit``: the commit is lost; ``after_commit``: it is kept, but nobody was told; ``before_log``
-            and ``after_log``: the same for the commits that are made by a record of the log.
+        when: ``before_commit``: the commit is lost; ``after_commit``: it is kept, but nobody was told.
         owner: only in the region with this APPLID, or the system of this name.
     """
 

@@ -270,7 +270,7 @@ class History:
             self.trace(("SEED", 0, target, data, now))
 
     @staticmethod
-    def _queue_of(region: Region, command: str, arguments: Mapping[str, Any]) -> str:
+    def _queue_of(region: Any, command: str, arguments: Mapping[str, Any]) -> str:
         name = arguments.get("queue", arguments.get("tdqueue"))
         if not isinstance(name, str):
             return ""
@@ -278,11 +278,11 @@ class History:
         if command not in _QUEUE_COMMANDS or arguments.get("sysid"):
             return name
         try:
-            return final_target(region, name).name
+            return str(final_target(region, name).name)
         except Condition:
             return name
 
-    def _queues_changed(self, region: Region) -> None:
+    def _queues_changed(self, region: Any) -> None:
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
 

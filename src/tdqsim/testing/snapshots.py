@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
+from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
@@ -170,12 +171,18 @@ def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
 
 def _uncommitted(queue: IntraQueue, records: tuple[bytes, ...]) -> Iterator[Uncommitted]:
     for uow in dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None):
-        work = uow.work.get(queue)
+        work = uow.works.get(queue)
         state = "SHUNTED" if uow.waitstate is Cvda.SHUNTED else uow.state.name
         read = records[: work.reads] if work is not None else ()
-        written = tuple(data for _, data in work.written) if work is not None else ()
+        written = tuple(map(_data, work.written)) if work is not None else ()
         deleted = work is not None and work.deleted
         yield Uncommitted(uow.id.hex(), uow.taskid, uow.transid, state, read, written, deleted)
+
+
+def _data(record: Any) -> bytes:
+    """A record as a unit of work holds it: bytes, or an entry with more to it."""
+    found: bytes = record if isinstance(record, bytes) else record.data
+    return found
 
 
 # -- what changed ---------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class RecycledStores:
     def give_back(self, store: _Recycled) -> bool:
         """Keep a store for the next user; False when it is not fit for that."""
         durable = store.durable
-        if self._closed or len(self._idle) >= _KEPT or durable.fault is not None:
+        if self._closed or len(self._idle) >= _KEPT or durable.fault is not None or store.volatile.overflowed:
             return False
         if durable.statistics()["reserved_bytes"] > _LARGEST:
             return False

@@ -103,7 +103,7 @@ def _stored(region: QueueRegion, definition: Any) -> Any:
     other: Any
     found, other = (volatile, durable) if definition.recovstatus == "NO" else (durable, volatile)
     if region.looks_at_store:
-        return found if found is not None else region.nothing_stored(name)
+        return found if found is not None else region.nothing_stored(name, durable=definition.recovstatus != "NO")
     if other is not None and other.count:
         try:
             return _to_memory(region, durable) if definition.recovstatus == "NO" else _to_store(region, volatile)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
-from tdqsim.core.store import Store, VolatileQueue
+from tdqsim.core.store import Store
 
 __all__ = ["QueueRegion"]
 
@@ -35,7 +35,7 @@ class QueueRegion(TaskRegion, Protocol):
     @property
     def looks_at_store(self) -> bool: ...  # noqa: D102
 
-    def nothing_stored(self, name: bytes) -> VolatileQueue:
+    def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
 
     def data_set(self, queue: ExtraQueue) -> ExtraFile:
