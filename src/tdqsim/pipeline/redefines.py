@@ -87,8 +87,9 @@ class SegmentedDecoder:
     def _by_segment(
         self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]
     ) -> pa.RecordBatch:
-        names, kinds = np.unique(np.array([value or "" for value in segments.tolist()], str), return_inverse=True)
-        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names.tolist()]
+        encoded = pa.array(segments, pa.string()).fill_null("").dictionary_encode()
+        names, kinds = encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
+        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names]
         parts, order = [], []
         for without in dict.fromkeys(absent):
             rows = np.flatnonzero(np.isin(kinds, [index for index, found in enumerate(absent) if found == without]))

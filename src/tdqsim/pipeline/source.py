@@ -285,8 +285,10 @@ class SplitReader:
 
     def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
         assert self._segment is not None
-        column = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0)
-        return np.array([None if value is None else str(value) for value in column.to_pylist()], object)
+        encoded = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0).dictionary_encode()
+        names = [None if value is None else str(value) for value in encoded.dictionary.to_pylist()]
+        found: npt.NDArray[np.object_] = np.array([*names, None], object)[np.asarray(encoded.indices.fill_null(-1))]
+        return found
 
     def _made(self, batch: _Batch, split: Split, segments: npt.NDArray[np.object_] | None) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
