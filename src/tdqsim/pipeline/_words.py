@@ -34,7 +34,7 @@ DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 LARGE = 0x80
 NO_WORD = -1
-LOW_HALF, SEGMENT_CODES = 0xFFFF, 0x0300
+SEGMENT_CODES = 0x0300
 BLOCKS_LOOKED_AT = 16
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
 
@@ -253,27 +253,27 @@ def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
 
 def headed(options: QsamOptions) -> Walk:
     """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
-    unpack = struct.Struct(">I" if options.rdw_big_endian else "<I").unpack_from
-    adjust, cobrix, big = options.rdw_adjustment, options.cobrix, options.rdw_big_endian
+    unpack = struct.Struct(">HH" if options.rdw_big_endian else "<HH").unpack_from
+    which, other = (0, 1) if options.rdw_big_endian else (1, 0)
+    adjust, cobrix = options.rdw_adjustment, options.cobrix
 
     def walk(data: Bytes, final: bool) -> Frames:
         raw = memoryview(data)  # type: ignore[arg-type]
-        size = len(data)
-        starts: list[int] = []
-        position = 0
+        size, position, starts = len(data), 0, list[int]()
         while position + DESCRIPTOR <= size:
-            word = unpack(raw, position)[0]  # the length is in the upper half of this number
-            length = (word >> 16) + adjust
-            if word & LOW_HALF and cobrix:
-                length = ((word >> 16 or word & LOW_HALF) if big else (word & LOW_HALF)) + adjust
-            elif word & LOW_HALF:
-                _refuse_word(data, position, spanned=True)
+            halves = unpack(raw, position)
+            length = halves[which] + adjust
+            if halves[other]:
+                if not cobrix:
+                    _refuse_word(data, position, spanned=length >= 0)
+                length = (halves[0] or halves[1]) + adjust
             if length < cobrix:
                 _refuse_word(data, position, spanned=False)
-            if position + DESCRIPTOR + length > size:
+            after = position + DESCRIPTOR + length
+            if after > size:
                 break
             starts.append(position + DESCRIPTOR)
-            position += DESCRIPTOR + length
+            position = after
         if final and position < size:
             raise FramingError(
                 f"the last record is cut short: {size - position} bytes are left of it; {CUT_HINT}", position

@@ -59,17 +59,37 @@ class SegmentedDecoder:
         corrupt: str,
         segments: Mapping[Path, Callable[[str], bool]],
     ) -> None:
-        self.layout, self.shape, self.columns, self.corrupt = layout, shape, columns, corrupt
+        self.layout, self.shape, self.corrupt = layout, shape, corrupt
         self.segments = segments
         whole = RecordDecoder(layout, shape, columns=columns, corrupt=corrupt)
-        self.schema = whole.schema
+        self.schema, self.columns = whole.schema, whole.columns
         self._known = {} if shape.flat else {column.name: column for column in whole.columns}
         self._decoders: dict[frozenset[Path], RecordDecoder] = {}
+        # What is the same in all records is decoded for all at once, unless corrupt fields are brought together.
+        common = [] if shape.flat or corrupt == "column" else [c.name for c in self.columns if not self._differs(c)]
+        self._common = RecordDecoder(layout, shape, columns=common, corrupt=corrupt) if common else None
+        self._different = pa.schema([field for field in self.schema if field.name not in common])
+
+    def _differs(self, column: Column) -> bool:
+        """Whether a column is a redefinition that not every record has, or has one in it."""
+        path = column.field.path
+        return any(other[: len(path)] == path for other in self.segments)
 
     def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]) -> pa.RecordBatch:
         """Decode records by place, each with its segment."""
-        names, kinds = np.unique([value or "" for value in segments.tolist()], return_inverse=True)
-        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names.tolist()]
+        found = self._by_segment(data, starts, lengths, segments)
+        if self._common is None:
+            return found
+        common = self._common.decode(data, starts, lengths)
+        arrays = {name: made.column(name) for made in (common, found) for name in made.schema.names}
+        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+
+    def _by_segment(
+        self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]
+    ) -> pa.RecordBatch:
+        encoded = pa.array(segments, pa.string()).fill_null("").dictionary_encode()
+        names, kinds = encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
+        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names]
         parts, order = [], []
         for without in dict.fromkeys(absent):
             rows = np.flatnonzero(np.isin(kinds, [index for index, found in enumerate(absent) if found == without]))
@@ -87,16 +107,17 @@ class SegmentedDecoder:
         if decoder is None:
             layout = pruned(self.layout, without)
             left = {name.lower() for name in RecordDecoder(layout, self.shape).schema.names}
-            columns = None if self.columns is None else [name for name in self.columns if name.lower() in left]
-            decoder = RecordDecoder(layout, self.shape, columns=columns, corrupt=self.corrupt)
+            columns = [name for name in self._different.names if name.lower() in left]
+            wanted = None if self.shape.flat else columns
+            decoder = RecordDecoder(layout, self.shape, columns=wanted, corrupt=self.corrupt)
             self._decoders[without] = decoder
         found = decoder.decode(data, starts, lengths)
         arrays = {name: found.column(name) for name in found.schema.names}
         made = [
             _grown(arrays.get(field.name), field.type, self._known.get(field.name), without, found.num_rows)
-            for field in self.schema
+            for field in self._different
         ]
-        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+        return pa.RecordBatch.from_arrays(made, schema=self._different)
 
 
 class RedefineRules:

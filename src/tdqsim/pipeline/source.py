@@ -17,7 +17,7 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline.children import Family, whole_families
-from tdqsim.pipeline.decoder import CORRUPT_TYPE, RecordDecoder, corrupt_type
+from tdqsim.pipeline.decoder import RecordDecoder, corrupt_type
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
@@ -152,7 +152,7 @@ class SplitReader:
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
         self._rules: RedefineRules | None = None
-        self._parts: list[tuple[RecordDecoder | SegmentedDecoder, tuple[str, ...] | None]] = []
+        self._decoder: RecordDecoder | SegmentedDecoder | None = None
         self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
         if layout is None:
             if options.segment_field or options.redefine_rules:
@@ -162,42 +162,27 @@ class SplitReader:
             self._segment = segment_decoder(layout, options.segment_field)
         if self._family is not None:
             return
-        wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        known = set() if options.shape.flat else {field.lower() for field in self.full.names}
-        mapped = {name: ids for name, ids in options.segment_map.items() if name in known}
-        inside: dict[tuple[str, ...], Callable[[str], bool]] = {
-            path: _one_of(ids)
-            for name, ids in options.segment_map.items()
-            if name not in known
-            for path in fields_called(layout, name)
-        }
+        has = {path: _one_of(ids) for name, ids in options.segment_map.items() for path in fields_called(layout, name)}
         if options.redefine_rules:
             self._rules = RedefineRules(layout, options.shape, options.redefine_rules)
-            inside |= self._rules.has
-        common = [name for name in wanted if name.lower() not in mapped]
-        if common or options.shape.flat:
-            self._parts.append((self._decoder(None if options.shape.flat else common, inside), None))
-        for name in wanted:
-            if name.lower() in mapped and not options.shape.flat:
-                self._parts.append((self._decoder([name], inside), mapped[name.lower()]))
+            has |= self._rules.has
+        wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
+        self._decoder = self._made_for(None if options.shape.flat else wanted, has)
+        aside = {*self._generated, CORRUPT_COLUMN, *(self.full.names if options.shape.flat else ())}
         for name, test in predicates:
-            if (
-                name in self.full.names
-                and name not in self._generated
-                and name != CORRUPT_COLUMN
-                and name.lower() not in mapped
-                and not options.shape.flat
-            ):
-                self._predicates.append((RecordDecoder(layout, options.shape, columns=[name]), test))
+            if name in self.full.names and name not in aside:
+                decoder = RecordDecoder(layout, options.shape, columns=[name])
+                if decoder.columns[0].field.path not in has:
+                    self._predicates.append((decoder, test))
 
-    def _decoder(
-        self, columns: list[str] | None, inside: Mapping[tuple[str, ...], Callable[[str], bool]]
+    def _made_for(
+        self, columns: list[str] | None, has: Mapping[tuple[str, ...], Callable[[str], bool]]
     ) -> RecordDecoder | SegmentedDecoder:
         options = self.options
         assert options.layout is not None
         collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
-        if inside:
-            return SegmentedDecoder(options.layout, options.shape, columns, collect, inside)
+        if has:
+            return SegmentedDecoder(options.layout, options.shape, columns, collect, has)
         return RecordDecoder(options.layout, options.shape, columns=columns, corrupt=collect)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
@@ -300,15 +285,18 @@ class SplitReader:
 
     def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
         assert self._segment is not None
-        column = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0)
-        return np.array([None if value is None else str(value) for value in column.to_pylist()], object)
+        encoded = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0).dictionary_encode()
+        names = [None if value is None else str(value) for value in encoded.dictionary.to_pylist()]
+        found: npt.NDArray[np.object_] = np.array([*names, None], object)[np.asarray(encoded.indices.fill_null(-1))]
+        return found
 
     def _made(self, batch: _Batch, split: Split, segments: npt.NDArray[np.object_] | None) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
-        corrupt: list[pa.Array] = []
-        for decoder, ids in self._parts:
-            self._decode_part(decoder, ids, batch, segments, arrays=arrays, corrupt=corrupt)
-        entries = _merged(corrupt, len(batch)) if corrupt else None
+        entries: pa.Array | None = None
+        if self._decoder is not None:
+            decoded = self._decoded(self._decoder, batch, segments)
+            arrays = {name: decoded.column(name) for name in decoded.schema.names}
+            entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt == "column" else None
         mask = self._checked(entries, batch) if entries is not None else None
         self._generate(batch, split, arrays)
         if self.options.generate_corrupt_fields:
@@ -321,37 +309,16 @@ class SplitReader:
         made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
         return made if mask is None else made.filter(mask)
 
-    def _decode_part(
-        self,
-        decoder: RecordDecoder | SegmentedDecoder,
-        ids: tuple[str, ...] | None,
-        batch: _Batch,
-        segments: npt.NDArray[np.object_] | None,
-        *,
-        arrays: dict[str, pa.Array],
-        corrupt: list[pa.Array],
-    ) -> None:
-        """Decode some columns; those of a segment only where the record is of that segment."""
-        starts, lengths, back = batch.starts, batch.lengths, None
-        if ids is not None and segments is not None:
-            mine = np.isin(segments, list(ids))
-            starts, lengths, segments = starts[mine], lengths[mine], segments[mine]
-            back = pa.array(np.cumsum(mine) - 1, mask=~mine)
-        if isinstance(decoder, SegmentedDecoder):
-            told = np.full(len(starts), "", object) if segments is None else segments
-            if self._rules is not None:
-                marks = self._rules.told(batch.data, starts, lengths)
-                told = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(told, marks, strict=True)], object)
-            decoded = decoder.decode(batch.data, starts, lengths, told)
-        else:
-            decoded = decoder.decode(batch.data, starts, lengths)
-        if back is not None:
-            decoded = decoded.take(back)
-        for name in decoded.schema.names:
-            if name == CORRUPT_COLUMN and decoder.corrupt == "column":
-                corrupt.append(decoded.column(name))
-            else:
-                arrays[name] = decoded.column(name)
+    def _decoded(
+        self, decoder: RecordDecoder | SegmentedDecoder, batch: _Batch, segments: npt.NDArray[np.object_] | None
+    ) -> pa.RecordBatch:
+        if not isinstance(decoder, SegmentedDecoder):
+            return decoder.decode(batch.data, batch.starts, batch.lengths)
+        told = np.full(len(batch), "", object) if segments is None else segments
+        if self._rules is not None:
+            marks = self._rules.told(batch.data, batch.starts, batch.lengths)
+            told = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(told, marks, strict=True)], object)
+        return decoder.decode(batch.data, batch.starts, batch.lengths, told)
 
     def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
         """Under ``dropmalformed`` the records to keep; under ``failfast`` nothing may be corrupt."""
@@ -429,11 +396,3 @@ def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.
 
 def _one_of(ids: Sequence[str]) -> Callable[[str], bool]:
     return lambda told: told.partition(MARKS)[0] in ids
-
-
-def _merged(corrupt: list[pa.Array], rows: int) -> pa.Array:
-    """The corrupt fields of several decoders as one list for each record."""
-    if len(corrupt) == 1 and not corrupt[0].null_count:
-        return corrupt[0]
-    merged = [[entry for array in corrupt for entry in (array[row].as_py() or [])] for row in range(rows)]
-    return pa.array(merged, CORRUPT_TYPE)
