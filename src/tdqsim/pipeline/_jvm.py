@@ -30,7 +30,10 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.java import Java
 
-__all__ = ["Jvm"]
+__all__ = ["ON_PATH", "Jvm"]
+
+ON_PATH = Path(__file__).with_name("on_path")
+"""On the path of its Python processes: what quietens the one in which Spark looks for data sources."""
 
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
@@ -55,6 +58,7 @@ class Jvm:
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = spark_home()
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
+        wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
         wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
         command = _command(java, home, settings, wanted)
         if "SPARK_HOME" not in os.environ:
