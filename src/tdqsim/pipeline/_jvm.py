@@ -60,6 +60,7 @@ class Jvm:
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
         wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
         wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
+        wanted.setdefault("SPARK_SCALA_VERSION", _scala(home))
         command = _command(java, home, settings, wanted)
         if "SPARK_HOME" not in os.environ:
             del wanted["SPARK_HOME"]
@@ -126,7 +127,7 @@ def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mappi
     small = [row["value"] for row in table("spark") if row["name"] == "launcher_option"]
     done = subprocess.run(  # noqa: S603 - the Java that was found
         [str(java.command), *small, "-cp", str(home / "jars" / "*"), _LAUNCHER, _SUBMIT, *asked],
-        env={"SPARK_SCALA_VERSION": _scala(home), **environ},
+        env=environ,
         capture_output=True,
         text=True,
         check=False,
