@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.errors import TdqError
-from tdqsim.pipeline._jvm import Jvm
+from tdqsim.pipeline._jvm import ON_PATH, Jvm
 from tdqsim.pipeline.java import JavaMissing, find_java
 
 
@@ -53,7 +53,7 @@ case "$*" in
   printf '\\000\\n'
   printf '%s\\000' "$JAVA_HOME/bin/java" --add-modules=jdk.incubator.vector "-Da=b c" "" Submit ;;
 *)
-  printf '[%s]' "$@" "$SPARK_HOME" > "$0.said"
+  printf '[%s]' "$@" "$SPARK_HOME" "$PYTHONPATH" > "$0.said"
   printf '\\000\\000\\000\\007\\000\\000\\000\\003key' > "$_PYSPARK_DRIVER_CONN_INFO_PATH.new"
   mv "$_PYSPARK_DRIVER_CONN_INFO_PATH.new" "$_PYSPARK_DRIVER_CONN_INFO_PATH"
   cat ;;
@@ -83,13 +83,14 @@ def test_the_bundled_java_is_taken_last(bundled):
 def test_a_jvm_is_started_without_what_is_not_needed(bundled, monkeypatch):
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setenv("PYTHONPATH", "/of/mine")
     jvm = Jvm(bundled, {"spark.x": "y"}, {})
     assert jvm.alive
     assert jvm.environ() == {"PYSPARK_GATEWAY_PORT": "7", "PYSPARK_GATEWAY_SECRET": "key"}
     jvm.end()
     assert not jvm.alive
     said = bundled.command.with_name("java.said").read_text()
-    assert said == "[-Da=b c][][Submit][]"  # neither the module, nor a SPARK_HOME
+    assert said == f"[-Da=b c][][Submit][][{ON_PATH}:/of/mine]"  # neither the module, nor a SPARK_HOME
 
 
 def test_a_jvm_that_does_not_start_is_told(bundled, monkeypatch, tmp_path):

@@ -109,6 +109,14 @@ def test_a_local_session_leaves_the_environment_as_it_was(builder: Builder, java
     assert builder.made["master"].startswith("local[")
 
 
+def test_no_jvm_is_started_beside_that_of_a_session_there_is(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = type("Session", (), {"builder": builder, "getActiveSession": staticmethod(lambda: builder)})
+    monkeypatch.setattr(sessions, "_spark", lambda: made)
+    session(register=False)
+    assert "jvm" not in builder.made
+    assert "PYSPARK_GATEWAY_PORT" not in builder.made["environment"]
+
+
 def test_what_the_caller_sets_wins(builder: Builder) -> None:
     session(register=False, master="local[1]", config={"spark.driver.memory": "3g", "spark.x": "y"})
     assert builder.made["master"] == "local[1]"

@@ -18,9 +18,12 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
+from tdqsim.pipeline._jvm import ON_PATH
+
 OURS, SPARKS = "tdqsim.pipeline._worker", "pyspark.daemon"
 WORKER = """
 import sys
+{first}
 def main(infile, outfile):
     word = infile.readline()
     infile.read()  # until Spark hangs up
@@ -35,8 +38,8 @@ def main(infile, outfile):
 class Daemon:
     """A daemon that runs a worker of the test's."""
 
-    def __init__(self, folder: Path, module: str, **environ: str) -> None:
-        (folder / "pyspark_test.py").write_text(WORKER)
+    def __init__(self, folder: Path, module: str, first: str = "", **environ: str) -> None:
+        (folder / "pyspark_test.py").write_text(WORKER.format(first=first))
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, "pyspark_test"],
             stdin=subprocess.PIPE,
@@ -44,7 +47,7 @@ class Daemon:
             stderr=subprocess.PIPE,
             env={
                 **os.environ,
-                "PYTHONPATH": str(folder),
+                "PYTHONPATH": os.pathsep.join((str(folder), str(ON_PATH))),
                 "PYTHON_UNIX_DOMAIN_ENABLED": "true",
                 "PYTHON_WORKER_FACTORY_SOCK_DIR": str(folder),
                 "SPARK_REUSE_WORKER": "1",
@@ -78,8 +81,13 @@ class Daemon:
 
 @pytest.mark.parametrize("raises", ["", "1"])
 @pytest.mark.parametrize("word", [b"few", b"many"])
-def test_a_worker_that_spark_hangs_up_on_says_nothing(word: bytes, raises: str, tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path, OURS, PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE=raises)
+@pytest.mark.parametrize(
+    ("module", "first"), [(OURS, ""), (SPARKS, "import tdqsim.pipeline.qsam"), (SPARKS, "import pyspark_tdqsim")]
+)
+def test_a_worker_that_spark_hangs_up_on_says_nothing(
+    module: str, first: str, word: bytes, raises: str, tmp_path: Path
+) -> None:
+    daemon = Daemon(tmp_path, module, first, PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE=raises)
     daemon.task(word)
     assert daemon.said() == ""
 

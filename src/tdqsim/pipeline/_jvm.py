@@ -30,7 +30,10 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.java import Java
 
-__all__ = ["Jvm"]
+__all__ = ["ON_PATH", "Jvm"]
+
+ON_PATH = Path(__file__).with_name("on_path")
+"""On the path of its Python processes: what quietens the one in which Spark looks for data sources."""
 
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
@@ -55,7 +58,9 @@ class Jvm:
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = spark_home()
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
+        wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
         wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
+        wanted.setdefault("SPARK_SCALA_VERSION", _scala(home))
         command = _command(java, home, settings, wanted)
         if "SPARK_HOME" not in os.environ:
             del wanted["SPARK_HOME"]
@@ -122,7 +127,7 @@ def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mappi
     small = [row["value"] for row in table("spark") if row["name"] == "launcher_option"]
     done = subprocess.run(  # noqa: S603 - the Java that was found
         [str(java.command), *small, "-cp", str(home / "jars" / "*"), _LAUNCHER, _SUBMIT, *asked],
-        env={"SPARK_SCALA_VERSION": _scala(home), **environ},
+        env=environ,
         capture_output=True,
         text=True,
         check=False,

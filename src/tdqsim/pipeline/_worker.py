@@ -3,6 +3,9 @@
 ``python -m tdqsim.pipeline._worker`` is what a local session starts them with (``spark.python.daemon.module``). It is
 Spark's own daemon, in a process whose standard error leaves one thing out: that Spark has closed the connection, since
 the rows were enough for ``limit`` or ``show``, or since the session ends. What a task fails with goes to Spark.
+
+Those in which Spark plans a read or write are not started by a module that a session can name, nor are a cluster's;
+there the modules of the data sources, which they import, see to it by :func:`quieten`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import sys
 from functools import cache
 from typing import Any, TextIO
 
-__all__ = ["Quiet", "main", "settle"]
+__all__ = ["Quiet", "main", "quieten", "settle"]
 
 
 @cache  # to ask the collector whether it was done takes milliseconds
@@ -41,6 +44,13 @@ class Quiet:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def quieten() -> None:
+    """Leave that one thing out in this process, if it is one of Spark's; once."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if getattr(spec, "name", "") == "pyspark.daemon" and not isinstance(sys.stderr, Quiet):
+        sys.stderr = Quiet(sys.stderr)
 
 
 def main() -> None:

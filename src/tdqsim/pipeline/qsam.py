@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._metadata import with_metadata
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
-from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["CobolDataSource", "QsamDataSource", "register"]
+
+quieten()  # where Spark plans with it
 
 COLUMNS = "columns"
 """The option that Spark's reader of columns it does not want does without: it asks a data source for all there are."""

@@ -38,7 +38,7 @@ from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
-from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
 from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_stream import Offsets, Range, first_offsets, last_offsets, next_offsets, ranges, read_exactly
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["DtaqDataSource", "TdqueueDataSource", "register_queues"]
+
+quieten()  # where Spark plans with it
 
 
 def register_queues(spark: SparkSession) -> None:

@@ -123,7 +123,8 @@ _jvms: list[Jvm] = []
 @contextmanager
 def _connected(java: Java, settings: Mapping[str, str], *, local: bool) -> Iterator[None]:
     """Let PySpark find a JVM while it makes a session; the process's environment stays the user's otherwise."""
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started one
+    active = getattr(_spark(), "getActiveSession", lambda: None)()
+    if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:  # there is a JVM: a session's, or spark-submit's
         yield
         return
     environ = {"SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")} if local else {}

@@ -43,7 +43,7 @@ from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.recording import Recording
-from tdqsim.pipeline.stages.tables import BucketTables, Rows
+from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 from tdqsim.pipeline.stages.workshop import Workshop
 
 __all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
@@ -127,10 +127,11 @@ def replay_bucket(task: ReplayTask) -> Receipt:
     """
     begun = time.perf_counter()
     regions: dict[str, Any] = {}
+    files = {name: f"{STAGE}/{name}/{task.bucket:05d}.parquet" for name in TABLES}
     with (
         importable(task.spec.directory),
         Marks(task.run / "manifest" / STAGE, task.bucket, task.inputs) as marks,
-        BucketTables(task.run, STAGE, task.bucket) as tables,
+        bucket_tables(task.run, files) as tables,
         Workshop() as workshop,
     ):
         for name, slices in open_pieces(list(task.pieces)).items():
@@ -147,11 +148,18 @@ def replay_bucket(task: ReplayTask) -> Receipt:
                 "digest": digest, "events": outcome.events, "cause": outcome.cause,
                 "seconds": round(time.perf_counter() - started, 4),
             }  # fmt: skip
-    size = sum((task.run / file).stat().st_size for file in tables.files.values())
+    size = sum((task.run / file).stat().st_size for file in files.values())
     seconds = round(time.perf_counter() - begun, 3)
-    files = tuple(tables.files.values())
     receipt = Receipt(
-        STAGE, task.bucket, task.inputs, files, tables.rows, size, "", seconds, {"regions": regions, "pid": os.getpid()}
+        STAGE,
+        task.bucket,
+        task.inputs,
+        tuple(files.values()),
+        tables.rows,
+        size,
+        "",
+        seconds,
+        {"regions": regions, "pid": os.getpid()},
     )
     Receipts(task.run, STAGE).put(receipt)
     return receipt

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +19,7 @@ from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.stages.manifest import finished
 from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
-__all__ = ["TABLES", "BucketTables", "Rows", "read_table", "table_files"]
+__all__ = ["TABLES", "BucketTables", "Rows", "bucket_tables", "read_table", "table_files"]
 
 _ROWS_AT_ONCE = 8192
 """Rows that are kept as tuples before they become columns; each may have a record of 32,760 bytes."""
@@ -109,67 +108,28 @@ class _Held:
 
 
 class BucketTables:
-    """The tables of one bucket; they get their names at the end of the ``with`` block, all or none.
+    """The tables of one bucket, in the block of :func:`bucket_tables`.
 
     Args:
-        run: the run's directory.
-        folder: of the stage.
-        bucket: the bucket.
-        names: which tables there are.
+        paths: the real names of their files, for messages.
+        writers: what writes each of them.
     """
 
-    def __init__(self, run: Path, folder: str, bucket: int, names: Iterable[str] = tuple(TABLES)) -> None:
-        self.run = run
-        self.files = {name: f"{folder}/{name}/{bucket:05d}.parquet" for name in names}
+    def __init__(self, paths: Mapping[str, Path], writers: Mapping[str, pq.ParquetWriter]) -> None:
         self.region = ""
         self.rows = 0
+        self.failed: Exception | None = None
+        self._paths = paths
+        self._writers = writers
         self._digest = RowsDigest()
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self._held = {name: _Held() for name in self.files}
-        self._stack = ExitStack()
-        self._failed: Exception | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            for name, file in self.files.items():
-                fresh = self._stack.enter_context(published(self.run / file))
-                self._writers[name] = self._stack.enter_context(parquet_writer(fresh, TABLES[name]))
-        except BaseException as error:
-            self._stack.__exit__(type(error), error, error.__traceback__)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                for name in self.files:
-                    self._flush(name)
-        except BaseException as late:
-            self._leave(late)
-            raise
-        if error is None:
-            self._stack.__exit__(None, None, None)
-            return
-        self._leave(error)
-        if self._failed is not None and self._failed is not error:
-            raise self._failed from error
-
-    def _leave(self, error: BaseException) -> None:
-        """Close everything; what a writer of a full disk says to that is not what went wrong."""
-        if self._failed is None:
-            self._stack.__exit__(type(error), error, error.__traceback__)
-            return
-        with suppress(OSError, ValueError, DatasetError):
-            self._stack.__exit__(type(self._failed), self._failed, self._failed.__traceback__)
+        self._held = {name: _Held() for name in paths}
 
     @contextmanager
     def of(self, region: str) -> Iterator[dict[str, Rows]]:
         """Rows for each table of one region."""
         self.region = region
         self._digest = RowsDigest()
-        rows = {name: Rows(self, name) for name in self.files}
+        rows = {name: Rows(self, name) for name in self._paths}
         yield rows
         for each in rows.values():
             each.flush()
@@ -180,8 +140,8 @@ class BucketTables:
         Raises:
             DatasetError: there was no room for some of it.
         """
-        if self._failed is not None:
-            raise self._failed
+        if self.failed is not None:
+            raise self.failed
         for each in rows.values():
             each.flush()
         return self._digest.hexdigest()
@@ -197,6 +157,11 @@ class BucketTables:
         if held.rows >= BOUNDS["batch_rows"] or held.size >= BOUNDS["batch_bytes"]:
             self._flush(name)
 
+    def flush(self) -> None:
+        """Write what is held of all tables."""
+        for name in self._held:
+            self._flush(name)
+
     def _flush(self, name: str) -> None:
         """Write what is held of a table.
 
@@ -204,8 +169,8 @@ class BucketTables:
             DatasetError: there is no room for it. Whoever made the rows may take it for his own error and go on, so
                 it is raised again by whatever comes next.
         """
-        if self._failed is not None:
-            raise self._failed
+        if self.failed is not None:
+            raise self.failed
         held = self._held[name]
         if not held.rows:
             return
@@ -213,9 +178,35 @@ class BucketTables:
         try:
             self._writers[name].write_table(whole, row_group_size=held.rows)
         except OSError as error:
-            self._failed = no_room(self.run / self.files[name], error) or error
-            raise self._failed from error
+            self.failed = no_room(self._paths[name], error) or error
+            raise self.failed from error
         self._held[name] = _Held()
+
+
+@contextmanager
+def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]:
+    """The tables of one bucket; they get their names at the end of the block, all or none.
+
+    Args:
+        run: the run's directory.
+        files: the file of each table in it.
+
+    Raises:
+        DatasetError: there was no room for some of it, whatever came of that since.
+    """
+    paths = {name: run / file for name, file in files.items()}
+    tables = None
+    try:
+        with ExitStack() as stack:
+            fresh = {name: stack.enter_context(published(path)) for name, path in paths.items()}
+            writers = {name: stack.enter_context(parquet_writer(path, TABLES[name])) for name, path in fresh.items()}
+            tables = BucketTables(paths, writers)
+            yield tables
+            tables.flush()
+    except Exception as error:  # what a writer of a full disk says at the end is not what went wrong
+        if tables is None or tables.failed is None or tables.failed is error:
+            raise
+        raise tables.failed from error
 
 
 def table_files(run: Path, stage: str, name: str) -> list[Path]:
