@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.files import commands as files
+from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
@@ -56,6 +57,12 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
     return alone
 
 
+class _Region(
+    SpiRegion, programs.ProgramRegion, ts.TsRegion, files_requests.FileRegion, terminal.TerminalRegion, Protocol
+):
+    """What all commands together ask of the region."""
+
+
 class Task(TaskBase):
     """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
 
@@ -74,7 +81,7 @@ class Task(TaskBase):
         """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
         return self.level.commarea if self.level is not None else None
 
-    region: SpiRegion
+    region: _Region
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td

@@ -114,6 +114,7 @@ class Region:
         limit_bytes: a ceiling for the store's files.
         datasets: the directory of data sets by DSNAME; a DataSetDirectory says limits of generation groups too.
         dd: DD cards by name: a path, a DDCard, or a mapping as in region.yaml.
+        settings: what other languages' programs need to be found: such as ``cobol``, with its sources.
         handlers: callables by transaction id; or modules to import: a function ``register(region)`` in one is called,
             and ``handler:`` paths of transactions are imported too. A start that was pending when the last run ended
             waits for its handler.
@@ -168,6 +169,7 @@ class Region:
         datasets: Path | str | DataSetDirectory | None = None,
         dd: Mapping[str, Any] | None = None,
         handlers: Sequence[str] | Mapping[str, Handler] = (),
+        settings: Mapping[str, Any] | None = None,
         open_data_sets: bool = True,
         readonly: bool = False,
     ) -> None:
@@ -181,6 +183,7 @@ class Region:
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
+        self.settings: Mapping[str, Any] = dict(settings or {})
         self.closed = self.failed = False
         self.start_type = ""
         self.tdintra = tdintra
@@ -205,8 +208,8 @@ class Region:
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
             self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
-            if handlers and not isinstance(handlers, Mapping):
-                self.load_handlers(*handlers)
+            if (handlers and not isinstance(handlers, Mapping)) or self.settings:
+                self.load_handlers(*(() if isinstance(handlers, Mapping) else handlers))
         except BaseException:
             self._let_go(clean=False)
             raise

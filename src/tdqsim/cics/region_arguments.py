@@ -91,6 +91,8 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers,
     }
+    if file.cobol is not None:
+        arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}
     cards = {**file.dd, **overrides.pop("dd", {})}
     if "definitions" not in overrides:
         overrides["definitions"] = file.load_definitions()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.eib import NO_COMMAND, completion
 from tdqsim.cics.text.exec_text import TranslationError
-from tdqsim.cics.text.execute import run_text
+from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, brought, resolve
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.translate import ExecCommand

@@ -1,86 +1,79 @@
-"""``handler: cobol:PROGRAM`` in a TRANSACTION: how a region finds its COBOL programs.
+"""``handler: cobol:PROGRAM`` in a TRANSACTION, and PROGRAM of one without handler: how a region finds COBOL programs.
 
-The region's own settings say where they are; in region.yaml::
+The region's settings say where they are; in region.yaml::
 
     cobol:
       sources: [cobol]
       copybooks: [copy]
-      cache: .cobol
 
-Paths are relative to the directory of region.yaml. Without ``cache`` compiled modules are in the user's cache folder.
+Paths are relative to the directory of region.yaml. Without ``cache`` compiled programs are in the user's cache folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from tdqsim.cics import Region
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = ["cobol_programs", "handler"]
-
-_KEYS: Final = ("sources", "copybooks", "cache", "debug", "flags")
-_KNOWN: dict[int, tuple[Region, CobolPrograms]] = {}
+__all__ = ["COBOL", "CobolResolver", "default_cache"]
 
 
-def handler(region: Region, program: str) -> Any:
-    """The handler of a transaction with ``handler: cobol:PROGRAM``; the entry point ``cobol`` of ``tdqsim.handlers``.
+class CobolResolver:
+    """The COBOL programs of regions, as their settings describe them; see the kernel's ``Resolver``."""
 
-    Raises:
-        DefinitionError: the region's settings do not say where its COBOL programs are.
-        CobolError: there is no source of that name, or it cannot be compiled.
-    """
-    return cobol_programs(region).handler(program)
+    def __init__(self) -> None:
+        self._programs: WeakKeyDictionary[Region, CobolPrograms] = WeakKeyDictionary()
+
+    def handler(self, region: Region, name: str) -> Any:
+        """The handler of a transaction with ``handler: cobol:PROGRAM``.
+
+        Raises:
+            DefinitionError: the region's settings do not say where its COBOL programs are.
+            CobolError: there is no source of that name, or it cannot be compiled.
+        """
+        return self.programs(region).handler(name)
+
+    def find(self, region: Region, name: str) -> Any:
+        """The program of a transaction; None when there is no source of that name."""
+        return self.programs(region).find(name)
+
+    def programs(self, region: Region) -> CobolPrograms:
+        """The COBOL programs of a region.
+
+        Raises:
+            DefinitionError: its settings do not say where they are.
+        """
+        found = self._programs.get(region)
+        if found is None:
+            found = self._programs[region] = _described(region, region.settings.get("cobol"))
+        return found
 
 
-def cobol_programs(region: Region) -> CobolPrograms:
-    """The COBOL programs of a region, as its settings describe them.
-
-    Raises:
-        DefinitionError: there is no such setting, or it is wrong.
-    """
-    kept = _KNOWN.get(id(region))
-    if kept is not None and kept[0] is region:
-        return kept[1]
-    found = _described(region, region.settings.get("cobol"), Path(region.settings.get("directory", ".")))
-    _KNOWN[id(region)] = region, found
-    return found
+COBOL: Final = CobolResolver()
+"""The entry point ``cobol`` of the group ``tdqsim.handlers``."""
 
 
-def _described(region: Region, settings: Any, base: Path) -> CobolPrograms:
-    if not isinstance(settings, Mapping):
-        raise _refused("cobol", "", "a transaction has a COBOL program, but region.yaml does not say where sources are")
-    unknown = sorted(set(settings) - set(_KEYS))
-    if unknown:
-        raise _refused(f"cobol: {unknown[0]}", unknown[0], f"is no setting; allowed are {', '.join(_KEYS)}")
+def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolPrograms:
+    if settings is None:
+        message = "a transaction has a COBOL program, but cobol: does not say where the sources are"
+        raise DefinitionError([Problem("region.yaml", 0, "region", "cobol", "", message)])
+    base = Path(settings.get("directory", "."))
     return CobolPrograms(
         region,
-        sources=[base / each for each in _list(settings, "sources")],
-        copybooks=[base / each for each in _list(settings, "copybooks")],
-        cache=base / settings["cache"] if "cache" in settings else default_cache(),
-        debug=str(settings.get("debug", "YES")).upper() != "NO",
-        flags=_list(settings, "flags"),
+        sources=[base / each for each in settings.get("sources", ())],
+        copybooks=[base / each for each in settings.get("copybooks", ())],
+        cache=base / settings["cache"] if settings.get("cache") else default_cache(),
+        debug=settings.get("debug", "YES") != "NO",
     )
 
 
-def _list(settings: Mapping[str, Any], key: str) -> Sequence[str]:
-    value = settings.get(key, [])
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, Sequence):
-        raise _refused(f"cobol: {key}", str(value), "must be a name or a list of names")
-    return [str(each) for each in value]
-
-
-def _refused(field: str, value: str, message: str) -> DefinitionError:
-    return DefinitionError([Problem("region.yaml", 0, "region", field, value, message)])
-
-
 def default_cache() -> Path:
-    """The user's folder for compiled modules."""
+    """The user's folder for compiled programs."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "tdqsim" / "cobol"

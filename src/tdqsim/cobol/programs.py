@@ -55,11 +55,15 @@ class CobolPrograms:
         Raises:
             CobolError: there is no source of that name, or it cannot be compiled.
         """
-        found = self._runner.find(program.upper())
+        found = self.find(program)
         if found is None:
             places = ", ".join(map(str, self._sources)) or "no folder"
             raise CobolError([f"program {program}: there is no source of that name in {places}"])
         return found
+
+    def find(self, program: str) -> Any:
+        """The program of this name as a handler; None when there is no source."""
+        return self._runner.find(program.upper())
 
     def module(self, name: str) -> Module | None:
         """The compiled program of this name; None when there is no source.

@@ -36,7 +36,7 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
-__all__ = ["DdCard", "Dfhintra", "RegionFile", "load_region_file"]
+__all__ = ["Cobol", "DdCard", "Dfhintra", "RegionFile", "load_region_file"]
 
 REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
@@ -172,6 +172,22 @@ class Dfhintra(_Strict):
     control_intervals: Annotated[int, Number(2, 2**31 - 1)] = int(REGION_DEFAULTS["control_intervals"])
 
 
+class Cobol(_Strict):
+    """Where a region's COBOL programs are.
+
+    Attributes:
+        sources: folders of sources; a program is the file that is called as it is.
+        copybooks: folders of copybooks, and of BMS sources, which are their symbolic maps.
+        cache: the folder for compiled programs; the user's own when empty.
+        debug: YES has bad data and bad addresses found; NO runs faster.
+    """
+
+    sources: tuple[Annotated[str, _PATH], ...] = ()
+    copybooks: tuple[Annotated[str, _PATH], ...] = ()
+    cache: Annotated[str, _PATH] = ""
+    debug: YesNo = "YES"
+
+
 class RegionFile(_Strict):
     """What region.yaml says; see this module's docstring.
 
@@ -195,6 +211,7 @@ class RegionFile(_Strict):
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
         dfhintra: the intrapartition data set.
+        cobol: where COBOL programs are; without it there are none.
         region_user: the user of the region's own job, who installs the group list.
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
         ressec: the same for the queues that they use and RESSEC(YES).
@@ -222,6 +239,7 @@ class RegionFile(_Strict):
     start_type: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
     tdintra: Annotated[Literal["NOEMPTY", "EMPTY"], Keyword()] = "NOEMPTY"
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
+    cobol: Cobol | None = None
 
     @property
     def zone(self) -> ZoneInfo:

@@ -17,14 +17,14 @@ from typing import Any, Protocol
 from tdqsim.cics.files.datafile import NUMBER_SIZE
 from tdqsim.cics.files.table import Browse, File, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.facts import Resp
 
 __all__ = ["FileRecord", "FileTask", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
 
 
-class FileRegion(Watched, Protocol):
+class FileRegion(WatchedRegion, Protocol):
     """What file control asks of the region."""
 
     @property

@@ -3,13 +3,17 @@
 A handler is called with its task: ``def payp(task): ...``. It is registered under a transaction id by decorator
 (``@region.transaction("PAYP")``), by call (``region.register("PAYP", payp)``) or by the import path in the
 TRANSACTION definition (``handler: payments:payp``), which is imported only when the region is told to load handlers.
+``handler: PREFIX:NAME`` is a program that is written in something else, found by the entry point PREFIX of the group
+``tdqsim.handlers``; where the region has settings for PREFIX, such a program is also that of a TRANSACTION which names it
+in PROGRAM and has no handler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.errors import DefinitionError, Problem, TdqError
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Handler",
+    "Resolver",
     "TransactionEntry",
     "import_handler",
     "load_handlers",
@@ -29,6 +34,7 @@ __all__ = [
 
 Handler = Callable[..., Any]
 _LONGEST_TRANSID: Final = 4
+_RESOLVERS: Final = "tdqsim.handlers"
 
 
 class TransactionEntry:
@@ -71,8 +77,23 @@ def undefined(transid: str) -> Transaction:
     return define_transaction(name=transid)
 
 
-def import_handler(path: str, transid: str) -> Handler:
-    """The callable that ``package.module:function`` names.
+class Resolver(Protocol):
+    """What an entry point of the group ``tdqsim.handlers`` gives: programs that are written in something else."""
+
+    def handler(self, region: Any, name: str) -> Handler:
+        """The program that ``handler: PREFIX:NAME`` names; an error says why there is none."""
+
+    def find(self, region: Any, name: str) -> Handler | None:
+        """The program of this name, if there is one: that of a TRANSACTION without ``handler:``."""
+
+
+def _resolver(prefix: str) -> Resolver | None:
+    found = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
+    return None if found is None else found.load()  # type: ignore[no-any-return]
+
+
+def import_handler(path: str, transid: str, region: Any = None) -> Handler:
+    """The callable that ``package.module:function`` names, or the program that ``PREFIX:NAME`` does.
 
     Raises:
         DefinitionError: it cannot be imported, or is not callable.
@@ -82,6 +103,9 @@ def import_handler(path: str, transid: str) -> Handler:
         return DefinitionError([Problem("<handlers>", 0, f"TRANSACTION({transid})", "handler", path, message)])
 
     module_name, _, attributes = path.partition(":")
+    resolver = _resolver(module_name)
+    if resolver is not None:
+        return resolver.handler(region, attributes)
     try:
         found: Any = import_module(module_name)
     except Exception as error:  # (whatever a user's module does at import)
@@ -144,6 +168,10 @@ def load_handlers(region: Any, modules: Iterable[str]) -> None:
             raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, message)]) from error
         if found is not None:
             found(region)
+    resolvers = [found for prefix in region.settings if (found := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.program is None and entry.definition.handler:
-            entry.program = import_handler(entry.definition.handler, entry.definition.name)
+            entry.program = import_handler(entry.definition.handler, entry.definition.name, region)
+        elif entry.program is None and entry.definition.program:
+            programs = (resolver.find(region, entry.definition.program) for resolver in resolvers)
+            entry.program = next((program for program in programs if program is not None), None)

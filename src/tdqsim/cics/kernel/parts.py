@@ -58,6 +58,9 @@ class TaskRegion(Protocol):
     def encode(self, text: str) -> bytes:
         """Text in the region's code page."""
 
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page."""
+
     def when_free(self, terminal: str, attach: Any, /) -> None:
         """Call ``attach`` with the facility once a terminal is in service and has no task."""
 

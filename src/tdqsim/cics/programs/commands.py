@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
-from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.table import Level, Program, Programs
 from tdqsim.facts import Resp, table
 
@@ -25,7 +25,7 @@ _Area = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMA
 _Half = Annotated[int | None, Opt("halfword", 2)]
 
 
-class ProgramRegion(Watched, Protocol):
+class ProgramRegion(WatchedRegion, Protocol):
     """What these commands ask of the region."""
 
     @property

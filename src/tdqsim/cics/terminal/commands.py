@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -30,7 +30,7 @@ _Half = Annotated[int | None, Opt("halfword", 2)]
 _CONTROLS: Final = ("ERASE", "ERASEAUP", "FREEKB", "ALARM", "FRSET")
 
 
-class TerminalRegion(Watched, Protocol):
+class TerminalRegion(WatchedRegion, Protocol):
     """What these commands ask of the region."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
-from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs import Level
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
@@ -20,7 +20,7 @@ __all__ = ["return_"]
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 
 
-class ConversationRegion(Watched, Protocol):
+class ConversationRegion(WatchedRegion, Protocol):
     """What RETURN asks of the region."""
 
     @property

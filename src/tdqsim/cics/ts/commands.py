@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.issue import Issuer, Watched
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.ts.storage import TemporaryStorage
 from tdqsim.facts import Resp
 
@@ -22,7 +22,7 @@ _Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
 _Half = Annotated[int | None, Opt("halfword", 2)]
 
 
-class TsRegion(Watched, Protocol):
+class TsRegion(WatchedRegion, Protocol):
     """What these commands ask of the region."""
 
     @property

@@ -284,7 +284,8 @@ def _add_units(app: FastAPI, host: Host, guard: Guard) -> None:
     @app.post(f"{base}/{{unit}}/exec", tags=["units of work"])
     async def execute(unit: str, statement: Statement, user: Annotated[User, Depends(guard.operate)]) -> dict[str, Any]:
         """An EXEC CICS command in an open unit of work."""
-        return await _in_unit(unit, user, lambda task: _executed(task, _region_of(task), statement))
+        found: dict[str, Any] = await _in_unit(unit, user, lambda task: _executed(task, _region_of(task), statement))
+        return found
 
     @app.post(f"{base}/{{unit}}/commit", tags=["units of work"])
     async def commit(unit: str, user: Annotated[User, Depends(guard.operate)]) -> dict[str, Any]:
