@@ -18,10 +18,7 @@ from tests.recovery.model import Ledger
 
 __all__ = ["Harness"]
 
-POINTS = [(half, point) for half in ("durable", "volatile") for point in ("before_commit", "after_commit", "grow")]
-JOURNAL = ("before_frame", "torn_frame", "torn_slot", "before_sync", "after_frame", "begin", "replay")
-ONLY_WITH = {"torn_slot": "process", "before_sync": "power"}
-POINTS += [("journal", point) for point in JOURNAL]
+POINTS = [("durable", point) for point in ("before_commit", "after_commit", "grow")]
 
 
 class Harness:
@@ -65,8 +62,6 @@ class Harness:
         nth = pick.randrange(1, 8) if pick.random() < 0.3 else int(pick.expovariate(0.04)) + 1
         kill = [*point, nth] if point else None
         durability = pick.choice(["process", "power"])
-        if point:
-            durability = ONLY_WITH.get(point[1], durability)
         most = 1500 if kill else int(pick.expovariate(0.012)) + 1
         lines = self.live(seed, kill, most, pick.random() * 0.002, durability)
         try:

@@ -13,12 +13,13 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region
-from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.core.store import _journal, _space, _writer
+from tdqsim.core.store import Durable
 from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 
@@ -210,65 +211,9 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_in_the_journal(point: str, nth: int) -> None:
-    """Be killed at the nth frame: before it, in its midst, before or in the midst of telling its end, or behind it.
-
-    Or when the journal begins anew, or while it is carried into the tree at a start.
-    """
-    left = [nth]
-
-    def now() -> bool:
-        left[0] -= 1
-        return not left[0]
-
-    write, tell = _journal.pwrite, _journal._tell
-    sync, begin, carry = _journal.fdatasync, _journal.Journal.begin, _writer.Writer._carry_in
-
-    def pwrite(fd: int, frame: bytes, at: int) -> int:
-        if point == "before_frame" and now():
-            die()
-        if point == "torn_frame" and now():
-            write(fd, frame[: random.Random(nth).randrange(len(frame))], at)
-            die()
-        return write(fd, frame, at)
-
-    def told(page: Any, slot: int, *values: int) -> None:
-        if point == "torn_slot" and now():
-            whole = _journal._SLOT.pack(*values)
-            cut = random.Random(nth).randrange(len(whole) + 1)
-            page[slot : slot + cut] = whole[:cut]
-            die()
-        tell(page, slot, *values)
-        if point == "after_frame" and now():
-            die()
-
-    def synced(fd: int) -> None:
-        if point == "before_sync" and now():
-            die()
-        sync(fd)
-        if point == "after_frame" and now():
-            die()
-
-    def begun(self: Any, base: int) -> None:
-        if point == "begin" and now():
-            die()
-        begin(self, base)
-
-    def carried(self: Any, txn: Any, frame: Any) -> None:
-        carry(self, txn, frame)
-        if point == "replay" and now():
-            die()
-
-    _journal.pwrite, _journal._tell, _journal.fdatasync = pwrite, told, synced  # type: ignore[assignment]
-    _journal.Journal.begin, _writer.Writer._carry_in = begun, carried  # type: ignore[method-assign]
-
-
 def die_at(half: str, point: str, nth: int) -> None:
     """Be killed at the nth such point of one half of the store, in a start too."""
-    if half == "journal":
-        die_in_the_journal(point, nth)
-        return
-    made = _writer.Writer.__init__
+    made = Durable.__init__
     left = [nth]
 
     def fault(where: str) -> None:
@@ -277,46 +222,49 @@ def die_at(half: str, point: str, nth: int) -> None:
             if not left[0]:
                 die()
 
-    def init(self: Any, env: Any, space: Any, state: Any, place: Path, **options: Any) -> None:
-        made(self, env, space, state, place, **options)
-        if place.name == half and not options["readonly"]:
+    def init(self: Any, env: Any, path: Path, limit: int | None, **options: Any) -> None:
+        made(self, env, path, limit, **options)
+        if path.name == half and not options.get("readonly"):
             self.fault = fault
 
-    _writer.Writer.__init__ = init  # type: ignore[method-assign]
+    Durable.__init__ = init  # type: ignore[method-assign]
 
 
 # -- bugs that the harness must find ----------------------------------------------------------------------------------
 
 
 def commit_in_two_transactions() -> None:
-    apply = LogicalWork.apply
+    commit = Durable.commit
 
-    def apply_and_commit(self: Any) -> None:
-        apply(self)
-        self._durable.commit()
+    def one_by_one(self: Any, works: Any = (), meta: Any = MappingProxyType({}), owner: Any = None) -> None:
+        for work in list(works)[:-1]:
+            commit(self, (work,))
+        commit(self, list(works)[-1:], meta, owner)
 
-    LogicalWork.apply = apply_and_commit  # type: ignore[method-assign]
-    UnitOfWork.commit_shortly = lambda _self: False  # type: ignore[method-assign]
+    Durable.commit = one_by_one  # type: ignore[method-assign]
 
 
 def forget_the_last_read() -> None:
-    UnitOfWork.remember_read = lambda *_: None  # type: ignore[method-assign,assignment]
+    UnitOfWork.remember_read = lambda *_: {}  # type: ignore[method-assign]
 
 
 def acknowledge_before_the_commit() -> None:
-    from tdqsim.cics.uow.hardening import Hardening
+    share, waiting = Hardening.share, []
 
-    Hardening.wait = lambda _self: None  # type: ignore[method-assign]
-    UnitOfWork.commit_shortly = lambda _self: False  # type: ignore[method-assign]
+    def later(self: Any, works: Any, meta: Any, party: Any) -> None:
+        waiting.append((works, meta, party))
+        while len(waiting) > 1:
+            share(self, *waiting.pop(0))
+
+    Hardening.share = later  # type: ignore[method-assign,assignment]
 
 
 def keep_what_was_rolled_back() -> None:
-    def forget(self: Any) -> None:
-        work = next(iter(self.work.values()), None)
-        if work is not None and work.written:
-            work.apply()
-            self.region.store.durable.commit()
-        ended(self)
+    def forget(self: Any, also: Any = None) -> None:
+        work = next((work for work in self.works.values() if work.written), None)
+        if work is not None:
+            self.region.hardening.commit((work.changes,))
+        ended(self, also)
 
     ended = UnitOfWork.back_out
     UnitOfWork.back_out = forget  # type: ignore[method-assign]
@@ -332,8 +280,6 @@ PLANTS = {
 
 
 def live(order: dict[str, Any]) -> None:
-    _space.FIRST = 128 * 1024  # type: ignore[misc]  # files grow often
-    _space._STEP = 64 * 1024  # type: ignore[misc]
     PLANTS[order["plant"]]()
     if order["kill"]:
         die_at(*order["kill"])

@@ -46,7 +46,7 @@ class _Queue:
     """One queue as the history makes it. What an unfinished unit of work has read is with the unit."""
 
     __slots__ = (
-        "backed_out", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads", "latch",
+        "backed_out", "cycle", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads", "latch",
         "level", "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters", "status",
         "units",
     )  # fmt: skip
@@ -69,6 +69,7 @@ class _Queue:
         self.readers: dict[str, None] = {}
         self.last_reads: dict[str, bytes] = {}
         self.latch = False
+        self.cycle = 0
         self.early = False
         self.expected: deque[int] = deque()
         self.missed: list[int] = []
@@ -126,8 +127,8 @@ class RegionChecker:
         self._report_to = report
         self._queues: dict[str, _Queue] = {}
         self._touched: dict[str, dict[str, None]] = {}
-        self._qzero: dict[str, set[str]] = {}
-        self._emptied_by: dict[int, set[str]] = {}
+        self._qzero: dict[str, dict[str, int]] = {}
+        self._emptied_by: dict[int, dict[str, int]] = {}
         self._writer_of: dict[tuple[str, bytes], str] = {}
         self._seen: dict[str, set[str]] = {}
         self._committed_at: dict[str, int] = {}
@@ -436,7 +437,7 @@ class RegionChecker:
         if committed:
             self._committed_at[event.uow] = self.index
             if emptied:
-                self._emptied_by.setdefault(event.task, set()).update(emptied)
+                self._emptied_by.setdefault(event.task, {}).update(emptied)
 
     def _commit(self, queue: _Queue, unit: _Unit) -> None:
         queue.gone.update(unit.reads)
@@ -462,8 +463,10 @@ class RegionChecker:
         if queue.early:
             queue.early = False
             queue.latch = True
+            queue.cycle += 1
         elif queue.defined:
             queue.latch = True
+            queue.cycle += 1
             queue.expected.append(self.index)
 
     def _too_early(self, queue: _Queue) -> None:
@@ -491,7 +494,7 @@ class RegionChecker:
     def _over_now_or_later(self, queue: _Queue, event: Event) -> None:
         """QZERO or DELETEQ: the cycle is over; on a logically recoverable queue once the task has ended."""
         if queue.logical:
-            self._qzero.setdefault(event.uow, set()).add(queue.name)
+            self._qzero.setdefault(event.uow, {})[queue.name] = queue.cycle
         else:
             self._over(queue)
 
@@ -506,8 +509,9 @@ class RegionChecker:
         queue.expected.clear()
 
     def _task_ended(self, event: Event) -> None:
-        for name in self._emptied_by.pop(event.task, ()):
-            self._over(self._queue(name))
+        for name, cycle in self._emptied_by.pop(event.task, {}).items():
+            if self._queue(name).cycle == cycle:  # a cycle that began after the QZERO is not concerned
+                self._over(self._queue(name))
         queue = self._queues.get(event.queue)
         if queue is None or event.task not in queue.starters:
             return

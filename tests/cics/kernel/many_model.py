@@ -47,11 +47,12 @@ class Task:
     reads: dict[str, int] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)
     written: dict[str, list[bytes]] = field(default_factory=dict)
-    qzero: set[str] = field(default_factory=set)
-    qzero_committed: set[str] = field(default_factory=set)
+    qzero: dict[str, int] = field(default_factory=dict)
+    """The queues read to QZERO, and the cycle of each at that time: a later one is not concerned."""
+    qzero_committed: dict[str, int] = field(default_factory=dict)
 
     def begin_anew(self) -> None:
-        self.reads, self.deleted, self.written, self.qzero = {}, set(), {}, set()
+        self.reads, self.deleted, self.written, self.qzero = {}, set(), {}, {}
 
 
 class State:
@@ -143,7 +144,7 @@ class State:
         elif what == "delete":
             task.deleted.add(queue_name)
             task.written.pop(queue_name, None)
-            task.qzero.add(queue_name)
+            task.qzero[queue_name] = self.queues[queue_name].cycle
             self.done(name, "NORMAL")
         else:
             self.look(name, taken=taken)
@@ -166,7 +167,7 @@ class State:
         elif task.written.get(queue_name):
             self.done(name, task.written[queue_name].pop(0))
         else:
-            task.qzero.add(queue_name)
+            task.qzero[queue_name] = queue.cycle
             self.done(name, "QZERO")
 
     def wait(self, name: str, what: str) -> None:
@@ -213,8 +214,9 @@ class State:
     def end_task(self, name: str, how: str, *, normal: bool) -> None:
         task = self.tasks[name]
         task.ended = how
-        for queue_name in task.qzero_committed:
-            self.queues[queue_name].latch = False
+        for queue_name, cycle in task.qzero_committed.items():
+            if self.queues[queue_name].cycle == cycle:
+                self.queues[queue_name].latch = False
         if self.at_terminal == name:
             self.at_terminal = ""
         if task.cycle is not None:

@@ -491,3 +491,27 @@ def test_a_failing_handler_leaves_the_region_and_the_writer_alone(make_region: M
     handle = region.start("PAYP")
     with pytest.raises(Abend, match="AttributeError"):
         handle.result()
+
+
+@pytest.mark.rule("ATI-QZERO-BEFORE")
+def test_a_qzero_before_a_cycle_does_not_end_that_cycle(make_region: Make) -> None:
+    """A task reads a LOGICAL queue to QZERO and goes on; a cycle begins meanwhile, and is on when that task ends."""
+    region = make_region(*trigger(triggerlevel=1, recovstatus="LOGICAL", atifacility="FILE"))
+    starts: list[int] = []
+
+    def started(task: Task) -> None:
+        starts.append(task.number)
+        task.delay(10)
+
+    region.register("PAYP", started)
+    early = region.task()
+    early.readq_td("TRGQ", nohandle=True)
+    early.syncpoint()
+    handle = region.start(lambda task: task.writeq_td("TRGQ", b"one"))
+    region.dispatcher.run_ready()
+    assert handle.done
+    assert len(starts) == 1
+    early.end(normal=True)
+    region.writeq_td("TRGQ", b"two")
+    assert len(starts) == 1
+    assert rule("ATI-QZERO-BEFORE").message == "stays on"

@@ -239,3 +239,17 @@ def test_a_task_that_has_ended_issues_no_command(region: Region) -> None:
         pass
     with pytest.raises(TdqError, match="has ended"):
         task.writeq_td("NOQ", b"x")
+
+
+@pytest.mark.rule("TD-WRITEQ-LENGTH-BEYOND")
+@pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ", "ALIA"])
+def test_a_length_beyond_the_record_is_refused_in_both_forms(region: Region, queue: str) -> None:
+    said = rule("TD-WRITEQ-LENGTH-BEYOND").message
+    with pytest.raises(TdqError, match=said):
+        region.writeq_td(queue, b"abc", 4)
+    with pytest.raises(TdqError, match=said):
+        region.execute(f"EXEC CICS WRITEQ TD QUEUE('{queue}') FROM(D) LENGTH(4)", {"D": b"abc"})
+    assert region.peek(queue) == []
+    region.writeq_td(queue, bytearray(b"abc"), 3)
+    region.writeq_td(queue, memoryview(b"abcd"), 2)
+    assert region.peek(queue) == [b"abc", b"ab"]

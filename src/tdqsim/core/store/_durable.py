@@ -425,6 +425,8 @@ class Durable:
 
     def broken(self, error: lmdb.Error, what: str) -> StoreError:
         """What an error of LMDB means, naming the file."""
+        if isinstance(error, lmdb.ReadonlyError):
+            return StoreError(f"{self.path}: the store is open for reading only")
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
@@ -478,11 +480,6 @@ class Durable:
         }
 
     # -- for the store ------------------------------------------------------------------------------------------------
-
-    @property
-    def txnid(self) -> int:
-        """The number of the last commit."""
-        return int(self._env.info()["last_txnid"])
 
     def check_head(self, kind: int, store_id: bytes) -> str:
         """Why this is not the file of that kind of that store; empty when it is."""

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from tdqsim.errors import StoreDamaged, StoreError
 
@@ -27,7 +28,7 @@ _NO_PAGE: Final = 2**64 - 1
 
 
 class Meta(NamedTuple):
-    """What a meta page says: see LMDB."""
+    """What a meta page says: see LMDB; ``crc`` is the checksum of all of it."""
 
     index: int  # type: ignore[assignment]
     page_size: int
@@ -38,6 +39,7 @@ class Meta(NamedTuple):
     entries: int
     depth: int
     free_depth: int
+    crc: int
 
 
 def read_metas(path: Path) -> list[Meta]:
@@ -119,4 +121,4 @@ def _meta(raw: bytes, index: int, size: int) -> Meta | None:
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
         and (last_page + 1) * page_size <= size
     )
-    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth) if sane else None
+    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth, crc32(raw)) if sane else None

@@ -33,7 +33,7 @@ class State:
         clean: whether it was closed cleanly.
         salvaged: whether it was made by salvage, and nobody has closed it cleanly since.
         boot: which start of the machine it was last opened in.
-        commits: at a clean close, the last commit of each of its files.
+        commits: at a clean close, the last commit of each of its files, and the checksum of the meta page that says so.
     """
 
     store_id: str
@@ -42,7 +42,7 @@ class State:
     clean: bool = False
     salvaged: bool = False
     boot: str = ""
-    commits: dict[str, int] = field(default_factory=dict)
+    commits: dict[str, list[int]] = field(default_factory=dict)
 
 
 class StateFile:

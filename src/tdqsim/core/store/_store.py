@@ -171,14 +171,12 @@ class Store:
 
     def _check_commits(self) -> None:
         """After a clean close both files must be the ones that were closed."""
-        for kind, commit in self._state.commits.items():
-            if not self._state.clean or not commit:
-                continue
+        for kind, closed in self._state.commits.items() if self._state.clean else ():
             meta, _ = usable(self.path / kind)
-            if meta.txnid < commit:
+            if [meta.txnid, meta.crc] != closed:
                 raise StoreDamaged(
-                    f"{self.path / kind}: the file is of commit {meta.txnid}, and was closed at {commit}: it is older than "
-                    f"the store; {HELP}"
+                    f"{self.path / kind}: data.mdb is not as it was when the store was closed: its last commit is "
+                    f"{meta.txnid}, {closed[0]} is right, or its meta page is damaged; {HELP}"
                 )
 
     def _open_halves(self, store_id: bytes) -> None:
@@ -225,9 +223,12 @@ class Store:
     def _finish(self) -> None:
         self.durable.settle()
         self.volatile.write_out()
-        commits = {"volatile": self.volatile.sync()}
+        self.volatile.sync()
         self.durable.sync()
-        commits["durable"] = self.durable.txnid
+        commits = {}
+        for kind in KINDS if self.volatile.overflowed else ("durable",):
+            meta, _ = usable(self.path / kind)
+            commits[kind] = [meta.txnid, meta.crc]
         self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
 
     def _close_all(self) -> None:

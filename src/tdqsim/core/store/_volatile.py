@@ -152,12 +152,10 @@ class Volatile:
             disk.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def sync(self) -> int:
-        """Have the system write the file to the disk; the number of its last commit, 0 when there is no file."""
-        if self._disk is None:
-            return 0
-        self._disk.sync()
-        return self._disk.txnid
+    def sync(self) -> None:
+        """Have the system write the file to the disk."""
+        if self._disk is not None:
+            self._disk.sync()
 
     def close(self) -> None:
         """Close the file and forget what is in memory."""

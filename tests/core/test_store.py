@@ -1,0 +1,489 @@
+"""The directory of a store: who may open it, what it refuses, what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdqsim.core.store import Entry, Order, SearchOrder, Store
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
+from tests.core import _child
+
+
+def put(store: Store, name: bytes, *records: bytes) -> None:
+    queue = store.durable.queue(name) or store.durable.create_queue(name)
+    work = queue.work()
+    for data in records:
+        work.put(data)
+    store.durable.commit((work,))
+
+
+def seen(store: Store, name: bytes) -> list[bytes]:
+    queue = store.durable.queue(name)
+    return [] if queue is None else [entry.data for entry in queue.entries()]
+
+
+# -- life -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_store_is_created_and_found_again(place: Path) -> None:
+    with Store(place) as store:
+        assert store.created
+        assert store.closed_clean
+        put(store, b"Q", b"one")
+    with Store(place) as store:
+        assert not store.created
+        assert store.closed_clean
+        assert store.notes == ()
+        assert seen(store, b"Q") == [b"one"]
+
+
+def test_what_is_not_closed_is_not_clean_and_keeps_what_is_committed(place: Path) -> None:
+    store = Store(place)
+    put(store, b"Q", b"one")
+    store.volatile.create_queue(b"V").put(b"in memory")
+    store.close(clean=False)
+    with Store(place) as store:
+        assert not store.closed_clean
+        assert seen(store, b"Q") == [b"one"]
+        assert store.volatile.queue(b"V") is None
+
+
+def test_what_was_written_out_outlives_the_process_and_what_was_not_does_not(place: Path) -> None:
+    store = Store(place)
+    queue = store.volatile.create_queue(b"V")
+    queue.put(b"one")
+    queue.put(b"two")
+    store.volatile.write_out()
+    queue.put(b"three")
+    store.close(clean=False)
+    with Store(place) as store:
+        queue = store.volatile.queue(b"V")
+        assert queue is not None
+        assert [queue.take(), queue.take(), queue.take()] == [b"one", b"two", None]
+
+
+def test_a_temporary_store_leaves_nothing() -> None:
+    with Store() as store:
+        put(store, b"Q", b"one")
+        path = store.path
+        assert path.is_dir()
+    assert not path.exists()
+
+
+def test_clear_leaves_what_is_to_be_kept_and_nothing_else(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one", bytes(5000))
+        store.durable.commit(meta={b"gone": b"x"})
+        store.volatile.create_queue(b"V").put(b"x")
+        store.clear({b"kept": b"y"})
+        assert list(store.durable.metas()) == [(b"kept", b"y")]
+        assert list(store.durable.queues()) == []
+        assert list(store.volatile.queues()) == []
+        put(store, b"Q", b"two")
+        assert seen(store, b"Q") == [b"two"]
+
+
+def test_a_closed_store_refuses_by_name(place: Path) -> None:
+    store = Store(place)
+    queue = store.durable.create_queue(b"Q")
+    work = queue.work()
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="the store is closed"):
+        store.durable.commit((work,))
+    with pytest.raises(StoreError, match="the store is closed"):
+        store.durable.get_meta(b"x")
+
+
+def test_meta_data_of_any_length_is_kept_replaced_and_deleted(place: Path) -> None:
+    values = {b"a": b"", b"b": b"x" * 1900, b"c": b"y" * 1901, b"d": os.urandom(300_000)}
+    with Store(place) as store:
+        store.durable.commit(meta=values)
+        assert dict(store.durable.metas()) == values
+        before = store.durable.statistics()["records"]
+        store.durable.commit(meta={b"d": b"short", b"c": None})
+        assert store.durable.statistics()["records"] < before - 150
+    with Store(place) as store:
+        assert dict(store.durable.metas()) == {b"a": b"", b"b": b"x" * 1900, b"d": b"short"}
+        assert list(store.durable.metas(b"b")) == [(b"b", b"x" * 1900)]
+        with pytest.raises(ValueError, match="at most 480"):
+            store.durable.commit(meta={b"k" * 481: b""})
+
+
+@pytest.mark.parametrize("half", ["volatile", "durable"])
+def test_queues_that_cannot_be_are_refused(place: Path, half: str) -> None:
+    with Store(place) as store:
+        owner: Any = getattr(store, half)
+        owner.create_queue(b"Q")
+        for name, order, length in ((b"", Order.FIFO, 0), (b"x" * 481, Order.FIFO, 0), (b"K", Order.KEYED, 0),
+                                    (b"K", Order.KEYED, 257), (b"F", Order.FIFO, 1), (b"Q", Order.FIFO, 0)):  # fmt: skip
+            with pytest.raises(ValueError, match="queue"):
+                owner.create_queue(name, order, length)
+
+
+@pytest.mark.parametrize("half", ["volatile", "durable"])
+def test_entries_that_do_not_fit_are_refused(place: Path, half: str) -> None:
+    with Store(place) as store:
+        owner: Any = getattr(store, half)
+        keyed, fifo = owner.create_queue(b"K", Order.KEYED, 3), owner.create_queue(b"F")
+        if half == "durable":
+            keyed, fifo = keyed.work(), fifo.work()
+        for queue, entry in ((keyed, Entry(b"x", b"ab")), (fifo, Entry(b"x", b"k")), (fifo, Entry(b"x", b"", b"s" * 256)),
+                             (fifo, Entry(b"x", b"", b"", 2**64))):  # fmt: skip
+            with pytest.raises(ValueError, match="queue"):
+                queue.put_entry(entry)
+        with pytest.raises(ValueError, match="key"):
+            keyed.put(b"without a key")
+        with pytest.raises(ValueError, match="only a KEYED queue"):
+            fifo.take_key(SearchOrder.EQ, b"x")
+
+
+def test_only_a_stores_keeper_sees_numbers_that_have_no_holes(place: Path) -> None:
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"Q")
+        put(store, b"Q", b"a", b"b", b"c")
+        assert (queue.now.first, queue.now.last, queue.now.count) == (1, 3, 3)
+        work = queue.work()
+        work.take()
+        work.put_back(b"z")
+        work.put_back(b"y")
+        store.durable.commit((work,))
+        assert (queue.now.first, queue.now.last) == (0, 3)
+        before = queue.now.number
+        work = queue.work()
+        assert work.clear() == 4
+        store.durable.commit((work,))
+        assert queue.count == 0
+        assert queue.now.number != before
+        put(store, b"Q", b"d")
+        assert (queue.now.first, queue.now.last) == (4, 4)
+
+
+# -- one writer, many readers -----------------------------------------------------------------------------------------
+
+
+def test_only_one_process_writes(place: Path) -> None:
+    with Store(place):
+        code, _, errors = _child.run("Store(Path(sys.argv[1]))", place)
+        assert code == 1
+        assert "StoreInUse" in errors
+        assert str(os.getpid()) in errors
+        with pytest.raises(StoreInUse):
+            Store(place)
+
+
+def test_a_reader_sees_the_last_commit_and_is_told_that_volatile_records_cannot_be_seen(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+        store.volatile.create_queue(b"V").put(b"in memory")
+        with _child.start(
+            """
+            store = Store(Path(sys.argv[1]), readonly=True)
+            def look():
+                queue = store.durable.queue(b"Q")
+                print(queue.count, [entry.data.decode() for entry in queue.entries()], flush=True)
+            print(store.closed_clean, store.volatile.queue(b"V"), flush=True)
+            look()
+            sys.stdin.readline()
+            look()
+            try:
+                store.durable.queue(b"Q").work().put(b"x")
+            except StoreError as error:
+                print(error)
+            """,
+            place,
+        ) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline().split() == ["False", "None"]
+            assert child.stdout.readline().strip() == "1 ['one']"
+            put(store, b"Q", b"two")
+            out, errors = child.communicate("go on\n", timeout=60)
+            assert out.splitlines()[0] == "2 ['one', 'two']", errors
+            assert "open for reading only" in out.splitlines()[1]
+    with Store(place, readonly=True) as reader:
+        assert reader.closed_clean
+        queue = reader.volatile.queue(b"V")
+        assert queue is not None
+        assert [entry.data for entry in queue.entries()] == [b"in memory"]
+        with pytest.raises(StoreError, match="reading only"):
+            queue.take()
+
+
+def test_looking_changes_no_file(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+    files = ("state", "durable/data.mdb", "lock")
+    before = [(place / name).read_bytes() for name in files]
+    with Store(place, readonly=True) as reader:
+        assert seen(reader, b"Q") == [b"one"]
+    assert [(place / name).read_bytes() for name in files] == before
+
+
+def test_who_may_only_read_can_look(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+    for where, _, files in os.walk(place):
+        for name in files:
+            Path(where, name).chmod(0o444)
+        Path(where).chmod(0o555)
+    code = """
+    if os.getuid() == 0:
+        for parent in reversed(Path(sys.argv[1]).parents):
+            parent.chmod(parent.stat().st_mode | 0o555)
+        os.setuid(65534)
+    store = Store(Path(sys.argv[1]), readonly=True)
+    print([entry.data.decode() for entry in store.durable.queue(b"Q").entries()])
+    """
+    try:
+        status, out, errors = _child.run(code, place)
+        assert (status, out.strip()) == (0, "['one']"), errors
+    finally:
+        for where, _, _ in os.walk(place):
+            Path(where).chmod(0o755)
+
+
+def test_the_child_of_a_fork_may_not_use_it(place: Path) -> None:
+    code = """
+    store = Store(Path(sys.argv[1]))
+    queue = store.durable.create_queue(b"Q")
+    work = queue.work(); work.put(b"one"); store.durable.commit((work,))
+    pid = os.fork()
+    if not pid:
+        try:
+            work = queue.work(); work.take(); store.durable.commit((work,))
+        except StoreError as error:
+            print(error, flush=True)
+        store.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    try:
+        Store(Path(sys.argv[1]))
+    except StoreInUse:
+        print("locked", flush=True)
+    work = queue.work(); print(work.take()); store.durable.commit((work,)); store.close()
+    """
+    status, out, errors = _child.run(code, place)
+    assert status == 0, errors
+    assert "belongs to the process that opened it" in out
+    assert out.splitlines()[1:] == ["locked", "b'one'"]
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_no_store_and_none_to_be_made(place: Path) -> None:
+    with pytest.raises(StoreMissing):
+        Store(place, create=False)
+    with pytest.raises(StoreMissing):
+        Store(place, readonly=True)
+    assert not place.exists()
+
+
+def test_a_store_of_the_older_format_is_refused_by_name_and_left_alone(place: Path) -> None:
+    """That format had two LMDB files and a journal, and no file ``state``."""
+    for kind in ("volatile", "durable"):
+        (place / kind).mkdir(parents=True)
+        (place / kind / "data.mdb").write_bytes(bytes(8192))
+    (place / "durable" / "journal").write_bytes(b"TDQJ" + bytes(60))
+    (place / "lock").write_bytes(b"4711 boot\n")
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    for readonly in (False, True):
+        with pytest.raises(StoreVersionError, match="older format"):
+            Store(place, readonly=readonly)
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+def test_a_store_of_a_newer_format_is_refused_by_name(place: Path) -> None:
+    Store(place).close()
+    from tdqsim.core.store._state import StateFile  # noqa: PLC0415 - only to write what a later version would
+
+    file = StateFile(place / "state")
+    state = file.read()
+    assert state is not None
+    object.__setattr__(state, "format", 99)
+    file.write(state)
+    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 3 only"):
+        Store(place)
+
+
+def test_files_are_private(place: Path) -> None:
+    before = os.umask(0)
+    try:
+        with Store(place, memory_bytes=1) as store:
+            put(store, b"Q", b"one")
+            store.volatile.create_queue(b"V").put(b"x")
+            store.volatile.write_out()
+    finally:
+        os.umask(before)
+    modes = {str(path.relative_to(place)): stat.S_IMODE(path.stat().st_mode) for path in [place, *place.rglob("*")]}
+    assert {name for name, mode in modes.items() if mode & 0o077} == set()
+    assert "volatile/data.mdb" in modes
+
+
+@pytest.mark.parametrize("name", ["lock", "state", "durable", "durable/data.mdb", "durable/lock.mdb"])
+def test_symbolic_links_are_not_followed(place: Path, tmp_path: Path, name: str) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+    target = tmp_path / "target"
+    (place / name).rename(target)
+    (place / name).symlink_to(target)
+    before = target.read_bytes() if target.is_file() else b""
+    with pytest.raises(StoreError, match=name.rpartition("/")[2]):
+        Store(place)
+    assert (target.read_bytes() if target.is_file() else b"") == before
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match=str(tmp_path / "file")):
+        Store(tmp_path / "file" / "store")
+
+
+def test_bad_arguments(place: Path) -> None:
+    with pytest.raises(ValueError, match="'process' or 'power'"):
+        Store(place, durability="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="1 or more"):
+        Store(place, memory_bytes=0)
+    assert not place.exists()
+
+
+def test_errors_of_lmdb_and_the_system_name_the_file(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reservation that the disk answers with an input error, and a commit that LMDB cannot write."""
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+
+        def broken(*_: object) -> None:
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(os, "posix_fallocate", broken)
+        work = store.durable.create_queue(b"R").work()
+        with pytest.raises(StoreError, match=r"data\.mdb: it cannot grow: Input/output error"):
+            for _ in range(100):
+                work.put(bytes(1_000_000))
+        monkeypatch.undo()
+        assert seen(store, b"Q") == [b"one"]
+
+
+def test_files_that_were_not_closed_together_are_noticed(place: Path) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+    old = (place / "durable" / "data.mdb").read_bytes()
+    with Store(place) as store:
+        put(store, b"Q", b"two")
+    (place / "durable" / "data.mdb").write_bytes(old)
+    with pytest.raises(StoreDamaged, match="not as it was when the store was closed"):
+        Store(place)
+
+
+def test_a_file_of_another_store_is_noticed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        with Store(tmp_path / name) as store:
+            put(store, b"Q", name.encode(), *[b"x"] * 5)
+    with Store(tmp_path / "b") as store:
+        put(store, b"Q", b"more")
+    (tmp_path / "b" / "durable" / "data.mdb").rename(tmp_path / "a" / "durable" / "data.mdb")
+    with pytest.raises(StoreDamaged, match="not as it was when the store was closed|belongs to another store"):
+        Store(tmp_path / "a")
+
+
+# -- room -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [100, 1900, 5000])
+def test_a_limit_refuses_before_anything_changes_and_an_emptied_store_can_be_filled_again(place: Path, size: int) -> None:
+    with Store(place, limit_bytes=6 << 20) as store:
+        queue = store.durable.create_queue(b"Q")
+        fills = []
+        for _ in range(2 if size < 1000 else 4):
+            put_ = 0
+            with pytest.raises(StoreFull, match="it may have 6291456 bytes"):
+                while True:
+                    work = queue.work()
+                    work.put(b"%08d" % put_ + bytes(size))
+                    store.durable.commit((work,))
+                    put_ += 1
+            assert store.durable.room_for(size)
+            assert queue.count == put_
+            fills.append(put_)
+            for number in range(put_):
+                work = queue.work()
+                data = work.take()
+                assert data is not None
+                assert int(data[:8]) == number
+                store.durable.commit((work,), {b"last": data[:8]})
+        assert min(fills) * size > 500_000
+        assert (place / "durable" / "data.mdb").stat().st_size <= 6 << 20
+        put(store, b"Q", b"x")
+        assert store.durable.room_for(size) == ""
+
+
+def test_what_works_hold_is_counted_until_they_are_thrown_away(place: Path) -> None:
+    with Store(place, limit_bytes=8 << 20) as store:
+        queue = store.durable.create_queue(b"Q")
+        works = []
+        with pytest.raises(StoreFull):
+            while True:
+                works.append(queue.work())
+                works[-1].put(bytes(100_000))
+        many = len(works)
+        works.clear()
+        work = queue.work()
+        for _ in range(many - 2):
+            work.put(bytes(100_000))
+        store.durable.commit((work,))
+        assert queue.count == many - 2
+
+
+def test_the_room_of_what_was_cleared_is_found_again(place: Path) -> None:
+    with Store(place, limit_bytes=8 << 20) as store:
+        for _ in range(5):
+            queue = store.durable.create_queue(b"Q")
+            with pytest.raises(StoreFull):
+                for _ in range(100_000):
+                    work = queue.work()
+                    for _ in range(20):
+                        work.put(bytes(500))
+                    store.durable.commit((work,))
+            assert queue.count * 500 > 1_000_000
+            store.durable.drop(queue)
+
+
+def test_a_fault_is_called_where_it_can_break_things(place: Path) -> None:
+    steps: list[str] = []
+    with Store(place) as store:
+        store.durable.fault = steps.append
+        work = store.durable.create_queue(b"Q").work()
+        for _ in range(10):
+            work.put(bytes(1_000_000))
+        store.durable.commit((work,))
+    assert steps[-2:] == ["before_commit", "after_commit"]
+    assert "grow" in steps
+
+
+def test_numbers_of_many_records_cost_no_more(place: Path) -> None:
+    """A queue of two hundred thousand records is counted, looked into and cleared without a walk over it."""
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"Q")
+        work = queue.work()
+        for number in range(200_000):
+            work.put(b"%d" % number)
+        store.durable.commit((work,))
+        assert queue.count == 200_000
+        entry = queue.peek(150_000)
+        assert entry is not None
+        assert entry.data == b"150000"
+        records = store.durable.statistics()["records"]
+        work = queue.work()
+        assert work.clear() == 200_000
+        store.durable.commit((work,))
+        assert store.durable.statistics()["records"] > records - 100
+        while store.durable.statistics()["records"] > 10:
+            put(store, b"Q", b"x")
+            work = queue.work()
+            work.take()
+            store.durable.commit((work,))

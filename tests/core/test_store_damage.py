@@ -1,0 +1,321 @@
+"""Stores damaged on purpose: an error that names the damage, or the right data; never other data, never a hang."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tdqsim.core.store import Entry, Order, Store
+from tdqsim.core.store.check import check, salvage
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
+from tests.core import _child
+
+PAGE = 4096
+Contents = dict[bytes, list[bytes]]
+ORDERS = {b"FIFO": Order.FIFO, b"LIFO": Order.LIFO, b"KEYED": Order.KEYED}
+
+
+def make(path: Path, entries: int) -> Contents:
+    """A store with some history: entries taken, a queue cleared, one dropped, long entries."""
+    expected: Contents = {}
+    with Store(path) as store:
+        for name, order in ORDERS.items():
+            queue = store.durable.create_queue(name, order, 2 if order is Order.KEYED else 0)
+            gone = store.durable.create_queue(b"GONE-" + name)
+            for start in range(0, entries, 20):
+                work, other = queue.work(), gone.work()
+                for number in range(start, min(entries, start + 20)):
+                    data = b"%s %d." % (name, number) * (300 if number % 31 == 30 else 3)
+                    work.put_entry(Entry(data, b"%02d" % (number % 7) if order is Order.KEYED else b"", b"S" * 36, number))
+                    other.put(b"never to be seen again")
+                for _ in range(7):
+                    work.take()
+                store.durable.commit((work, other), {b"meta": b"data" * 1000})
+            store.durable.drop(gone)
+            expected[name] = [entry.data for entry in queue.entries()]
+        plain = store.durable.create_queue(b"PLAIN")
+        work = plain.work()
+        expected[b"PLAIN"] = [b"plain %d" % number * 5 for number in range(entries)]
+        for data in expected[b"PLAIN"]:
+            work.put(data)
+        store.durable.commit((work,))
+        volatile = store.volatile.create_queue(b"V")
+        expected[b"V"] = [b"volatile %d" % number for number in range(entries)]
+        for data in expected[b"V"]:
+            volatile.put(data)
+    return expected
+
+
+def contents(path: Path) -> Contents:
+    with Store(path) as store:
+        return {
+            queue.name: [entry.data for entry in queue.entries()]
+            for half in (store.durable, store.volatile)
+            for queue in half.queues()  # type: ignore[attr-defined]
+            if queue.count
+        }
+
+
+def flip(path: Path, rng: random.Random, start: int = 0, stop: int | None = None) -> None:
+    data = bytearray(path.read_bytes())
+    data[rng.randrange(start, stop or len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
+
+
+def used(path: Path) -> int:
+    """Bytes of the file up to the last that is not zero."""
+    return len(path.read_bytes().rstrip(b"\0"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Contents]:
+    path = tmp_path_factory.mktemp("whole") / "store"
+    return path, make(path, 400)
+
+
+@pytest.fixture
+def copy(whole: tuple[Path, Contents], tmp_path: Path) -> tuple[Path, Contents]:
+    shutil.copytree(whole[0], tmp_path / "store")
+    return tmp_path / "store", whole[1]
+
+
+def test_a_whole_store_is_sound_and_its_salvage_is_the_same(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+    path, expected = copy
+    report = check(path)
+    assert report.sound, report
+    assert report.entries == sum(map(len, expected.values()))
+    saved = salvage(path, tmp_path / "new")
+    assert saved.saved == report.entries
+    with Store(tmp_path / "new") as store:
+        assert store.salvaged
+        assert store.closed_clean
+        assert store.durable.get_meta(b"meta") == b"data" * 1000
+    assert contents(tmp_path / "new") == expected
+    with Store(tmp_path / "new") as store:
+        assert not store.salvaged
+    assert contents(path) == expected
+
+
+def subset(part: list[bytes], of: list[bytes]) -> bool:
+    """Whether a list is another one with some left out, in the same order."""
+    rest = iter(of)
+    return all(any(each == other for other in rest) for each in part)
+
+
+@pytest.mark.parametrize("rounds", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("half", ["durable", "volatile"])
+def test_flipped_bits_are_noticed_and_what_is_whole_is_saved(
+    whole: tuple[Path, Contents], tmp_path: Path, half: str, rounds: int
+) -> None:
+    path, expected = whole
+    noticed = 0
+    for seed in range(rounds):
+        rng = random.Random(seed)
+        place = tmp_path / str(seed)
+        shutil.copytree(path, place)
+        file = place / half / "data.mdb"
+        for _ in range(rng.choice([1, 1, 3])):
+            flip(file, rng, 0, used(file))
+        report = check(place)
+        noticed += not report.sound
+        saved = salvage(place, tmp_path / "new")
+        with Store(tmp_path / "new") as store:
+            found = {
+                queue.name: [entry.data for entry in queue.entries()]
+                for owner in (store.durable, store.volatile)
+                for queue in owner.queues()  # type: ignore[attr-defined]
+            }
+        for name, records in found.items():
+            if not name.startswith(b"LOST-"):
+                assert subset(records, expected[name]), (seed, name)
+        if report.sound:
+            assert {name: records for name, records in found.items() if records} == expected, seed
+        assert saved.saved == sum(map(len, found.values()))
+        shutil.rmtree(tmp_path / "new")
+        shutil.rmtree(place)
+    assert noticed > rounds // 3
+
+
+def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy: tuple[Path, Contents]) -> None:
+    path, expected = copy
+    file = path / "durable" / "data.mdb"
+    data = file.read_bytes()
+    for wanted in (expected[b"FIFO"][50], expected[b"KEYED"][10], expected[b"PLAIN"][200]):
+        at = data.find(wanted)
+        changed = bytearray(data)
+        while at >= 0:
+            changed[at + 3] ^= 4
+            at = data.find(wanted, at + 1)
+        file.write_bytes(changed)
+        with Store(path) as store:
+            name = wanted.split()[0].replace(b"plain", b"PLAIN")
+            queue = store.durable.queue(name)
+            assert queue is not None
+            with pytest.raises(StoreDamaged, match=rf"queue b'{name.decode()}': record -?[0-9]+ is damaged.*tdq store salvage"):
+                list(queue.entries())
+        report = check(path)
+        assert {name for name, _ in report.damaged} == {name}
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_either_meta_page_may_serve(copy: tuple[Path, Contents], index: int) -> None:
+    """A meta page was written by halves: LMDB's other one is the commit before, and nothing of that is lost."""
+    path, expected = copy
+    with Store(path) as store:  # two more commits that change no queue
+        store.durable.commit(meta={b"x": b"1"})
+        store.durable.commit(meta={b"x": b"2"})
+        store.close(clean=False)
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    data[index * PAGE + 16 : index * PAGE + 120] = bytes(104)
+    file.write_bytes(data)
+    with pytest.raises(StoreDamaged, match=f"meta page {index}"):
+        Store(path, readonly=True)
+    assert any(f"meta page {index}" in problem for problem in check(path).problems)
+    with Store(path) as store:
+        assert any(f"meta page {index} of data.mdb was damaged" in note for note in store.notes)
+        store.durable.commit(meta={b"x": b"3"})
+        store.durable.commit(meta={b"x": b"4"})
+    with Store(path) as store:
+        assert store.notes == ()
+        assert store.durable.get_meta(b"x") == b"4"
+    assert contents(path) == expected
+    assert check(path).sound
+
+
+@pytest.mark.parametrize("rounds", [150])
+def test_damaged_meta_pages_never_open_the_wrong_way(whole: tuple[Path, Contents], tmp_path: Path, rounds: int) -> None:
+    path, expected = whole
+    place = tmp_path / "store"
+    shutil.copytree(path, place)
+    file = place / "durable" / "data.mdb"
+    data = file.read_bytes()
+    for seed in range(rounds):
+        rng = random.Random(seed)
+        shutil.rmtree(place)
+        shutil.copytree(path, place)
+        page = rng.choice([0, PAGE])
+        flip(file, rng, page, page + 152)
+        try:
+            found = contents(place)
+        except StoreError:
+            continue
+        assert found == expected, seed
+    assert data
+
+
+@pytest.mark.parametrize("size", [0, 100, PAGE, 2 * PAGE, 5 * PAGE + 17])
+def test_a_file_that_was_cut_off_is_refused_before_lmdb_opens_it(copy: tuple[Path, Contents], size: int) -> None:
+    path, _ = copy
+    file = path / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes()[:size])
+    with pytest.raises(StoreDamaged, match=r"data\.mdb"):
+        Store(path)
+    assert not check(path).sound
+
+
+def test_a_missing_file_is_named(copy: tuple[Path, Contents]) -> None:
+    path, _ = copy
+    (path / "durable" / "data.mdb").unlink()
+    with pytest.raises(StoreDamaged, match=r"data\.mdb is missing"):
+        Store(path)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_state_file_survives_damage_of_one_of_its_records(copy: tuple[Path, Contents], seed: int) -> None:
+    path, expected = copy
+    flip(path / "state", random.Random(seed))
+    assert contents(path) == expected
+
+
+def test_a_state_file_that_is_no_use_is_named_and_salvage_goes_on_without_it(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+    path, expected = copy
+    (path / "state").write_bytes(b"\x07" * 1024)
+    with pytest.raises(StoreDamaged, match="state"):
+        Store(path)
+    assert not check(path).sound
+    salvage(path, tmp_path / "new")
+    with Store(tmp_path / "new") as store:
+        assert not store.closed_clean
+        queue = store.durable.queue(b"FIFO")
+        assert queue is not None
+        assert [entry.data for entry in queue.entries()] == expected[b"FIFO"]
+
+
+def test_what_a_store_was_after_a_failure_its_salvage_is_too(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+    path, _ = copy
+    Store(path).close(clean=False)
+    salvage(path, tmp_path / "new")
+    with Store(tmp_path / "new") as store:
+        assert not store.closed_clean
+        assert store.salvaged
+
+
+def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+    path, _ = copy
+    with pytest.raises(StoreMissing):
+        check(tmp_path / "nowhere")
+    with Store(path), pytest.raises(StoreInUse):
+        check(path)
+    with pytest.raises(StoreError, match="a store already"):
+        salvage(path, path)
+    old = tmp_path / "old"
+    (old / "durable").mkdir(parents=True)
+    (old / "durable" / "data.mdb").write_bytes(bytes(8192))
+    with pytest.raises(StoreVersionError, match="older format"):
+        check(old)
+
+
+def test_check_imports_nothing_of_the_working_directory(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+    path, _ = copy
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    for name in ("lmdb", "json", "tdqsim", "sortedcontainers"):
+        (trap / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
+    code = """
+    import tdqsim.core.store.check as check
+    os.chdir(sys.argv[2])
+    os.environ["PYTHONPATH"] = sys.argv[2]
+    print(check.check(Path(sys.argv[1])).sound)
+    """
+    status, out, errors = _child.run(code, path, trap)
+    assert (status, out.strip()) == (0, "True"), errors
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("rounds", [30, pytest.param(600, marks=pytest.mark.slow)])
+def test_a_damaged_store_is_never_opened_with_other_data(whole: tuple[Path, Contents], tmp_path: Path, rounds: int) -> None:
+    """LMDB trusts its pages, so damage of one may end the process; but no wrong record may ever come out."""
+    path, expected = whole
+    code = """
+    place = Path(sys.argv[1])
+    try:
+        with Store(place) as store:
+            for queue in store.durable.queues():
+                for entry in queue.entries():
+                    print(queue.name.hex(), entry.data.hex())
+    except StoreError as error:
+        print("refused", type(error).__name__)
+    """
+    ended = 0
+    for seed in range(rounds):
+        rng = random.Random(seed)
+        place = tmp_path / str(seed)
+        shutil.copytree(path, place)
+        file = place / "durable" / "data.mdb"
+        flip(file, rng, 0, used(file))
+        status, out, _ = _child.run(code, place)
+        ended += status != 0
+        found: Contents = {}
+        for line in out.splitlines():
+            name, data = line.split()
+            if name != "refused":
+                found.setdefault(bytes.fromhex(name), []).append(bytes.fromhex(data))
+        for name_, records in found.items():
+            assert subset(records, expected[name_]), (seed, name_)
+        shutil.rmtree(place)
+    assert ended <= rounds // 5
