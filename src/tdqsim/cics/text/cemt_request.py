@@ -1,6 +1,6 @@
 """What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
 
-Resource types, their keywords and what can be done to each are the table ``facts/cemt.tsv``, and so is how far each word
+Resource types, their keywords and what can be done to each are the table ``facts/cemt.tsv``, and so is how far words
 may be shortened. Source: CEMT, starting and using (IBM Docs).
 """
 

@@ -124,7 +124,7 @@ class Statement:
             return None
         for name in self._names:
             if name not in variables:
-                if host.knows(Reference(name)):  # it is spelled otherwise
+                if variables and host.knows(Reference(name)):  # it is spelled otherwise
                     return None
             elif variables[name].__class__ is bytearray:
                 return None
