@@ -6,11 +6,13 @@ The daemon is started and spoken to as Spark's Java side does it, without a Java
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,6 +41,7 @@ class Daemon:
     """A daemon that runs a worker of the test's."""
 
     def __init__(self, folder: Path, module: str, first: str = "", **environ: str) -> None:
+        self.sockets = tempfile.mkdtemp(prefix="tdq")  # the name of a socket has a hundred bytes
         (folder / "pyspark_test.py").write_text(WORKER.format(first=first))
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, "pyspark_test"],
@@ -49,7 +52,7 @@ class Daemon:
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join((str(folder), str(ON_PATH))),
                 "PYTHON_UNIX_DOMAIN_ENABLED": "true",
-                "PYTHON_WORKER_FACTORY_SOCK_DIR": str(folder),
+                "PYTHON_WORKER_FACTORY_SOCK_DIR": self.sockets,
                 "SPARK_REUSE_WORKER": "1",
                 **environ,
             },
@@ -77,6 +80,7 @@ class Daemon:
         finally:
             with suppress(ProcessLookupError):  # it is a group of its own, and has ended
                 os.killpg(self.process.pid, signal.SIGKILL)
+            shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 @pytest.mark.parametrize("raises", ["", "1"])
