@@ -57,21 +57,23 @@ def register(spark: SparkSession) -> None:
 class QsamDataSource(DataSource):
     """The data source; Spark makes one for each read or write."""
 
+    cobrix = False
+
     @classmethod
     def name(cls) -> str:
         """The name of the format."""
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        return read_options({name: value for name, value in self.options.items() if name.lower() != COLUMNS})
+        given = {name: value for name, value in self.options.items() if name.lower() != COLUMNS}
+        return read_options(given, cobrix=self.cobrix)
 
     def schema(self) -> StructType:
         """The columns that copybook and options give, or those of them that ``columns`` names."""
         options = self._checked()
         given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
         names = None if given is None else [name for name in given.split(",") if name.strip()]
-        reader = SplitReader(options, chosen_columns(options, names))
-        return with_metadata(from_arrow_schema(reader.full if names is None else reader.schema), options)
+        return with_metadata(from_arrow_schema(SplitReader(options, chosen_columns(options, names)).schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
@@ -86,13 +88,12 @@ class QsamDataSource(DataSource):
 class CobolDataSource(QsamDataSource):
     """The same with Cobrix's defaults."""
 
+    cobrix = True
+
     @classmethod
     def name(cls) -> str:
         """The name of the format."""
         return "cobol"
-
-    def _checked(self) -> QsamOptions:
-        return read_options(self.options, cobrix=True)
 
 
 class _SplitPartition(InputPartition):
