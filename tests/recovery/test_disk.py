@@ -108,14 +108,14 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
 def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
     """What a start has to note, and the read it gives back, have room when a WRITEQ has none."""
     path, name, given_back = tmp_path / "store", NAMES[kind], b"%08d" % 0 + b"y" * size
-    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=1 << 20)
+    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20)
     region.writeq_td("PHY2", given_back)
     count = fill(region, name, 0, size=size)
     task = region.task()
     assert task.readq_td("PHY2") == given_back
     assert count > 10
     region.close(clean=clean)
-    with make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=1 << 20, start=start) as region:
+    with make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20, start=start) as region:
         lost = start == "COLD" or (kind == "NO" and not clean)
         assert len(region.peek(name)) == (0 if lost else count)
         assert region.peek("PHY2") == ([] if clean or start == "COLD" else [given_back])
