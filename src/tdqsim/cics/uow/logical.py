@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tdqsim.errors import StoreFull
+from tdqsim.errors import StoreDamaged, StoreFull
 
 if TYPE_CHECKING:
     from tdqsim.core.store import Work
@@ -91,8 +91,12 @@ class LogicalWork:
 
     def restore(self, reads: int, *, deleted: bool) -> None:
         """Have read so many records, and deleted the queue, as a prepared unit of work had before a restart."""
-        for _ in range(reads):
-            self.take()
+        try:
+            for _ in range(reads):
+                self.take()
+        except StoreDamaged:  # of what it read it needs nothing: its place is told by how many there were
+            changes: Any = self.changes
+            changes.taken = (reads, changes.taken[1])
         if deleted:
             self.delete()
 
