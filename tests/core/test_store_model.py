@@ -237,4 +237,6 @@ TestQueues = Queues.TestCase
 class TestQueuesLong(Queues.TestCase):  # type: ignore[name-defined]
     """The same for longer."""
 
-    settings = settings(max_examples=1500, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck))
+    settings = settings(
+        max_examples=1500, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+    )

@@ -82,6 +82,7 @@ def _displaced(meta: Meta) -> bool:
     """Whether a page is not where a commit of its number writes it."""
     return meta.txnid % 2 != meta.index and meta.txnid > 0
 
+
 def _note(path: Path, index: int) -> str:
     return (
         f"{path}: meta page {index} of data.mdb was damaged, or written by halves; the store goes on by the other one, "
@@ -120,4 +121,8 @@ def _meta(raw: bytes, index: int, size: int) -> Meta | None:
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
         and (last_page + 1) * page_size <= size
     )
-    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth, crc32(raw)) if sane else None
+    return (
+        Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth, crc32(raw))
+        if sane
+        else None
+    )

@@ -42,7 +42,9 @@ def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None
     open_half(path, limit=limit, sync=False).close()
 
 
-def open_half(path: Path, *, limit: int | None, sync: bool, readonly: bool = False, notes: list[str] | None = None) -> Durable:
+def open_half(
+    path: Path, *, limit: int | None, sync: bool, readonly: bool = False, notes: list[str] | None = None
+) -> Durable:
     """Open a file, having looked that it is whole as far as that costs nothing.
 
     Args:

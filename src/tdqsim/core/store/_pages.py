@@ -198,7 +198,11 @@ class PageFile:
                     raise PageError("the list of free pages is damaged")  # noqa: TRY301 - one place says what is wrong
                 count, *pages = [number for (number,) in iter_unpack("=Q", value)]
                 pages = pages[:count]
-                if count > len(pages) or listed.intersection(pages) or any(not 1 < page <= self._meta.last_page for page in pages):
+                if (
+                    count > len(pages)
+                    or listed.intersection(pages)
+                    or any(not 1 < page <= self._meta.last_page for page in pages)
+                ):
                     raise PageError("the list of free pages is damaged")  # noqa: TRY301 - likewise
                 listed.update(pages)
             if twice := listed & self.reached:

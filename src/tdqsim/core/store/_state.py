@@ -75,12 +75,15 @@ class StateFile:
         self._number, fields = max(slots, key=lambda slot: slot[0])
         if fields.get("format") != FORMAT:
             raise StoreVersionError(
-                f"{self.path.parent}: the store has format {fields.get('format')}; this tdqsim reads format {FORMAT} only"
+                f"{self.path.parent}: the store has format {fields.get('format')}; "
+                f"this tdqsim reads format {FORMAT} only"
             )
         try:
             return State(**fields)
         except TypeError:
-            raise StoreDamaged(f"{self.path}: the file is damaged: its record has other fields than it should") from None
+            raise StoreDamaged(
+                f"{self.path}: the file is damaged: its record has other fields than it should"
+            ) from None
 
     def write(self, state: State, *, sync: bool = False) -> None:
         """Make ``state`` the newer one."""
@@ -109,5 +112,3 @@ def _slot(raw: bytes) -> tuple[int, dict[str, Any]] | None:
     except ValueError:
         return None
     return (number, fields) if isinstance(number, int) and isinstance(fields, dict) else None
-
-
