@@ -21,4 +21,3 @@ def store(place: Path) -> Iterator[Store]:
     """A new store."""
     with Store(place) as opened:
         yield opened
-

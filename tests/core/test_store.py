@@ -164,6 +164,63 @@ def test_only_a_stores_keeper_sees_numbers_that_have_no_holes(place: Path) -> No
         assert (queue.now.first, queue.now.last) == (4, 4)
 
 
+def stopped(place: Path) -> None:
+    """What is on the disk when the machine stops while a store is open."""
+    from tdqsim.core.store._state import StateFile
+
+    store = Store(place)
+    put(store, b"Q", b"one", b"two")
+    store.volatile.create_queue(b"V").put(b"x")
+    store.volatile.write_out()
+    store.close(clean=False)
+    file = StateFile(place / "state")
+    state = file.read()
+    assert state is not None
+    object.__setattr__(state, "boot", "another start of the machine")
+    file.write(state)
+
+
+def test_after_a_stop_of_the_machine_the_durable_half_is_looked_through_and_the_volatile_one_given_up(
+    place: Path,
+) -> None:
+    stopped(place)
+    with Store(place) as store:
+        assert not store.closed_clean
+        assert seen(store, b"Q") == [b"one", b"two"]
+        assert list(store.volatile.queues()) == []
+
+
+def test_after_a_stop_of_the_machine_damage_is_refused(place: Path) -> None:
+    stopped(place)
+    file = place / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    at = data.rfind(b"onetwo")
+    while at >= 0:
+        data[at] ^= 1
+        at = data.rfind(b"onetwo", 0, at)
+    file.write_bytes(data)
+    with pytest.raises(StoreDamaged, match="the machine stopped while the store was in use"):
+        Store(place)
+
+
+def test_discarding_that_is_interrupted_brings_nothing_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(place) as store:
+        store.volatile.create_queue(b"V").put(b"x")
+        store.volatile.write_out()
+
+        def interrupt(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("tdqsim.core.store._volatile.shutil.rmtree", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.discard_volatile()
+        monkeypatch.undo()
+        queue = store.volatile.create_queue(b"V")
+        queue.put(b"y")
+        store.volatile.write_out()
+        assert [queue.take(), queue.take()] == [b"y", None]
+
+
 # -- one writer, many readers -----------------------------------------------------------------------------------------
 
 

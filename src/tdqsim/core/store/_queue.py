@@ -27,6 +27,7 @@ from tdqsim.core.store._layout import (
     entry_number,
     queue_record,
     read_queue_record,
+    size_of,
     unseal,
 )
 from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
@@ -171,7 +172,7 @@ class DurableQueue:
                         raise self.damaged(f"record {seq} is missing")
                     continue
                 yield record
-                size += len(record.item)
+                size += size_of(record.item)
                 seq += -1 if down else 1
                 if not now.first <= seq <= now.last:
                     return
