@@ -29,7 +29,9 @@ def make(path: Path, entries: int) -> Contents:
                 work, other = queue.work(), gone.work()
                 for number in range(start, min(entries, start + 20)):
                     data = b"%s %d." % (name, number) * (300 if number % 31 == 30 else 3)
-                    work.put_entry(Entry(data, b"%02d" % (number % 7) if order is Order.KEYED else b"", b"S" * 36, number))
+                    work.put_entry(
+                        Entry(data, b"%02d" % (number % 7) if order is Order.KEYED else b"", b"S" * 36, number)
+                    )
                     other.put(b"never to be seen again")
                 for _ in range(7):
                     work.take()
@@ -154,7 +156,9 @@ def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy:
             name = wanted.split()[0].replace(b"plain", b"PLAIN")
             queue = store.durable.queue(name)
             assert queue is not None
-            with pytest.raises(StoreDamaged, match=rf"queue b'{name.decode()}': record -?[0-9]+ is damaged.*tdq store salvage"):
+            with pytest.raises(
+                StoreDamaged, match=rf"queue b'{name.decode()}': record -?[0-9]+ is damaged.*tdq store salvage"
+            ):
                 list(queue.entries())
         report = check(path)
         assert {name for name, _ in report.damaged} == {name}
@@ -232,7 +236,9 @@ def test_the_state_file_survives_damage_of_one_of_its_records(copy: tuple[Path, 
     assert contents(path) == expected
 
 
-def test_a_state_file_that_is_no_use_is_named_and_salvage_goes_on_without_it(copy: tuple[Path, Contents], tmp_path: Path) -> None:
+def test_a_state_file_that_is_no_use_is_named_and_salvage_goes_on_without_it(
+    copy: tuple[Path, Contents], tmp_path: Path
+) -> None:
     path, expected = copy
     (path / "state").write_bytes(b"\x07" * 1024)
     with pytest.raises(StoreDamaged, match="state"):
@@ -288,7 +294,9 @@ def test_check_imports_nothing_of_the_working_directory(copy: tuple[Path, Conten
 
 
 @pytest.mark.parametrize("rounds", [30, pytest.param(600, marks=pytest.mark.slow)])
-def test_a_damaged_store_is_never_opened_with_other_data(whole: tuple[Path, Contents], tmp_path: Path, rounds: int) -> None:
+def test_a_damaged_store_is_never_opened_with_other_data(
+    whole: tuple[Path, Contents], tmp_path: Path, rounds: int
+) -> None:
     """LMDB trusts its pages, so damage of one may end the process; but no wrong record may ever come out."""
     path, expected = whole
     code = """

@@ -72,7 +72,7 @@ def test_volatile_queues_on_a_full_disk_stay_in_memory_until_that_is_used_up(dis
     with Store(disk / "store", memory_bytes=2 << 20) as store:
         queue = store.volatile.create_queue(b"V")
         put = 0
-        with pytest.raises(StoreFull):
+        with pytest.raises(StoreFull):  # noqa: PT012 - as often as it takes
             while True:
                 queue.put(b"%08d" % put + bytes(500))
                 put += 1

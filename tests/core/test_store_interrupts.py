@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -40,7 +40,7 @@ class RaiseAt:
                 raise self.kind
         return self
 
-    def __enter__(self) -> RaiseAt:
+    def __enter__(self) -> Self:
         sys.settrace(self)
         return self
 
@@ -53,11 +53,16 @@ KINDS = [
     pytest.param(MemoryError, marks=pytest.mark.slow),
     pytest.param(RecursionError, marks=pytest.mark.slow),
 ]
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file closed by the collector
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # a file closed by the collector
 
 
 def at_each_line(
-    operation: Callable[[], object], seen: Callable[[], object], options: Callable[[Any], list[Any]], kind: type[BaseException]
+    operation: Callable[[], object],
+    seen: Callable[[], object],
+    options: Callable[[Any], list[Any]],
+    kind: type[BaseException],
 ) -> int:
     """Raise at each line of an operation; ``options`` says what may be seen after it, given what was seen before."""
     places = set()
@@ -120,7 +125,7 @@ def test_volatile_put_and_take(place: Path, order: Order, memory: int, kind: typ
         for _ in range(16):
             at_each_line(more, lambda: data(queue), put_options, kind)
         for _ in range(20):
-            at_each_line(lambda: queue.take(), lambda: data(queue), lambda before: [before[1:]], kind)
+            at_each_line(lambda: queue.take(), lambda: data(queue), lambda before: [before[1:]], kind)  # noqa: PLW0108 - its class changes, and its methods with it
         for number in range(5):
             at_each_line(
                 lambda number=number: queue.put_back(b"back %d" % number), lambda: data(queue),
@@ -128,22 +133,31 @@ def test_volatile_put_and_take(place: Path, order: Order, memory: int, kind: typ
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", [pytest.param(1 << 20, marks=pytest.mark.slow), 2000], ids=["in memory", "overflowing"])
+@pytest.mark.parametrize(
+    "memory", [pytest.param(1 << 20, marks=pytest.mark.slow), 2000], ids=["in memory", "overflowing"]
+)
 @pytest.mark.parametrize("order", Order)
-def test_volatile_overflow_write_out_and_clear(place: Path, order: Order, memory: int, kind: type[BaseException]) -> None:
+def test_volatile_overflow_write_out_and_clear(
+    place: Path, order: Order, memory: int, kind: type[BaseException]
+) -> None:
     with Store(place, memory_bytes=memory) as store:
         queue = volatile(store, order, 40)
         assert at_each_line(store.volatile.make_room, lambda: data(queue), lambda before: [before], kind)
         assert at_each_line(store.volatile.write_out, lambda: data(queue), lambda before: [before], kind)
         for _ in range(3):
-            at_each_line(lambda: queue.take(), lambda: data(queue), lambda before: [before[1:]], kind)
+            at_each_line(lambda: queue.take(), lambda: data(queue), lambda before: [before[1:]], kind)  # noqa: PLW0108 - its class changes, and its methods with it
         assert at_each_line(store.volatile.write_out, lambda: data(queue), lambda before: [before], kind)
-        assert at_each_line(lambda: queue.clear(), lambda: data(queue), lambda _: [[]], kind)
+        assert at_each_line(lambda: queue.clear(), lambda: data(queue), lambda _: [[]], kind)  # noqa: PLW0108 - its class changes, and its methods with it
 
 
 @pytest.mark.parametrize("memory", [1 << 20, 20_000], ids=["in memory", "on disk"])
 @pytest.mark.parametrize(
-    "search", [SearchOrder.EQ, SearchOrder.GE, *(pytest.param(SearchOrder[each], marks=pytest.mark.slow) for each in ("NE", "LT", "LE", "GT"))]
+    "search",
+    [
+        SearchOrder.EQ,
+        SearchOrder.GE,
+        *(pytest.param(SearchOrder[each], marks=pytest.mark.slow) for each in ("NE", "LT", "LE", "GT")),
+    ],
 )
 def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: type[BaseException]) -> None:
     with Store(place, memory_bytes=memory) as store:
@@ -166,7 +180,9 @@ def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: typ
             def with_pair(before: list[Any], pair: Any = pair) -> list[Any]:
                 return [before if pair in before else sorted([*before, pair], key=lambda each: each[0])]
 
-            at_each_line(lambda pair=pair: pair in seen() or queue.put_entry(Entry(pair[1], pair[0])), seen, with_pair, kind)
+            at_each_line(
+                lambda pair=pair: pair in seen() or queue.put_entry(Entry(pair[1], pair[0])), seen, with_pair, kind
+            )
         at_each_line(
             lambda: queue.clear_keys(search, b"25"), seen,
             lambda before: [[pair for pair in before if not matches(search, pair[0], b"25")]], kind,

@@ -1,13 +1,14 @@
 """The common storage core: ordered entries under a name, in a directory that one process writes.
 
-``_store`` is the directory: its lock (``_lockfile``), its state (``_state``), and two kinds of queues. *Volatile* ones are in memory
-(``_volatile`` has their common budget, ``_memory`` FIFO and LIFO queues, ``_keyed`` KEYED ones), and overflow to an LMDB file. *Durable*
-ones are in an LMDB file of the same form: ``_durable`` has the one place where anything in a file changes, its commit, and how
-memory follows it; ``_queue`` looks at what is committed; ``_work`` gathers what is to be. ``_room`` sees to it that a full disk is met
-before a change, never in a commit. ``_layout`` says how everything lies in a file; every value has a checksum that ties it to its key.
-Before LMDB opens a file, ``_opening`` and ``_meta`` look that it is one. LMDB does not notice damage: ``check`` looks for it, and saves
-what is whole, in a process of its own, which is ``_examine``; ``_pages`` reads LMDB's pages for that, and for nothing else. ``keeper``
-says whose store it is.
+``_store`` is the directory: its lock (``_lockfile``), its state (``_state``), and two kinds of queues. *Volatile*
+ones are in memory (``_volatile`` has their common budget, ``_memory`` FIFO and LIFO queues, ``_keyed`` KEYED ones),
+and overflow to an LMDB file. *Durable* ones are in an LMDB file of the same form: ``_durable`` has the one place
+where anything in a file changes, its commit, and how memory follows it; ``_queue`` looks at what is committed;
+``_work`` gathers what is to be. ``_room`` sees to it that a full disk is met before a change, never in a commit.
+``_layout`` says how everything lies in a file; every value has a checksum that ties it to its key. Before LMDB opens
+a file, ``_opening`` and ``_meta`` look that it is one. LMDB does not notice damage: ``check`` looks for it, and saves
+what is whole, in a process of its own, which is ``_examine``; ``_pages`` reads LMDB's pages for that, and for nothing
+else. ``keeper`` says whose store it is.
 """
 
 from __future__ import annotations
@@ -32,6 +33,6 @@ from tdqsim.core.store._volatile import Volatile
 from tdqsim.core.store._work import Work
 
 __all__ = [
-    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry", "Order",
-    "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
+    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry",
+    "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
 ]  # fmt: skip

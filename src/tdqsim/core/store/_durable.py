@@ -1,11 +1,12 @@
 """Queues and meta data in one LMDB file, and the one place where anything in it changes: :meth:`Durable.commit`.
 
-Memory follows the file. What is to be done to a queue gathers in a :class:`~tdqsim.core.store._work.Work`, which changes
-nothing. A commit opens a transaction, lets each work apply itself to it and say what its queue is afterwards, notes the
-transaction's number, and commits. Then it *settles*: if it is not sure whether the transaction was committed, it ends it
-and asks LMDB for the number of the last one; if that shows the commit, every queue takes its new standing and the owner
-is told, else nothing has ever changed. Settling may be done again and again, so whatever is raised wherever (an
-interrupt, no memory, no stack), ``in_doubt`` stays set until somebody has settled, and everybody settles first.
+Memory follows the file. What is to be done to a queue gathers in a :class:`~tdqsim.core.store._work.Work`, which
+changes nothing. A commit opens a transaction, lets each work apply itself to it and say what its queue is afterwards,
+notes the transaction's number, and commits. Then it *settles*: if it is not sure whether the transaction was
+committed, it ends it and asks LMDB for the number of the last one; if that shows the commit, every queue takes its
+new standing and the owner is told, else nothing has ever changed. Settling may be done again and again, so whatever
+is raised wherever (an interrupt, no memory, no stack), ``in_doubt`` stays set until somebody has settled, and
+everybody settles first.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Durable:
     Attributes:
         path: the directory of the file.
         in_doubt: whether something was raised in a commit and it has not been settled what became of it.
-        fault: called with ``before_commit``, ``after_commit`` and ``grow`` at these points, for tests that break things.
+        fault: called with ``before_commit``, ``after_commit`` and ``grow`` there, for tests that break things.
         readonly: another process may be writing; every call sees its last commit.
         room: the room of the file.
         commits: how many were made, for statistics and benchmarks.
@@ -95,9 +96,8 @@ class Durable:
     ) -> None:
         self.path, self.readonly, self.unlocked = path, readonly, unlocked
         self._env = env
-        self.room: Room = (
-            Gone(f"{path}: the store is open for reading only") if readonly else Room(env, path / "data.mdb", limit)
-        )  # type: ignore[assignment]
+        nothing: Any = Gone(f"{path}: the store is open for reading only")
+        self.room: Room = nothing if readonly else Room(env, path / "data.mdb", limit)
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
         self._owner: Owner | None = None
@@ -212,7 +212,7 @@ class Durable:
         return room.refusal(cost) if refusal and self._scavenge(cost) else refusal
 
     def _scavenge(self, cost: int) -> bool:
-        """Remove what was cleared, and let LMDB use again what the last commits freed; whether it is worth another look.
+        """Remove what was cleared, and let LMDB use what the last commits freed; whether to look again.
 
         What a commit frees is of use from the next but one on.
         """
@@ -264,7 +264,7 @@ class Durable:
         return queue
 
     def queue(self, name: bytes) -> DurableQueue | None:
-        """The queue of that name; None when there is none. A writer always gets the same object, a reader a new look."""
+        """The queue of that name; None when there is none. A writer gets the same object each time."""
         queue = self._queues.get(name)
         if queue is not None or not 0 < len(name) <= MAX_NAME:
             return queue

@@ -7,7 +7,6 @@ arguments; the report goes to standard output as JSON.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -261,7 +260,7 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
     file.write(replace(made, clean=state is not None and state.clean, salvaged=True), sync=True)
     for name in (*KINDS, "state"):
         if (place / name).exists():
-            os.replace(place / name, target / name)
+            (place / name).replace(target / name)
     return {"problems": report["problems"], "queues": saved["queues"]}
 
 

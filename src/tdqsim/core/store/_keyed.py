@@ -272,17 +272,14 @@ class _KeyedOnDisk(KeyedQueue):
         return stored.now.count
 
     def put_entry(self, entry: Entry) -> int:
-        """See the base."""
         check_entry(self.name, entry, self.key_length)
         return self._add(entry, front=False)
 
     def take_entry(self) -> Entry | None:
-        """See the base."""
         stored = self._home()
         return self.take_entry() if stored is None else self._gone(stored.work(), None, b"")
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
-        """See the base."""
         stored = self._home()
         return self.take_key(search, key) if stored is None else self._gone(stored.work(), search, key)
 
@@ -294,30 +291,25 @@ class _KeyedOnDisk(KeyedQueue):
 
     @property
     def count(self) -> int:
-        """See the base."""
         stored = self._home()
         return self.count if stored is None else stored.now.count
 
     @property
     def data_bytes(self) -> int:
-        """See the base."""
         stored = self._home()
         return self.data_bytes if stored is None else stored.now.data_bytes
 
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """See the base."""
         stored = self._home()
         if stored is None:
             return self.entries(reverse=reverse, skip=skip, limit=limit)
         return stored.entries(reverse=reverse, skip=skip, limit=limit)
 
     def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
-        """See the base."""
         stored = self._home()
         return self.search(search, key) if stored is None else stored.search(search, key)
 
     def clear(self) -> int:
-        """See the base."""
         stored = self._home()
         if stored is None:
             return self.clear()
@@ -327,7 +319,6 @@ class _KeyedOnDisk(KeyedQueue):
         return went
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
-        """See the base."""
         stored = self._home()
         if stored is None:
             return self.clear_keys(search, key)
@@ -338,19 +329,16 @@ class _KeyedOnDisk(KeyedQueue):
         return work.reads
 
     def memory_bytes(self) -> int:
-        """See the base."""
         return self.memory_bytes() if self._home() is None else 0
 
     def overflow(self) -> None:
-        """See the base: in one commit, so that a queue is in one place."""
         stored = self.disk
         assert stored is not None, "a queue on the disk has a disk"
         stored.durable.settle()
         if not self.by_key:
             return
         work = stored.work()
-        for entry in self._under(sorted(self.by_key)):
-            work.put_entry(entry)
+        work.put_many(list(self._under(sorted(self.by_key))))
         stored.durable.commit((work,), owner=_Emptied(self))
 
     write_out = overflow

@@ -33,10 +33,11 @@ from zlib import crc32
 from tdqsim.errors import StoreDamaged
 
 __all__ = [
-    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS", "PIECES",
-    "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key", "entry_number", "parts", "piece_key",
-    "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
+    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
+    "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
+    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key",
+    "entry_number", "parts", "piece_key", "queue_record", "read_head", "read_queue_record", "seal", "size_of",
+    "unseal",
 ]  # fmt: skip
 
 FORMAT: Final = 3

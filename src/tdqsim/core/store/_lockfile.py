@@ -1,7 +1,7 @@
 """One process writes a store: the lock file that says which.
 
-The lock is the system's, so it ends with the process however that ends, and a file that is left behind locks nobody out.
-The process id inside is for the message only. A symbolic link in its place is refused.
+The lock is the system's, so it ends with the process however that ends, and a file that is left behind locks nobody
+out. The process id inside is for the message only. A symbolic link in its place is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LockFile:
             return
         try:
             if not _lock(self._fd):
-                raise StoreInUse(path.parent, _holder(self._fd))
+                raise StoreInUse(path.parent, _holder(self._fd))  # noqa: TRY301 - the file is closed in one place
             if mine:
                 mark = b"%d\n" % os.getpid()
                 os.pwrite(self._fd, mark, 0)

@@ -5,8 +5,8 @@ interrupted so that they disagree. The class of a queue says where its records a
 
 - *unused*: nothing was ever put, so not even a deque is there, of which there may be a hundred thousand;
 - *in memory*: everything is in ``tail``;
-- *overflowed*: what is taken next is in ``head``, then comes ``disk``, then ``tail``; of a LIFO queue ``tail`` is on top of
-  ``disk`` and there is no head. Its methods are right of a queue in memory too, so it becomes this before it moves.
+- *overflowed*: what is taken next is in ``head``, then comes ``disk``, then ``tail``; of a LIFO queue ``tail`` is on
+  top of ``disk``, and there is no head. This is right of a queue in memory too, so it becomes this before it moves.
 
 Records move in a commit of the disk, which says to the queue in the same moment what is left in memory: if that is
 interrupted, the disk is in doubt, and everything that an overflowed queue does begins with settling it.
@@ -102,7 +102,7 @@ class VolatileQueue:
         """Add an entry in front: it is the next that is taken, of a KEYED queue the next with its key."""
         raise NotImplementedError
 
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
+    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
         """Remove the entry that :meth:`find` finds and return it."""
         raise self._not_keyed()
 
@@ -142,7 +142,7 @@ class VolatileQueue:
         """
         return next(self.search(search, key), None)
 
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
         """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
         raise self._not_keyed()
 
@@ -152,7 +152,7 @@ class VolatileQueue:
         """Remove all entries; how many they were."""
         raise NotImplementedError
 
-    def clear_keys(self, search: SearchOrder, key: bytes) -> int:
+    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
         """Remove all entries whose key relates to ``key`` as asked; how many they were."""
         raise self._not_keyed()
 
@@ -194,7 +194,6 @@ class _Deque(VolatileQueue):
     __slots__ = ()
 
     def take_entry(self) -> Entry | None:
-        """See the base."""
         item = self.take_item()
         return item if item is None or isinstance(item, Entry) else Entry(item)
 
@@ -203,7 +202,6 @@ class _Deque(VolatileQueue):
         raise NotImplementedError
 
     def put_entry(self, entry: Entry) -> int:
-        """See the base."""
         check_entry(self.name, entry, 0)
         self.plain = False
         self.pool.left -= len(entry.sender) + _PER_ENTRY
@@ -213,7 +211,6 @@ class _Deque(VolatileQueue):
         raise NotImplementedError
 
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """See the base."""
         left = self.count if limit is None else limit
         walks: list[Iterator[Entry]] = []
         for part in self._parts()[:: -1 if reverse else 1]:
@@ -240,16 +237,13 @@ class _Deque(VolatileQueue):
 
     @property
     def count(self) -> int:
-        """See the base."""
         return len(self.tail)
 
     @property
     def data_bytes(self) -> int:
-        """See the base."""
         return sum(sum(map(size_of, part)) if isinstance(part, deque) else part.data_bytes for part in self._parts())
 
     def memory_bytes(self) -> int:
-        """See the base."""
         total = 0
         for part in (self.head, self.tail):
             if self.plain:
@@ -259,7 +253,6 @@ class _Deque(VolatileQueue):
         return total
 
     def put_back(self, item: Item) -> None:
-        """See the base."""
         if isinstance(item, Entry):
             check_entry(self.name, item, 0)
             self.plain = False
@@ -269,13 +262,11 @@ class _Deque(VolatileQueue):
         raise NotImplementedError
 
     def clear(self) -> int:
-        """See the base."""
         went = self.count
         self.tail = deque()
         return went
 
     def overflow(self) -> None:
-        """See the base."""
         count = len(self.head) + len(self.tail)
         if count:
             most = min(_BATCH_BYTES, self.pool.budget // 8)
@@ -283,7 +274,6 @@ class _Deque(VolatileQueue):
             self._move(self.batch)
 
     def write_out(self) -> None:
-        """See the base."""
         if self.count:
             self._move(0)
 
@@ -299,14 +289,12 @@ class _Deque(VolatileQueue):
         raise NotImplementedError
 
     def on_disk(self, stored: DurableQueue) -> None:
-        """See the base."""
         self.disk = stored
         self.head, self.tail = deque(), deque()
         self.plain = False
         self.__class__ = self._overflowed
 
     def forget(self) -> None:
-        """See the base."""
         self.disk = None
         self.head = self.tail = NOTHING
         self.__class__ = FifoQueue if self.order is Order.FIFO else LifoQueue
@@ -318,7 +306,6 @@ class _Unused(_Deque):
     __slots__ = ()
 
     def put(self, data: bytes) -> int:
-        """See the base."""
         return self._put(data, len(data))
 
     def _put(self, item: Item, size: int) -> int:
@@ -334,13 +321,11 @@ class _Unused(_Deque):
         self.__class__ = _FifoInMemory if self.order is Order.FIFO else _LifoInMemory  # type: ignore[assignment]
 
     def take(self) -> bytes | None:
-        """See the base."""
         return None
 
     take_item = take
 
     def clear(self) -> int:
-        """See the base."""
         return 0
 
     @property
@@ -366,7 +351,6 @@ class _InMemory(_Deque):
     __slots__ = ()
 
     def put(self, data: bytes) -> int:
-        """See the base."""
         pool = self.pool
         pool.left -= len(data) + PER_RECORD
         if pool.left < 0:
@@ -398,7 +382,6 @@ class _FifoInMemory(_InMemory):
     __slots__ = ()
 
     def take(self) -> bytes | None:
-        """See the base."""
         tail = self.tail
         if not tail:
             return None
@@ -406,7 +389,6 @@ class _FifoInMemory(_InMemory):
         return item if item.__class__ is bytes else item.data  # type: ignore[union-attr]
 
     def take_item(self) -> Item | None:
-        """See the base."""
         return self.tail.popleft() if self.tail else None
 
     def _put_front(self, item: Item) -> None:
@@ -423,7 +405,6 @@ class _LifoInMemory(_InMemory):
     __slots__ = ()
 
     def take(self) -> bytes | None:
-        """See the base."""
         tail = self.tail
         if not tail:
             return None
@@ -431,7 +412,6 @@ class _LifoInMemory(_InMemory):
         return item if item.__class__ is bytes else item.data  # type: ignore[union-attr]
 
     def take_item(self) -> Item | None:
-        """See the base."""
         return self.tail.pop() if self.tail else None
 
     def _put_front(self, item: Item) -> None:
@@ -459,11 +439,9 @@ class _Overflowed(_Deque):
         return stored
 
     def put(self, data: bytes) -> int:
-        """See the base."""
         return self._put(data, len(data))
 
     def _put(self, item: Item, size: int) -> int:
-        self.settle()
         pool = self.pool
         pool.left -= size + PER_RECORD
         if pool.left < 0:
@@ -485,18 +463,15 @@ class _Overflowed(_Deque):
             self.batch = len(self.tail)  # memory will do until the budget is spent
 
     def take(self) -> bytes | None:
-        """See the base."""
         item = self.take_item()
         return item.data if isinstance(item, Entry) else item
 
     @property
     def count(self) -> int:
-        """See the base."""
         stored = self.settle()
         return len(self.head) + stored.now.count + len(self.tail)
 
     def clear(self) -> int:
-        """See the base."""
         went = self.count
         stored = self.settle()
         work = stored.work()
@@ -515,7 +490,6 @@ class _FifoOverflowed(_Overflowed):
     __slots__ = ()
 
     def take_item(self) -> Item | None:
-        """See the base."""
         stored = self.settle()
         head = self.head
         if not head:
@@ -555,8 +529,7 @@ class _FifoOverflowed(_Overflowed):
             self.head, self.tail = head, deque(islice(self.tail, keep, None))
         while self.tail:
             work = stored.work()
-            for item in islice(self.tail, _MOVED):
-                _put(work, item)
+            work.put_many(list(islice(self.tail, _MOVED)))
             self._commit(work, self.head, islice(self.tail, _MOVED, None))
 
     @property
@@ -570,7 +543,6 @@ class _LifoOverflowed(_Overflowed):
     __slots__ = ()
 
     def take_item(self) -> Item | None:
-        """See the base."""
         stored = self.settle()
         if not self.tail:
             if not stored.now.count:
@@ -593,17 +565,9 @@ class _LifoOverflowed(_Overflowed):
         while (more := len(self.tail) - keep) > 0:
             work = stored.work()
             went = min(more, _MOVED)
-            for item in islice(self.tail, went):
-                _put(work, item)
+            work.put_many(list(islice(self.tail, went)))
             self._commit(work, (), islice(self.tail, went, None))
 
     @property
     def _overflowed(self) -> type[_Deque]:
         return _LifoOverflowed
-
-
-def _put(work: Work, item: Item) -> None:
-    if isinstance(item, Entry):
-        work.put_entry(item)
-    else:
-        work.put(item)

@@ -121,4 +121,8 @@ def _meta(raw: bytes, index: int, size: int) -> Meta | None:
         and all(page == _NO_PAGE or 1 < page <= last_page for page in (free_root, root))
         and (last_page + 1) * page_size <= size
     )
-    return Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth, crc32(raw)) if sane else None
+    return (
+        Meta(index, page_size, last_page, txnid, free_root, root, entries, depth, free_depth, crc32(raw))
+        if sane
+        else None
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -26,6 +27,7 @@ from tdqsim.core.store._layout import (
     entry_number,
     queue_record,
     read_queue_record,
+    size_of,
     unseal,
 )
 from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
@@ -170,7 +172,7 @@ class DurableQueue:
                         raise self.damaged(f"record {seq} is missing")
                     continue
                 yield record
-                size += len(record.item)
+                size += size_of(record.item)
                 seq += -1 if down else 1
                 if not now.first <= seq <= now.last:
                     return
@@ -182,35 +184,82 @@ class DurableQueue:
     def open(self, txn: Any, key: bytes, value: bytes, *, down: bool = False) -> list[Record]:
         """The records in an LMDB entry; StoreDamaged when it is not what was put."""
         end = entry_number(key)
-        try:
-            found = decode(unseal(key, value, f"record {end}"), key[8:-8], f"record {end}")
-            if isinstance(found, Long):
-                data = self.durable.read_long(txn, found)
-                plain = not (found.sender or found.time_ns or len(key) > 16)
-                return [Record(end, end, data if plain else Entry(data, key[8:-8], found.sender, found.time_ns), found)]
-        except StoreDamaged as error:
-            raise self.damaged(str(error)) from None
-        start = end - len(found) + 1
-        records = [Record(seq, end, item, None) for seq, item in enumerate(found, start)]
+        items, long = self._items(txn, key, value)
+        records = [Record(seq, end, item, long) for seq, item in enumerate(items, end - len(items) + 1)]
         return records[::-1] if down else records
 
+    def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
+        """What is in an LMDB entry; where its data is when it is long."""
+        try:
+            found = decode(unseal(key, value, ""), key[8:-8], "")
+            if found.__class__ is list:
+                return found, None
+            data = self.durable.read_long(txn, found)  # type: ignore[arg-type]
+        except StoreDamaged:
+            raise self.damaged(f"record {entry_number(key)} is damaged") from None
+        assert isinstance(found, Long), "what is no list is long"
+        plain = not (found.sender or found.time_ns or len(key) > 16)
+        return [data if plain else Entry(data, key[8:-8], found.sender, found.time_ns)], found
+
     def look_up(self, seq: int) -> Record:
-        """The committed record with a number, and those behind it read ahead."""
-        now = self.now
-        found = self.durable.look(lambda txn: deque(self._run(txn, now, seq, most=_AHEAD)))
-        record = found.popleft()
+        """The committed record of a FIFO queue with a number, and those behind it read ahead."""
+        found = self.durable.look(lambda txn: self._ahead(txn, seq))
+        while found and found[0][0] < seq:
+            found.popleft()
+        if not found or found[0][0] != seq:
+            raise self.damaged(f"record {seq} is missing")
+        record: Record = found.popleft()
         self.ahead = found
         return record
+
+    def _ahead(self, txn: Any, seq: int) -> deque[Any]:
+        number = self.now.number
+        prefix = (number | ENTRIES).to_bytes(8, "big")
+        found: deque[Any] = deque()
+        cursor = txn.cursor()
+        for key, value in islice(cursor, _AHEAD) if cursor.set_range(entry_key(number, seq)) else ():
+            if not key.startswith(prefix):
+                break
+            items, long = self._items(txn, key, value)
+            end = entry_number(key)
+            found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(long), strict=False)
+            if long is not None:
+                break
+        return found
 
     def look_down(self, seq: int) -> Record:
         """The committed record with a number, as :meth:`look_up`, with nothing read ahead."""
         now = self.now
         return self.durable.look(lambda txn: next(self._run(txn, now, seq, down=True)))
 
-    def look_run(self, seq: int, *, down: bool = False) -> list[Record]:
-        """The committed records from a number on, as many as are read at once."""
+    def look_run(self, seq: int) -> tuple[list[Item], list[tuple[int, Long | None]]]:
+        """The committed records of a FIFO queue from a number on, as many as are read at once, and entries."""
+        return self.durable.look(lambda txn: self._run_up(txn, seq))
+
+    def _run_up(self, txn: Any, seq: int) -> tuple[list[Item], list[tuple[int, Long | None]]]:
+        prefix = (self.now.number | ENTRIES).to_bytes(8, "big")
+        cursor = txn.cursor()
+        items: list[Item] = []
+        ends: list[tuple[int, Long | None]] = []
+        for key, value in islice(cursor, _RUN) if cursor.set_range(entry_key(self.now.number, seq)) else ():
+            if not key.startswith(prefix):
+                break
+            end = entry_number(key)
+            found, long = self._items(txn, key, value)
+            start = end - len(found) + 1
+            if start > seq or (start < seq and items):
+                break
+            items += found[seq - start :] if start < seq else found
+            ends.append((end, long))
+            seq = end + 1
+        if not items:
+            raise self.damaged(f"record {seq} is missing")
+        return items, ends
+
+    def look_run_down(self, seq: int) -> list[Record]:
+        """The committed records of a LIFO queue from a number down, as many as are read at once."""
         now = self.now
-        return self.durable.look(lambda txn: list(self._run(txn, now, seq, down=down, most=_RUN)))
+        return self.durable.look(lambda txn: list(self._run(txn, now, seq, down=True, most=_RUN)))
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something of the queue that is not what was written."""

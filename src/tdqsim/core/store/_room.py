@@ -1,10 +1,10 @@
 """Room for what is to be written, looked for before anything is changed.
 
-What is put is charged :data:`FACTOR` times its size and something for each entry; what is removed is credited only when
-the charge is spent and the pages in use are counted anew. Nothing is kept in step with units of work: what those that are
-alive hold is added up when it is counted. The file is grown with the system's own call, between transactions, so that no
-commit ever meets a full disk; an eighth and two megabytes more than is in use are kept for the copies that a commit
-makes of the pages it changes, and for LMDB's list of free pages.
+What is put is charged :data:`FACTOR` times its size and something for each entry; what is removed is credited only
+when the charge is spent and the pages in use are counted anew. Nothing is kept in step with units of work: what those
+that are alive hold is added up when it is counted. The file is grown with the system's own call, between
+transactions, so that no commit ever meets a full disk; an eighth and two megabytes more than is in use are kept for
+the copies that a commit makes of the pages it changes, and for LMDB's list of free pages.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Room:
         if fd >= 0:
             os.close(fd)
 
-    def cost(self, nbytes: int, *, keyed: bool = False) -> int:
-        """What is charged for one record."""
-        return FACTOR * (nbytes + PER_ENTRY) + (KEYED if keyed else 0)
+    def cost(self, nbytes: int, many: int = 1, *, keyed: bool = False) -> int:
+        """What is charged for records of so many bytes together."""
+        return FACTOR * nbytes + many * (KEYED if keyed else FACTOR * PER_ENTRY)
 
     def charge(self, cost: int) -> str:
         """Take room; why there is none, or nothing."""

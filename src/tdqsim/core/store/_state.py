@@ -75,7 +75,8 @@ class StateFile:
         self._number, fields = max(slots, key=lambda slot: slot[0])
         if fields.get("format") != FORMAT:
             raise StoreVersionError(
-                f"{self.path.parent}: the store has format {fields.get('format')}; this tdqsim reads format {FORMAT} only"
+                f"{self.path.parent}: the store has format {fields.get('format')}; "
+                f"this tdqsim reads format {FORMAT} only"
             )
         try:
             return State(**fields)

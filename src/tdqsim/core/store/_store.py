@@ -141,7 +141,8 @@ class Store:
         state = self._file.read()
         if state is None and any((self.path / kind / "data.mdb").exists() for kind in KINDS):
             raise StoreVersionError(
-                f"{self.path}: the store has no file `state`: it is of an older format, which this tdqsim does not read, "
+                f"{self.path}: the store has no file `state`: it is of an older format, which this tdqsim does not "
+                f"read, "
                 f"or is not whole; it was left as it is"
             )
         return state
@@ -260,7 +261,7 @@ class Store:
 def _opened(
     path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool, notes: list[str]
 ) -> Durable:
-    """One half of a store; the volatile one is made when it is not there: the file ``made`` says that it was finished."""
+    """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
     place = path / kind
     if kind == "volatile" and not (place / "made").exists():
         shutil.rmtree(place, ignore_errors=True)
@@ -270,7 +271,7 @@ def _opened(
     try:
         problem = half.check_head(KINDS.index(kind), store_id)
         if problem:
-            raise StoreDamaged(f"{problem}; {HELP}")
+            raise StoreDamaged(f"{problem}; {HELP}")  # noqa: TRY301 - the half is closed in one place
     except BaseException:
         half.close()
         raise

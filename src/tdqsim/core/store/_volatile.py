@@ -147,9 +147,10 @@ class Volatile:
         queues, self._queues = self._queues, {}
         for queue in queues.values():
             queue.forget()
-        disk, self._disk = self._disk, None
-        if disk is not None:
-            disk.close()
+        (self.path / "made").unlink(missing_ok=True)  # from here on the file is none, however this ends
+        if self._disk is not None:
+            self._disk.close()
+        self._disk = None
         shutil.rmtree(self.path, ignore_errors=True)
 
     def sync(self) -> None:

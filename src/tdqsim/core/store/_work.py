@@ -1,8 +1,9 @@
 """What has been done to one durable queue and not committed.
 
-A work changes nothing but itself: throw it away, and nothing was done. Each of its methods changes it by one assignment
-or one append at its end, so that whatever is raised inside leaves it as it was before or as it is after. To apply itself
-to a transaction changes nothing but the transaction, so it can be done again after a commit that failed.
+A work changes nothing but itself: throw it away, and nothing was done. Each of its methods changes it by one
+assignment or one append at its end, so that whatever is raised inside leaves it as it was before or as it is after.
+To apply itself to a transaction changes nothing but the transaction, so it can be done again after a commit that
+failed.
 """
 
 from __future__ import annotations
@@ -90,10 +91,16 @@ class Work:
         self._hold(len(data))
         self.written.append(data)
 
+    def put_many(self, items: list[Item]) -> None:
+        """Add entries that were checked before, in one go: StoreFull, and none of them, when there is no room."""
+        nbytes = sum(map(size_of, items))
+        self._hold(nbytes, len(items))
+        self.written += items
+
     def put_entry(self, entry: Entry) -> None:
         """Add an entry; as :meth:`put`, ValueError also when key, sender or time are not what the queue can take."""
         check_entry(self.queue.name, entry, self.queue.key_length)
-        self._hold(len(entry.data) + len(entry.sender), keyed=bool(entry.key))
+        self._hold(len(entry.data) + len(entry.sender))
         self.written.append(entry)
 
     def put_back(self, item: Item) -> None:
@@ -105,12 +112,12 @@ class Work:
             self.front = []
         self.front.append(item)
 
-    def _hold(self, nbytes: int, *, keyed: bool = False) -> None:
+    def _hold(self, nbytes: int, many: int = 1) -> None:
         if nbytes > MAX_DATA:
             raise ValueError(f"queue {self.queue.name!r}: {nbytes} bytes: at most {MAX_DATA}")
         durable = self.queue.durable
         room = durable.room
-        cost = room.cost(nbytes, keyed=keyed)
+        cost = room.cost(nbytes, many, keyed=self.queue.key_length > 0)
         if cost > room.left:
             durable.charge(cost)
         else:
@@ -136,14 +143,14 @@ class Work:
         raise NotImplementedError
 
     def take_own(self) -> bytes | None:
-        """The data of the oldest entry that this work put on a FIFO queue and did not read back; None if there is none."""
+        """The data of the oldest entry that this work put on a FIFO queue and did not read back; or None."""
         if self.own >= len(self.written):
             return None
         data = data_of(self.written[self.own])
         self.own += 1
         return data
 
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
+    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
         """The first committed entry not yet taken whose key relates to ``key`` as asked, of the lowest such key.
 
         Raises:
@@ -278,9 +285,8 @@ class FifoWork(Work):
         seq = queue.now.first + reads
         if seq > queue.now.last or self.cleared:
             return []
-        records = queue.look_run(seq)
-        self.spent += [(record.end, record.long) for record in records if record.seq == record.end]
-        items = [record.item for record in records]
+        items, ends = queue.look_run(seq)
+        self.spent += ends
         self.taken = reads + len(items), size + sum(map(size_of, items))
         return items
 
@@ -345,7 +351,7 @@ class LifoWork(Work):
         seq = now.last - len(self.gone)
         if seq < now.first or self.cleared:
             return []
-        records = self.queue.look_run(seq, down=True)
+        records = self.queue.look_run_down(seq)
         for record in records:
             self._note(entry_key(now.number, record.seq), record)
         return [record.item for record in reversed(records)]

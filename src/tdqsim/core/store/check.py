@@ -30,7 +30,7 @@ sys.path += sys.argv[1:at]
 from tdqsim.core.store._examine import main
 sys.exit(main(sys.argv[at + 1 :]))
 """
-"""Nothing of the working directory or of the environment can be imported: only what this process has imported itself."""
+"""Nothing of the working directory or of the environment can be imported: only what this process has."""
 
 
 @dataclass(frozen=True, slots=True)
