@@ -35,7 +35,7 @@ from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
 from tdqsim.cics.uow.logical import LogicalWork
 from tdqsim.cics.uow.unit import READS, Facts, UnitOfWork
-from tdqsim.errors import StoreDamaged
+from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -251,7 +251,10 @@ def begin_numbering(region: Region) -> None:
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
-    region.hardening.note(_NUMBERING, region.last_uow_id)
+    try:
+        region.hardening.commit((), {_NUMBERING: region.last_uow_id})
+    except StoreFull as error:  # a full store must start too; the clock still tells the runs apart
+        region.log.warning("numbering_not_recorded", reason=str(error))
 
 
 def begin_log(region: Region) -> None:
@@ -276,7 +279,10 @@ def give_back_reads(region: Any) -> None:
         if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
             work = queue.stored.work()
             for _, data in sorted(records, reverse=True):
-                work.put_back(data)
+                try:
+                    work.put_back(data)
+                except StoreFull:  # a full store must start too: the room that it had is still its own
+                    work.front.append(data)
             works.append((queue, work))
     if not gone:
         return
