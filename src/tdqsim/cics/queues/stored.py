@@ -80,8 +80,10 @@ class StoredRegion:
         self._meta: dict[str, dict[bytes, bytes | None]] = {"durable": {}, "volatile": {}}
         try:
             claim(self.store, _KEEPER, readonly=True)
-            self._volatile = self._written_out()
+            self._volatile = self.store.volatile.disk if not readonly or self.store.volatile.overflowed else None
             self.sound = self.store.closed_clean or self._marked_clean()
+            if readonly and not self.sound:
+                self._volatile = None
             if self.sound and self._volatile is not None and not readonly:
                 self._volatile.commit((), {_CLEAN: b""})
             self._recoverable = dict(self._catalogue())
@@ -90,12 +92,6 @@ class StoredRegion:
         except BaseException:
             self.store.close(clean=False)
             raise
-
-    def _written_out(self) -> Durable | None:
-        """Where the non-recoverable queues are; None when they cannot be seen."""
-        if not self._readonly:
-            return self.store.volatile.disk
-        return self.store.volatile.disk if self.store.closed_clean and self.store.volatile.overflowed else None
 
     def _marked_clean(self) -> bool:
         return self._volatile is not None and self._volatile.get_meta(_CLEAN) is not None
