@@ -278,18 +278,22 @@ def test_records_without_their_region_are_not_thrown_away(tmp_path):
         assert region.peek("LOGQ") == []
 
 
-def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path):
-    """Salvage leaves a hole where the record was that it read; its commit must not take the next one instead."""
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path, lost):
+    """Salvage leaves a hole where a record was; the commit must not take one that was not read instead."""
     path = tmp_path / "store"
     region = make(store=path)
-    write_each(region, "LOGQ", [b"record 1", b"record 2", b"record 3"])
+    write_each(region, "LOGQ", [b"record 0", b"record 1", b"record 2", b"record 3"])
+    assert region.readq_td("LOGQ") == b"record 0"
     prepared(region, ("READQ", "LOGQ"))
     region.close()
-    spoil(path, b"record 1", b"RECORD 1")
+    spoil(path, b"record %d" % lost, b"RECORD %d" % lost)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
         region.branch("XA1").commit()
-        assert region.peek("LOGQ") == [b"record 2", b"record 3"]
+        unread = [b"record %d" % number for number in (2, 3) if number != lost]
+        # record 1 may come a second time when another is lost: that is said by salvage, and nothing is missing
+        assert region.peek("LOGQ") == ([] if lost == 1 else [b"record 1"]) + unread
 
 
 @pytest.mark.parametrize("clean", [True, False])
