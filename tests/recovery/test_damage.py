@@ -17,7 +17,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cli import main
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
-from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
+from tdqsim.errors import StoreDamaged, StoreError
 from tdqsim.facts import Resp
 from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
 from tests.rules import rule

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 

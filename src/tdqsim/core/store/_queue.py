@@ -159,7 +159,7 @@ class DurableQueue:
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
     def _run(self, txn: Any, now: Standing, seq: int, *, down: bool = False, most: int = _BATCH) -> Iterator[Record]:
-        """Records from a number on, from up to ``most`` LMDB entries; damage ends it, and is raised when it is first."""
+        """Records from a number on, from up to ``most`` LMDB entries; damage ends it; only at once is it raised."""
         any_found = False
         try:
             for record in self._walk(txn, now, seq, down=down, most=most):
