@@ -98,7 +98,7 @@ def test_volatile_records_that_cannot_be_written_out_make_the_close_an_unclean_o
     for _ in range(1000):
         queue.put(bytes(10_000))
     (disk / "ballast").write_bytes(bytes(8 * 2**20))
-    with pytest.raises(StoreError, match="full"):
+    with pytest.raises(StoreFull, match=r"full.*closed as by a failure, and 1000 volatile records .* are lost"):
         store.close()
     (disk / "ballast").unlink()
     with Store(disk / "store") as store:

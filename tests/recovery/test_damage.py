@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cli import main
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
-from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
+from tdqsim.errors import StoreDamaged, StoreError
 from tdqsim.facts import Resp
 from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
 from tests.rules import rule
@@ -42,6 +43,18 @@ def damage(path: Path, seed: int) -> None:
     else:
         del data[at:]
     file.write_bytes(data)
+
+
+def spoil(path: Path, old: bytes, new: bytes) -> None:
+    """Write over bytes wherever the store has them."""
+    for file in path.glob("*/data.mdb"):
+        file.write_bytes(file.read_bytes().replace(old, new))
+
+
+def write_each(region: Region, name: str, records: Iterable[bytes]) -> None:
+    """Every record in a unit of work of its own: those of one unit of work lie together, and are damaged together."""
+    for record in records:
+        region.writeq_td(name, record)
 
 
 def fill(path: Path, records: int, *, clean: bool) -> Contents:
@@ -169,24 +182,40 @@ def test_a_damaged_record_is_ioerr_and_keeps_its_place(tmp_path):
     path = tmp_path / "store"
     region = make(store=path)
     for name in NAMES.values():
-        region.seed(
-            name, [b"%s record 1" % name.encode(), b"%s record 2" % name.encode(), b"%s record 3" % name.encode()]
-        )
+        write_each(region, name, [b"%s record %d" % (name.encode(), number) for number in (1, 2, 3)])
     region.close()
-    for half in ("durable", "volatile"):
-        file = path / half / "data.mdb"
-        file.write_bytes(file.read_bytes().replace(b" record 2", b" RECORD 2"))
+    spoil(path, b" record 2", b" RECORD 2")
     with make(store=path) as region:
         for name in NAMES.values():
-            assert region.readq_td(name).endswith(b"record 1")
+            before = 0 if name == NAMES["NO"] else 1  # the close has written those of NOQ together
+            for _ in range(before):
+                assert region.readq_td(name).endswith(b"record 1")
             for _ in range(2):
                 with pytest.raises(Condition, match=f"IOERR.*queue b'{name}'.*damaged.*tdq store salvage"):
                     region.readq_td(name)
             region.writeq_td(name, b"goes on")
-            assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3
+            assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 4 - before
             region.deleteq_td(name)
             region.writeq_td(name, b"works again")
             assert region.readq_td(name) == b"works again"
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_records_of_one_unit_of_work_are_damaged_together(tmp_path, damaged):
+    """None of them is read as if it were whole; those of the units of work before are, and nothing is gone."""
+    path = tmp_path / "store"
+    region = make(store=path)
+    region.writeq_td("LOGQ", b"before")
+    with region.task() as task:
+        for number in range(3):
+            task.writeq_td("LOGQ", b"record %d" % number)
+    region.close()
+    spoil(path, b"record %d" % damaged, b"RECORD %d" % damaged)
+    with make(store=path) as region:
+        assert region.readq_td("LOGQ") == b"before"
+        for _ in range(2):
+            assert last_answer(region, "LOGQ").startswith("IOERR")
+        assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == 3
 
 
 @pytest.mark.rule("REC-DAMAGED-RECORD")
@@ -199,19 +228,18 @@ def test_those_before_a_damaged_record_are_read_wherever_it_lies(tmp_path, kind,
     room = {"ci_size": 512, "control_intervals": 8}
     records = [b"record %d" % number + b" " * 300 * alone for number in range(3)]
     region = make(store=path, dfhintra=room)
-    region.seed(name, records)
+    write_each(region, name, records)
     region.close()
-    for half in ("durable", "volatile"):
-        file = path / half / "data.mdb"
-        file.write_bytes(file.read_bytes().replace(b"record %d" % damaged, b"RECORD %d" % damaged))
+    spoil(path, b"record %d" % damaged, b"RECORD %d" % damaged)
+    whole = 0 if kind == "NO" else damaged  # the close has written those of a queue in memory together
     with make(store=path, dfhintra=room) as region:
-        for before in records[:damaged]:
+        for before in records[:whole]:
             assert region.readq_td(name) == before
         for _ in range(2):
             with pytest.raises(Condition, match=f"queue b'{name}'.*damaged.*tdq store salvage") as caught:
                 region.readq_td(name)
             assert caught.value.resp is Resp[rule("REC-DAMAGED-RECORD").resp]
-        assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3 - damaged
+        assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3 - whole
         assert not region.units
         region.deleteq_td(name)
         for record in (records * 3)[:7]:
@@ -250,26 +278,29 @@ def test_records_without_their_region_are_not_thrown_away(tmp_path):
         assert region.peek("LOGQ") == []
 
 
-def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path):
-    """Salvage leaves a hole where the record was that it read; its commit must not take the next one instead."""
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path, lost):
+    """Salvage leaves a hole where a record was; the commit must not take one that was not read instead."""
     path = tmp_path / "store"
     region = make(store=path)
-    region.seed("LOGQ", [b"record 1", b"record 2", b"record 3"])
+    write_each(region, "LOGQ", [b"record 0", b"record 1", b"record 2", b"record 3"])
+    assert region.readq_td("LOGQ") == b"record 0"
     prepared(region, ("READQ", "LOGQ"))
     region.close()
-    file = path / "durable" / "data.mdb"
-    file.write_bytes(file.read_bytes().replace(b"record 1", b"RECORD 1"))
+    spoil(path, b"record %d" % lost, b"RECORD %d" % lost)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
         region.branch("XA1").commit()
-        assert region.peek("LOGQ") == [b"record 2", b"record 3"]
+        unread = [b"record %d" % number for number in (2, 3) if number != lost]
+        # record 1 may come a second time when another is lost: that is said by salvage, and nothing is missing
+        assert region.peek("LOGQ") == ([] if lost == 1 else [b"record 1"]) + unread
 
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_store_without_its_last_page(tmp_path, clean):
     path = tmp_path / "store"
     expected = fill(path, 60, clean=clean)
-    for half in ("durable", "volatile"):
+    for half in ("durable", "volatile") if clean else ("durable",):  # what is volatile was in memory
         place = copy_of(path, tmp_path / half)
         file = place / half / "data.mdb"
         used = max(int.from_bytes(file.read_bytes()[at + 136 : at + 144], "little") for at in (0, 4096)) + 1
@@ -282,8 +313,9 @@ def test_files_of_two_stores_are_not_mixed(tmp_path):
     for name in ("one", "two"):
         fill(tmp_path / name, 10, clean=True)
     shutil.copy(tmp_path / "one" / "volatile" / "data.mdb", tmp_path / "two" / "volatile" / "data.mdb")
-    with pytest.raises(StoreDamaged, match="different stores"):
+    with pytest.raises(StoreDamaged, match="belongs to another store"):
         Region(store=tmp_path / "two")
+    Store(tmp_path / "one").close(clean=False)  # after a clean close it is noticed by the number of the last commit
     shutil.copy(tmp_path / "one" / "durable" / "data.mdb", tmp_path / "one" / "volatile" / "data.mdb")
     with pytest.raises(StoreDamaged, match="swapped"):
         Region(store=tmp_path / "one")
@@ -299,7 +331,7 @@ def test_an_older_half_is_noticed_after_a_clean_close(tmp_path):
     for half in ("durable", "volatile"):
         place = copy_of(path, tmp_path / "mixed")
         shutil.copy(tmp_path / "old" / half / "data.mdb", place / half / "data.mdb")
-        with pytest.raises(StoreDamaged, match="not closed together"):
+        with pytest.raises(StoreDamaged, match="not as it was when the store was closed"):
             Region(store=place)
 
 
@@ -330,11 +362,10 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
     path = tmp_path / "store"
     records = [b"record 1", b"record 2", b"record 3"]
     region = make(store=path)
-    region.seed("LOGQ", records)
+    write_each(region, "LOGQ", records)
     prepared(region, ("READQ", "LOGQ"), ("READQ", "LOGQ"), (WRITEQ, "LOGQ"))
     region.close()
-    file = path / "durable" / "data.mdb"
-    file.write_bytes(file.read_bytes().replace(b"record %d" % damaged, b"RECORD %d" % damaged))
+    spoil(path, b"record %d" % damaged, b"RECORD %d" % damaged)
     with make(store=path) as region:
         (uow,) = region.shunted.values()
         assert [last_answer(region, "LOGQ"), len(uow.locks)] == ["LOCKED", 2]
@@ -368,15 +399,15 @@ def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path
 
 
 def test_the_commit_of_a_unit_of_work_in_doubt_needs_nothing_of_what_it_has_read(tmp_path):
-    """Not even what kind of entry it was: the first byte of its value is damaged."""
+    """Not even what kind of record it was: the byte that says so is damaged."""
     path = tmp_path / "store"
     region = make(store=path)
-    region.seed("LOGQ", [b"record 1", b"record 2"])
+    write_each(region, "LOGQ", [b"record 1", b"record 2"])
     prepared(region, ("READQ", "LOGQ"))
     region.close()
     file = path / "durable" / "data.mdb"
     raw = bytearray(file.read_bytes())
-    at, head = raw.index(b"record 1"), 13
+    at, head = raw.index(b"record 1"), 1
     while at >= 0:  # in every copy of the page
         raw[at - head] ^= 0x10
         at = raw.find(b"record 1", at + 1)

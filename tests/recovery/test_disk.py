@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 
 from tdqsim.cics import Condition, Region
 from tdqsim.core.store import check as storecheck
-from tdqsim.errors import StoreDamaged, StoreError
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 from tests.recovery.helpers import NAMES, make, queue, queues
 
 PAGE = 4096
@@ -48,6 +46,16 @@ def fill(region: Region, name: str, serial: int, *, size: int = 1500) -> int:
                 serial += 1
 
 
+def close(region: Region, *, clean: bool, refused: bool) -> None:
+    """Close a region; ``refused`` when its store has no room for the records that are in memory."""
+    if not refused:
+        region.close(clean=clean)
+        return
+    with pytest.raises(StoreFull, match="volatile records that are in memory are lost"):
+        region.close(clean=clean)
+    assert region.closed
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_full_disk_is_nospace_and_costs_nothing(disk, kind, clean):
@@ -60,10 +68,32 @@ def test_a_full_disk_is_nospace_and_costs_nothing(disk, kind, clean):
     assert [int(record[:8]) for record in taken] == list(range(200))
     again = fill(region, name, count)
     assert again > count
-    region.close(clean=clean)
+    close(region, clean=clean, refused=clean and kind == "NO")
     with make(store=disk / "store") as region:
-        kept = [] if kind == "NO" and not clean else list(range(200, again))
+        assert region.start_type == ("WARM" if clean and kind != "NO" else "EMERGENCY")
+        kept = [] if kind == "NO" else list(range(200, again))
         assert [int(record[:8]) for record in region.peek(name)] == kept
+
+
+def test_a_close_without_room_for_records_in_memory_costs_nothing_recoverable(disk):
+    """It says what is lost, closes everything, and is for the next start what a failure is."""
+    region = make(store=disk / "store")
+    for number in range(20):
+        for name in NAMES.values():
+            region.writeq_td(name, b"%s %d" % (name.encode(), number))
+    fill(region, "NOQ", 0)
+    task = region.task()
+    task.writeq_td("LOGQ", b"of a task that has not ended")
+    with pytest.raises(StoreFull, match=r"no room.*volatile records that are in memory are lost"):
+        region.close()
+    assert region.closed
+    assert region.failed
+    assert region.close() == ()  # once is enough
+    with make(store=disk / "store") as region:  # the lock is free
+        assert region.start_type == "EMERGENCY"
+        assert region.peek("NOQ") == []
+        for name in ("PHYQ", "LOGQ"):
+            assert region.peek(name) == [b"%s %d" % (name.encode(), number) for number in range(20)]
 
 
 def test_room_of_a_logical_write_is_held_until_its_commit(disk):
@@ -114,14 +144,15 @@ def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
     task = region.task()
     assert task.readq_td("PHY2") == given_back
     assert count > 10
-    region.close(clean=clean)
-    with make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20, start=start) as region:
-        lost = start == "COLD" or (kind == "NO" and not clean)
-        assert len(region.peek(name)) == (0 if lost else count)
-        assert region.peek("PHY2") == ([] if clean or start == "COLD" else [given_back])
-        while region.readq_td(name, nohandle=True):
-            pass
-        assert fill(region, name, 0, size=size) > 5
+    in_memory = kind == "NO"  # and more than there is room for when it is closed
+    close(region, clean=clean, refused=clean and in_memory)
+    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20, start=start)
+    assert len(region.peek(name)) == (0 if in_memory or start == "COLD" else count)
+    assert region.peek("PHY2") == ([] if clean or start == "COLD" else [given_back])
+    while region.readq_td(name, nohandle=True):
+        pass
+    assert fill(region, name, 0, size=size) > 5
+    close(region, clean=clean, refused=clean and in_memory)
 
 
 def test_a_salvage_to_a_full_disk_leaves_nothing(disk, tmp_path):

@@ -816,8 +816,9 @@ class Region:
             The tasks that had not ended by themselves.
 
         Raises:
-            StoreError: the store did not take what the end of the tasks changes: the region is closed as one that
-                failed.
+            StoreError: the store did not take what the end of the tasks changes, or has no room for the records of
+                non-recoverable queues, which are in memory (StoreFull, which says how many they are): the region is
+                closed as one that failed, and its next start is an EMERGENCY one.
         """
         self.dispatcher.check_thread()
         if self.closed:
@@ -875,13 +876,21 @@ class Region:
             if hasattr(self, "data_sets"):
                 self.data_sets.close(clean=clean)
         finally:
-            self.store.close(clean=clean)
-            if self._aside is not None:
-                self._aside.close()
-            if not clean:
-                self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} has failed")
-            if not self.dispatcher.strands:
-                self.dispatcher.release_workers()
+            try:
+                self.store.close(clean=clean)
+            except BaseException:  # there was no room for records in memory: they are lost, as by a failure
+                self.failed = True
+                raise
+            finally:
+                self._let_strands_go(clean=clean)
+
+    def _let_strands_go(self, *, clean: bool) -> None:
+        if self._aside is not None:
+            self._aside.close()
+        if not clean:
+            self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} has failed")
+        if not self.dispatcher.strands:
+            self.dispatcher.release_workers()
 
     def __enter__(self) -> Self:
         return self

@@ -361,7 +361,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
 
 def _restore(region: Any, queue: IntraQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]) -> None:
     """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
-    reads = min(part["reads"], max(0, part["through"] - queue.gone))
+    reads = min(part["reads"], max(0, part["through"] - queue.gone), queue.stored.count)
     if written or part["deleted"]:
         work.left_before = queue.ci_left
     work.restore(reads, deleted=part["deleted"])

@@ -265,7 +265,12 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
 
 
 def _save(half: Half, store: Store, *, durable: bool) -> None:
-    """Put what is whole in a half into the new store."""
+    """Put what is whole in a half into the new store.
+
+    The last record of a FIFO queue keeps its number, so who had taken the records up to a number and has not committed
+    takes none that lies behind them, whichever are lost; of his own he may leave some.
+    """
+    before = {queue.name: queue.now.last - queue.whole for queue in half.queues.values() if not queue.lost}
     if durable:
         items = iter(half.meta.items())
         while batch := dict(item for item, _ in zip(items, range(_AT_ONCE), strict=False)):
@@ -277,7 +282,11 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
         if queue is None or queue.name != found.name or (durable and len(work.written) >= _AT_ONCE):
             if durable and work is not None:
                 store.durable.commit((work,))
-            queue = owner.queue(found.name) or owner.create_queue(found.name, found.order, found.key_length)
+            queue = owner.queue(found.name)
+            if queue is None:
+                queue = owner.create_queue(found.name, found.order, found.key_length)
+                if durable and found.order is Order.FIFO and found.name in before:
+                    queue.now = Standing(before[found.name] + 1, before[found.name])
             work = queue.work() if durable else queue
         if isinstance(item, Entry):
             work.put_entry(item)

@@ -114,6 +114,11 @@ class VolatileQueue:
         raise NotImplementedError
 
     @property
+    def memory_count(self) -> int:
+        """How many of them are in memory only."""
+        return self.count - (self.disk.now.count if self.disk is not None else 0)
+
+    @property
     def data_bytes(self) -> int:
         """Bytes of their data; those in memory are added up."""
         raise NotImplementedError

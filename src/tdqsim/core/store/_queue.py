@@ -159,7 +159,17 @@ class DurableQueue:
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
     def _run(self, txn: Any, now: Standing, seq: int, *, down: bool = False, most: int = _BATCH) -> Iterator[Record]:
-        """Records from a number on, from up to ``most`` LMDB entries."""
+        """Records from a number on, from up to ``most`` LMDB entries; damage ends it; only at once is it raised."""
+        any_found = False
+        try:
+            for record in self._walk(txn, now, seq, down=down, most=most):
+                any_found = True
+                yield record
+        except StoreDamaged:
+            if not any_found:
+                raise
+
+    def _walk(self, txn: Any, now: Standing, seq: int, *, down: bool, most: int) -> Iterator[Record]:
         cursor = txn.cursor()
         wanted = cursor.set_range(entry_key(now.number, seq))
         size = 0
@@ -220,7 +230,12 @@ class DurableQueue:
         for key, value in islice(cursor, _AHEAD) if cursor.set_range(entry_key(number, seq)) else ():
             if not key.startswith(prefix):
                 break
-            items, long = self._items(txn, key, value)
+            try:
+                items, long = self._items(txn, key, value)
+            except StoreDamaged:  # it is told to who comes to it, not to who reads the record before
+                if found:
+                    break
+                raise
             end = entry_number(key)
             found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(long), strict=False)
             if long is not None:
@@ -245,7 +260,12 @@ class DurableQueue:
             if not key.startswith(prefix):
                 break
             end = entry_number(key)
-            found, long = self._items(txn, key, value)
+            try:
+                found, long = self._items(txn, key, value)
+            except StoreDamaged:  # those before it are had first
+                if items:
+                    break
+                raise
             start = end - len(found) + 1
             if start > seq or (start < seq and items):
                 break

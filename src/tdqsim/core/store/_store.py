@@ -212,7 +212,8 @@ class Store:
         """Close the store, writing volatile records out. Unless ``clean``, as if the process had been killed.
 
         Raises:
-            StoreFull: there is no room for the volatile records; the store is closed, but not cleanly.
+            StoreFull: there is no room for the volatile records, and how many are lost; the store is closed, but not
+                cleanly. What is durable is kept.
             StoreError: the system refused to write; likewise.
         """
         if self._closed:
@@ -228,7 +229,7 @@ class Store:
 
     def _finish(self) -> None:
         self.durable.settle()
-        self.volatile.write_out()
+        self._write_out()
         self.volatile.sync()
         self.durable.sync()
         commits = {}
@@ -236,6 +237,15 @@ class Store:
             meta, _ = usable(self.path / kind)
             commits[kind] = [meta.txnid, meta.crc]
         self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
+
+    def _write_out(self) -> None:
+        try:
+            self.volatile.write_out()
+        except StoreFull as error:
+            lost = sum(queue.memory_count for queue in self.volatile.queues())
+            raise StoreFull(
+                f"{error}; the store is closed as by a failure, and {lost} volatile records that are in memory are lost"
+            ) from error
 
     def _close_all(self) -> None:
         """Close what is open; may be done again when it was interrupted."""

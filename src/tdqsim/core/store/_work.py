@@ -107,9 +107,9 @@ class Work:
         """Add an entry in front: it is the next that is taken, of a KEYED queue the next with its key."""
         if isinstance(item, Entry):
             check_entry(self.queue.name, item, self.queue.key_length)
-        self._hold(size_of(item))
         if self.front is NOTHING:
-            self.front = []
+            self.front = []  # before it can be refused: who must put it back all the same adds it to this list
+        self._hold(size_of(item))
         self.front.append(item)
 
     def _hold(self, nbytes: int, many: int = 1) -> None:
