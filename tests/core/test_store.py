@@ -546,3 +546,21 @@ def test_numbers_of_many_records_cost_no_more(place: Path) -> None:
             work = queue.work()
             work.take()
             store.durable.commit((work,))
+
+
+def test_damage_that_lmdb_meets_in_writing_is_told_with_the_files_name(tmp_path: Path) -> None:
+    """A page of the tree becomes none while the store is open."""
+    store = Store(tmp_path / "store")
+    store.durable.commit(meta={b"key": b"value"})
+    file = tmp_path / "store" / "durable" / "data.mdb"
+    with file.open("r+b") as damaged:
+        for page in range(2, file.stat().st_size // 4096):
+            damaged.seek(page * 4096 + 10)
+            damaged.write(bytes(2))  # the flags that say what a page is
+    try:
+        with pytest.raises(StoreDamaged, match=r"durable/data\.mdb: the commit was not made"):
+            store.clear({b"key": b"value"})
+        with pytest.raises(StoreDamaged, match=r"durable/data\.mdb: the commit was not made"):
+            store.durable.commit(meta={b"key": b"another"})
+    finally:
+        store.close(clean=False)

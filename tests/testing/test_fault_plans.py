@@ -382,7 +382,7 @@ def test_a_system_ends_at_a_commit_and_comes_back_without_it(tmp_path, fault) ->
 
 
 def test_a_full_disk_is_the_machines_own_message() -> None:
-    with System() as system, system.job() as job:
+    with System(memory_bytes=100_000) as system, system.job() as job:
         job.crtdtaq(dtaq="QGPL/ONE", maxlen=64_000)
         with FaultPlan(DiskFull("volatile")).on(system), pytest.raises(EscapeMessage) as caught:
             send(job, 1000, 10_000)

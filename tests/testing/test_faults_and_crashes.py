@@ -98,7 +98,7 @@ def test_a_text_that_is_no_plan_is_refused(text: str) -> None:
     [
         lambda: Fault("NOSUCH"),
         Fault,
-        lambda: Fault("IOERR", command="READ"),
+        lambda: Fault("IOERR", command="READQ"),
         lambda: Fault("IOERR", nth=0),
         lambda: MessageFault("XYZ0001"),
         lambda: LinkCut("NO"),

@@ -14,6 +14,7 @@ from tdqsim import Abend, Condition, Region, Resp, define_tdqueue, define_termin
 from tdqsim.cics import Task
 from tdqsim.cics.kernel.security import Access, AccessList
 from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.core.store import Store
 from tdqsim.testing import CrashPoint, DiskFull, Fault, FaultPlan, RecycledStores, add_hook
 
 HERE = [
@@ -208,17 +209,20 @@ def compare(region: Region, command: str, queue: str, size: int, *, nosuspend: b
 
 
 @pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
-def test_a_disk_that_fills_up_is_foreseen_to_the_record(queue: str) -> None:
+def test_a_disk_that_fills_up_is_foreseen_to_the_record(tmp_path: Path, queue: str) -> None:
     definitions = [each for each in HERE if each.name == queue]
     space = {"ci_size": 8192, "control_intervals": 10_000}
-    with Region(definitions, supplied_queues=False, limit_bytes=2**20, dfhintra=space) as region:
-        for _ in range(400):
+    with (
+        Store(tmp_path / "store", limit_bytes=2**22, memory_bytes=2**18) as store,
+        Region(definitions, supplied_queues=False, store=store, dfhintra=space) as region,
+    ):
+        for _ in range(1000):
             predicted = region.explain(queue, size=8000).commands["WRITEQ TD"]
             met = outcome(region, "WRITEQ TD", queue, 8000)
             assert met == f"{predicted.outcome} 0", predicted
             if met == "NOSPACE 0":
                 break
-        assert "no room for" in predicted.reason
+        assert "there is no room: it may have 4194304 bytes" in predicted.reason
         for command in ("READQ TD", "DELETEQ TD", "WRITEQ TD"):
             compare(region, command, queue, 8000)
 

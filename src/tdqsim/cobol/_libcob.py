@@ -74,7 +74,7 @@ class Libcob:
             if handler is not None:
                 signal.signal(getattr(signal, name), handler)
         if crashes:
-            faulthandler.enable()
+            faulthandler.enable(file=2)  # sys.stderr may be something without a descriptor
         self.entry: int = library.dfh_entry()
         self.run: Callable[[int, int, int | None], int] = library.dfh_run
         self.number: Callable[[Any], int] = library.dfh_number

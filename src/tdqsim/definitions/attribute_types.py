@@ -20,7 +20,6 @@ __all__ = ["attribute_types_source"]
 _FILE: Final = Path(__file__).with_name("_attributes.py")
 _HEAD: Final = '''\
 """The attributes of each kind of definition, for type checkers; :mod:`tdqsim.definitions.attribute_types` writes it."""
-# ruff: noqa: E501  (a line for each attribute, however many words it has)
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile
+from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
@@ -52,7 +52,10 @@ def region_json_schema() -> dict[str, Any]:
     schema = RegionFile.model_json_schema()
     schema["properties"].pop("directory")
     models: dict[str, tuple[type[BaseModel], dict[str, Any] | None]]
-    models = {"RegionFile": (RegionFile, schema), "DdCard": (DdCard, None), "Dfhintra": (Dfhintra, None)}
+    models = {
+        "RegionFile": (RegionFile, schema), "DdCard": (DdCard, None), "Dfhintra": (Dfhintra, None),
+        "Cobol": (Cobol, None),
+    }  # fmt: skip
     for name, (model, whole) in models.items():
         described = _descriptions(model)
         own = whole if whole is not None else schema["$defs"][name]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.core.messages import Frame
+from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.testing import torn
 from tdqsim.testing.faults import Crashed
@@ -24,8 +25,6 @@ __all__ = ["Points", "tear"]
 
 _PAGE: Final = 4096
 _METAS: Final = 2
-_ANOTHER_START: Final = b"0 00000000-0000-0000-0000-000000000000\n"
-"""What the lock file holds of a process that has ended, and of another start of the machine."""
 _DECISION: Final = ("the decision", "what it has done")
 _WORDS: Final = {
     "REQUEST": ("REQUEST", "REPLY"),
@@ -184,4 +183,4 @@ def tear(store: Path, image: dict[str, bytes], *, synced: bool) -> None:
             file.write(image["data.mdb"][: _METAS * _PAGE])
     else:
         torn.tear(durable, image)
-    (store / "lock").write_bytes(_ANOTHER_START)
+    as_if_machine_stopped(store)

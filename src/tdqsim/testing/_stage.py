@@ -131,16 +131,17 @@ def _is_over(due: _Due) -> bool:
 class _StagedRegion(Region):
     """A region in which others may get their turn before every syncpoint, and each commit is made at once."""
 
-    def commit(self, uow: UnitOfWork) -> bool:
-        """See the region. A task that is about to commit may be overtaken."""
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.hardening.shared = False  # to wait for others would hide the orders in which one comes first
+        self._commit_now, self.commit = self.commit, self._commit_in_turn
+
+    def _commit_in_turn(self, uow: UnitOfWork) -> bool:
+        """Commit; a task that is about to may be overtaken."""
         dispatcher = self.dispatcher
         if dispatcher.current is not dispatcher.outside:
             dispatcher.yield_now()
-        return super().commit(uow)
-
-    def harden(self, _uow: UnitOfWork) -> None:
-        """Commit alone: to wait for others would hide the orders in which this one comes first."""
-        self.hardening.force()
+        return self._commit_now(uow)
 
 
 class _StagedSystem(System):

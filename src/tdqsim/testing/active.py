@@ -12,6 +12,7 @@ from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.facts import Resp
 from tdqsim.ibmi import MessagePlan, System
 from tdqsim.testing.faults import (
@@ -213,6 +214,7 @@ class _StoreFaults:
         if self._torn is not None and step == "after_commit":
             torn, before = self._torn
             tear(self._half.path, before)
+            as_if_machine_stopped(self._half.path.parent)
             self._active.crash(torn)
         for number, fault in self._points:
             self._meet(number, fault, step)

@@ -229,7 +229,9 @@ def _writeq(task: Any, queue: IntraQueue, size: int) -> None:
         raise region.intra.full()
     if region.readonly:
         return
-    if queue.recovstatus != "NO" and (refused := region.store.durable.room_for(size)):  # memory has room for one more
+    store = region.store
+    refused = store.volatile.room_for(size) if queue.recovstatus == "NO" else store.durable.room_for(size)
+    if refused:
         raise Condition(Resp.NOSPACE, detail=refused)
 
 

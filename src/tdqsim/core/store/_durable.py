@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
 from types import MappingProxyType
@@ -227,10 +228,15 @@ class Durable:
             txn.put(HEAD_KEY, txn.get(HEAD_KEY))
             self._reclaim(txn, _SCAVENGED)
 
-    def _writing(self) -> Any:
+    @contextmanager
+    def _writing(self) -> Iterator[Any]:
         if self.in_doubt:
             self.settle()
-        return self._env.begin(write=True)
+        try:
+            with self._env.begin(write=True) as txn:
+                yield txn
+        except lmdb.Error as error:
+            raise self.broken(error, "the commit was not made") from error
 
     def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         cost = 0

@@ -17,7 +17,7 @@ from typing import Final
 from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._keyed import KeyedQueue
 from tdqsim.core.store._layout import Order, check_queue
-from tdqsim.core.store._memory import FifoQueue, LifoQueue, VolatileQueue
+from tdqsim.core.store._memory import PER_RECORD, FifoQueue, LifoQueue, VolatileQueue
 from tdqsim.errors import StoreFull
 
 __all__ = ["Volatile"]
@@ -130,6 +130,15 @@ class Volatile:
                 return
             total += queue.memory_bytes() - sizes[queue]
             self.left = self.budget - total
+
+    def room_for(self, nbytes: int) -> str:
+        """Why a put of a plain record of so many bytes would refuse; empty when it would not. Queues may overflow."""
+        if self.left < nbytes + PER_RECORD:
+            try:
+                self.make_room()
+            except StoreFull as error:
+                return str(error)
+        return ""
 
     def write_out(self) -> None:
         """Write everything to the disk; it is read back as it is taken.

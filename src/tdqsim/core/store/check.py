@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +18,10 @@ import sortedcontainers
 
 import tdqsim
 from tdqsim import errors
+from tdqsim.core.store._state import StateFile
 from tdqsim.errors import StoreDamaged, StoreInUse
 
-__all__ = ["QueueReport", "StoreReport", "check", "look_through", "salvage"]
+__all__ = ["QueueReport", "StoreReport", "as_if_machine_stopped", "check", "look_through", "salvage"]
 
 TIMEOUT: Final = 600.0
 _START: Final = """
@@ -146,3 +147,11 @@ def _read(path: Path, answer: dict[str, Any]) -> StoreReport:
         for kind, name, order, count, whole, damaged, saved in answer["queues"]
     )
     return StoreReport(path, tuple(answer["problems"]), queues)
+
+
+def as_if_machine_stopped(path: Path) -> None:
+    """Have the next start find that the machine was started anew while the store was in use, for tests of that."""
+    file = StateFile(path / "state")
+    state = file.read()
+    if state is not None:
+        file.write(replace(state, clean=False, boot="an earlier start of the machine"))
