@@ -46,9 +46,9 @@ class _Queue:
     """One queue as the history makes it. What an unfinished unit of work has read is with the unit."""
 
     __slots__ = (
-        "backed_out", "cycle", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads", "latch",
-        "level", "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters", "status",
-        "units",
+        "backed_out", "cycle", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads",
+        "latch", "level", "logical", "missed", "name", "readers", "records", "restarted", "startable", "starters",
+        "status", "units",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:

@@ -33,7 +33,6 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.kernel.parts import TaskRegion as Region
-    from tdqsim.cics.queues.ati import Facility, Request
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
@@ -92,8 +91,8 @@ class TaskBase:
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self.startcode = startcode
-        self.facility: Facility | None = None
-        self.request: Request | None = None
+        self.facility: Any = None
+        self.request: Any = None
         self.condition: Condition | None = None
         self.abcode = ""
         self.outside = True
