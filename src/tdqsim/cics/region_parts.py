@@ -190,15 +190,18 @@ class RegionParts:
 
     def record(self, task: TaskBase, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """Tell the recorder of a command that is a whole function of its own."""
+        self.dispatcher.check_thread()
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 
     def intra_queues(self) -> Iterator[IntraQueue]:
         """The intrapartition queues in the order of installation."""
+        self.dispatcher.check_thread()
         return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraQueue))
 
     def data_set(self, queue: ExtraQueue) -> ExtraFile:
         """The data set for an extrapartition queue that is being installed."""
+        self.dispatcher.check_thread()
         return self.data_sets.make(queue)
 
     @property
@@ -208,6 +211,7 @@ class RegionParts:
 
     def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
+        self.dispatcher.check_thread()
         if self.aside is None:
             self.aside = Store()
         half: Any = self.aside.durable if durable else self.aside.volatile
@@ -219,6 +223,7 @@ class RegionParts:
         Raises:
             Condition: SYSIDERR: it is not defined or not connected.
         """
+        self.dispatcher.check_thread()
         link = self.links.get(sysid)
         if link is None:
             raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
@@ -231,6 +236,7 @@ class RegionParts:
 
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
+        self.dispatcher.check_thread()
         if isinstance(queue, IntraQueue):
             self.ati.arm(queue)
         self.refresh(queue)
@@ -239,6 +245,7 @@ class RegionParts:
 
     def settle_disable(self, queue: TdQueue) -> None:
         """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
+        self.dispatcher.check_thread()
         if queue.enablestatus is not Cvda.DISABLING:
             return
         if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
@@ -277,6 +284,7 @@ class RegionParts:
         args: tuple[Any, ...] = (),
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched."""
+        self.dispatcher.check_thread()
         return self.task_manager.attach(
             entry, startcode=startcode, userid=userid, facility=facility, request=request, data=data, args=args
         )
