@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,9 +20,20 @@ from tdqsim.errors import WrongThread
 from tdqsim.ibmi import System
 from tests.core.test_threads import elsewhere
 
-unguarded = pytest.mark.xfail(reason="not every entry asks for its thread yet", strict=False)
-FOR_ALL_THREADS: frozenset[str] = frozenset()
-"""Names that look at nothing that another thread may be changing."""
+unguarded = pytest.mark.xfail(
+    reason="what the parts of an IBM i system ask of one another is public there and does not ask for its thread",
+    strict=True,
+)
+FOR_ALL_THREADS = {
+    "encode": "asks the code page, which never changes",
+    "text": "asks the code page, which never changes",
+    "transaction": "gives a decorator; what that calls, register, refuses",
+    "handles_condition": "looks a name up in a value that is replaced as a whole, never changed",
+    "let_others_run": "does nothing where nothing is ready; what it calls otherwise, run_ready, refuses",
+    "give_up": "frees by assignments alone, as the end of a strand needs it wherever that happens",
+    "to_abend": "makes a value of a value",
+}
+"""Methods that look at nothing that another thread may be changing, each with why."""
 
 
 def methods(thing: object) -> list[str]:
@@ -36,14 +48,16 @@ def methods(thing: object) -> list[str]:
     return found
 
 
-def some_arguments(method: Any) -> list[Any]:
-    """As many arguments as it needs."""
+def some_arguments(method: Any) -> tuple[list[Any], dict[str, Any]]:
+    """As many arguments as it needs, and those that it needs by name."""
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):
-        return []
+        return [], {}
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return ["PAYQ" for each in parameters if each.default is each.empty and each.kind in positional]
+    needed = [each for each in parameters if each.default is each.empty]
+    by_name = {each.name: "PAYQ" for each in needed if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    return ["PAYQ" for each in needed if each.kind in positional], by_name
 
 
 def accepted(thing: object) -> dict[str, str]:
@@ -64,7 +78,10 @@ def in_a_child(method: Any) -> str:
         try:
             signal.alarm(5)
             try:
-                method(*some_arguments(method))
+                positional, by_name = some_arguments(method)
+                answered = method(*positional, **by_name)
+                if isinstance(answered, Iterator):  # it does its work when it is asked for the first thing
+                    next(answered, None)
                 answer = "did it"
             except WrongThread:
                 answer = "WrongThread"
@@ -91,12 +108,10 @@ def system():
         yield made
 
 
-@unguarded
 def test_of_a_region(region):
     assert accepted(region) == {}
 
 
-@unguarded
 def test_of_a_task(region):
     with region.task() as task:
         assert accepted(task) == {}

@@ -22,7 +22,7 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
 from tdqsim.pipeline.splits import Split
-from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.manifest import Receipt
 
 COPYBOOK = (
@@ -171,7 +171,7 @@ def test_a_million_files_are_planned_for() -> None:
 
 
 def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) -> None:
-    class Elsewhere(Engine):
+    class Elsewhere(StageEngine):
         """Workers that write to a disk that nobody else sees."""
 
         def map(self, tasks: Any, function: Any, **_: Any) -> list[Receipt]:

@@ -156,7 +156,10 @@ def test_queues_are_listed(store: Path, system: Path) -> None:
     assert [(row["order"], row["records"], row["recoverable"]) for row in found.values()] == [
         ("KEYED", 4, False), ("LIFO", 4, False), ("FIFO", 4, True),
     ]  # fmt: skip
-    assert (found["SHOP/KEYED"]["last_seq"], found["SHOP/KEYED"]["key_length"]) == (numbers(system, "SHOP/KEYED")[-1], 2)
+    assert (found["SHOP/KEYED"]["last_seq"], found["SHOP/KEYED"]["key_length"]) == (
+        numbers(system, "SHOP/KEYED")[-1],
+        2,
+    )
 
 
 def test_only_the_wanted_range_is_read(store: Path, system: Path) -> None:

@@ -3,71 +3,48 @@
 It is composed of parts, held in attributes, each a small class in the folder of what it is about: the directory of
 queues, facilities, the task manager, starts, recovery (units of work), the intrapartition space, ATI, messages,
 statistics, data sets, hardening and the catalogue. A part is given the region as a protocol of what it needs (the
-``parts`` module of its folder), and never knows this class. What is here is the public face, and the order in which a
-region starts and ends.
+``parts`` module of its folder), and never knows this class. ``region_parts`` puts the parts together, ``region_start``
+and ``region_end`` are the order in which a region starts and ends, and ``region_commands`` are the commands that need
+no task of the program's. What is here is the public face.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from tdqsim.cics.commands import SteppedTask, Task, outside
-from tdqsim.cics.files import Files
-from tdqsim.cics.kernel.abstime import abstime, time_zone
-from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.encoding import encode
-from tdqsim.cics.kernel.enqueue import Enqueue, release_all
-from tdqsim.cics.kernel.handlers import Handler, TransactionEntry, load_handlers, own_name, register, startable
-from tdqsim.cics.kernel.interval import Starts
-from tdqsim.cics.kernel.issue import Hook, Recorder
-from tdqsim.cics.kernel.region_log import RegionLog
+from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Level, Programs
-from tdqsim.cics.queues.ati import Ati, Facility, Request
-from tdqsim.cics.queues.awaiting import AwaitingHandlers
-from tdqsim.cics.queues.directory import Directory
-from tdqsim.cics.queues.facilities import Facilities
-from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
-from tdqsim.cics.queues.messages import Messages
+from tdqsim.cics.programs import Level
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
     from_region_file,
 )
-from tdqsim.cics.region_arguments import (
-    dfhintra as dfhintra_sizes,
-)
-from tdqsim.cics.region_arguments import (
-    supplied as supplied_definitions,
-)
+from tdqsim.cics.region_commands import RegionCommands
+from tdqsim.cics.region_end import end, let_go
+from tdqsim.cics.region_parts import RegionParts
+from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.terminal import Screens
-from tdqsim.cics.ts import TemporaryStorage
-from tdqsim.cics.uow import indoubt, restart
+from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import Catalogue
-from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.cics.uow.units import UnitsOfWork
 from tdqsim.core.clock import Clock
-from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import RegionClosed, TdqError
-from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
+from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -78,12 +55,8 @@ __all__ = ["Region", "StartType"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-StartType = Literal["AUTO", "COLD", "INITIAL"]
-_IDENTITY: Final = b"region/cold_start"
-_KEEPER: Final = "a CICS region"
 
-
-class Region:
+class Region(RegionCommands, RegionParts):
     """A CICS region.
 
     Commands issued on the region itself (``region.writeq_td("PAYQ", b"...")``) are a task each, with its syncpoint.
@@ -174,30 +147,28 @@ class Region:
         readonly: bool = False,
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
-        self.applid, self.sysid = applid, sysid
-        self.default_user, self.region_user, self.release = default_user, region_user, release
-        self.cmdsec: str = cmdsec
-        self.ressec: str = ressec
-        self.zone = time_zone(timezone)
-        self.codepage = find_codepage(codepage)
-        self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
-        self.clock = self.dispatcher.clock
-        self.log = RegionLog(applid)
-        self.settings: Mapping[str, Any] = dict(settings or {})
-        self.closed = self.failed = False
-        self.start_type = ""
-        self.tdintra = tdintra
-        self.readonly = readonly
-        self.open_data_sets = open_data_sets and not readonly
-        self._security = security
-        self.is_watched = False
-        self._hook: Hook | None = None
-        self._recorder: Recorder | None = None
-        self._aside: Store | None = None
-        self._make_parts(dfhintra or {})
+        super().__init__(
+            applid=applid,
+            sysid=sysid,
+            dispatcher=dispatcher if dispatcher is not None else Dispatcher(clock, seed),
+            timezone=timezone,
+            default_user=default_user,
+            region_user=region_user,
+            codepage=codepage,
+            release=release,
+            tdintra=tdintra,
+            security=security,
+            cmdsec=cmdsec,
+            ressec=ressec,
+            dfhintra=dfhintra or {},
+            settings=settings or {},
+            open_data_sets=open_data_sets,
+            readonly=readonly,
+        )
+        self.screens = Screens(self.codepage, self._begin_at_terminal)
         self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
-            claim(self.store, _KEEPER, readonly=readonly)
+            claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
@@ -207,54 +178,12 @@ class Region:
             if isinstance(handlers, Mapping):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
-            self._start(definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
+            begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             if (handlers and not isinstance(handlers, Mapping)) or self.settings:
                 self.load_handlers(*(() if isinstance(handlers, Mapping) else handlers))
         except BaseException:
-            self._let_go(clean=False)
+            let_go(self, clean=False)
             raise
-
-    def _make_parts(self, intrapartition: Mapping[str, int]) -> None:
-        self.transactions: dict[str, TransactionEntry] = {}
-        self.terminals: dict[str, defs.Terminal] = {}
-        self.connections: dict[str, defs.Connection] = {}
-        self.links: dict[str, RemoteLink] = {}
-        self.enqueues: dict[bytes, Enqueue] = {}
-        self.browses: dict[str, Any] = {}
-        self.abends: dict[str, int] = {}
-        self.survivors: tuple[Strand, ...] = ()
-        self.directory = Directory(self)
-        self.tdqueues = self.directory.installed
-        self.terminal_control = Facilities(self)
-        self.facilities = self.terminal_control.known
-        self.task_manager = Tasks(self, Task)
-        self.task_manager.on_end.append(self._task_ended)
-        self.tasks = self.task_manager.known
-        self.starts = Starts(self)
-        self.recovery = UnitsOfWork(self, self.clock.time_ns())
-        self.units, self.shunted, self.damage = self.recovery.inflight, self.recovery.shunted, self.recovery.damage
-        self.intra = IntraSpace(*dfhintra_sizes(intrapartition))
-        self.ati = Ati(self)
-        self.awaiting_handlers = AwaitingHandlers(self)
-        self.messages = Messages(self)
-        self.statistics = Statistics(self)
-        # What other parts ask of these, bound once.
-        self.run_alone = self.task_manager.run_alone
-        self.task_ended = self.task_manager.ended
-        self.system_task = self.task_manager.system
-        self.next_task_number = self.task_manager.next_number
-        self.facility = self.terminal_control.get
-        self.when_free = self.terminal_control.when_free
-        self.refresh_facilities = self.terminal_control.refresh
-        self.refresh, self.refresh_all = self.directory.refresh, self.directory.refresh_all
-        self.new_uow, self.uow_seen = self.recovery.new, self.recovery.seen
-        self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
-        self.unit_of_work_ended = self.recovery.ended
-        self.image_of = restart.image_of
-        self.programs = Programs()
-        self.ts = TemporaryStorage()
-        self.files = Files()
-        self.screens = Screens(self.codepage, self._begin_at_terminal)
 
     @classmethod
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
@@ -273,120 +202,6 @@ class Region:
 
     def __repr__(self) -> str:
         return f"<Region {self.applid} {self.start_type}{' closed' if self.closed else ''}>"
-
-    # -- starting -------------------------------------------------------------------------------------------------
-
-    def _start(
-        self, definitions: defs.Definitions | Iterable[defs.Resource], start: StartType, *, empty: bool, supplied: bool
-    ) -> None:
-        store = self.store
-        if self.looks_at_store:
-            self.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
-            self.catalogue.load()
-            restart.show_latches(self)
-            return
-        identity = None if store.created else store.durable.get_meta(_IDENTITY)
-        if identity is None or start != "AUTO":  # without it, a start with empty queues was never finished
-            if start == "AUTO" and self.catalogue.kept:
-                restart.check_nothing_kept(self)
-            initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(self))
-            self.start_type = "INITIAL" if initial else "COLD"
-            kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
-            store.clear(kept(self))
-            claim(store, _KEEPER)
-            self._cold(definitions, supplied=supplied)
-            return
-        self.start_type = "WARM" if store.closed_clean else "EMERGENCY"
-        if not store.closed_clean:
-            store.discard_volatile()
-        if empty:
-            restart.empty_intrapartition(self)
-        self.cold_start_abstime = int.from_bytes(identity, "big")
-        self.catalogue.load()
-        if not store.closed_clean:
-            restart.give_back_reads(self)
-        restart.load_units_of_work(self)
-        indoubt.resume(self)
-        restart.begin_numbering(self)
-        self.force()
-        self._resume_triggers()
-        self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
-
-    @property
-    def looks_at_store(self) -> bool:
-        """Whether it only looks at a store that is there."""
-        return self.readonly and not self.store.created
-
-    def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
-        """An empty queue, in place of one that the store looked at does not show yet."""
-        if self._aside is None:
-            self._aside = Store()
-        half: Any = self._aside.durable if durable else self._aside.volatile
-        return half.create_queue(name)
-
-    def _cold(self, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
-        given = as_definitions(definitions)
-        self.cold_start_abstime = abstime(self.clock.time_ns(), self.zone)
-        indoubt.resume(self)
-        restart.begin_numbering(self)
-        if self.start_type == "INITIAL":
-            restart.begin_log(self)
-        if supplied:
-            own = {queue.name for queue in given.tdqueues}
-            rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-            install(self, as_definitions(rest), way="grplist", user=self.region_user)
-        install(self, given, way="grplist", user=self.region_user)
-        self.hardening.note(_IDENTITY, self.cold_start_abstime.to_bytes(8, "big"))
-        restart.cold_start_finished(self)
-        self.force()
-        self.log.info("region_started", start=self.start_type, tdqueues=len(self.tdqueues))
-
-    def _resume_triggers(self) -> None:
-        """Go on with the cycles of the last run, once the first command or ``run()`` lets tasks run."""
-        due = [queue for queue in restart.pending_triggers(self) if self.ati.resume(queue)]
-        if due:
-            self.dispatcher.spawn(partial(self.awaiting_handlers.begin, due), name="restart of triggers", owner=self)
-
-    # -- what looks on --------------------------------------------------------------------------------------------
-
-    @property
-    def security(self) -> SecurityPolicy | None:
-        """The security policy; None checks nothing."""
-        return self._security
-
-    @security.setter
-    def security(self, policy: SecurityPolicy | None) -> None:
-        self._security = policy
-        self.refresh_all()
-
-    @property
-    def hook(self) -> Hook | None:
-        """What looks at every command; None costs nothing."""
-        return self._hook
-
-    @hook.setter
-    def hook(self, hook: Hook | None) -> None:
-        self._hook = hook
-        self._watch()
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """What writes down what happens; None costs nothing."""
-        return self._recorder
-
-    @recorder.setter
-    def recorder(self, recorder: Recorder | None) -> None:
-        self._recorder = recorder
-        self._watch()
-
-    def _watch(self) -> None:
-        self.is_watched = self._hook is not None or self._recorder is not None
-        self.refresh_all()
-
-    def record(self, task: TaskBase, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Tell the recorder of a command that is a whole function of its own."""
-        if self._recorder is not None:
-            self._recorder.command(task, command, arguments, outcome)
 
     def _check(self, what: str) -> None:
         """Refuse a call from another thread, and one to a closed region."""
@@ -455,50 +270,10 @@ class Region:
         self._check("set_terminal")
         self.terminal_control.set_terminal(name, inservice=inservice)
 
-    def intra_queues(self) -> Iterator[IntraQueue]:
-        """The intrapartition queues in the order of installation."""
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraQueue))
-
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
-        """The data set for an extrapartition queue that is being installed."""
-        return self.data_sets.make(queue)
-
     @property
     def jobs(self) -> JobLog:
         """The jobs given to the internal reader, in order; ``region.jobs.on_submit = handler`` is told of each one."""
         return self.data_sets.jobs
-
-    def link(self, sysid: str) -> RemoteLink:
-        """The way to another system.
-
-        Raises:
-            Condition: SYSIDERR: it is not defined or not connected.
-        """
-        link = self.links.get(sysid)
-        if link is None:
-            raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
-        return link
-
-    def force(self) -> None:
-        """Make all durable changes permanent now."""
-        self.hardening.force()
-
-    def changed(self, queue: TdQueue) -> None:
-        """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
-        if isinstance(queue, IntraQueue):
-            self.ati.arm(queue)
-        self.refresh(queue)
-        self.catalogue.save_queue(queue)
-        self.force()
-
-    def settle_disable(self, queue: TdQueue) -> None:
-        """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
-        if queue.enablestatus is not Cvda.DISABLING:
-            return
-        if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
-            return
-        queue.enablestatus = Cvda.DISABLED
-        self.refresh(queue)
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
@@ -575,56 +350,12 @@ class Region:
         self.dispatcher.run_ready()
         return stepped
 
-    def attach(
-        self,
-        entry: TransactionEntry,
-        *,
-        startcode: str,
-        userid: str,
-        facility: Facility | None = None,
-        request: Request | None = None,
-        data: bytes | None = None,
-        args: tuple[Any, ...] = (),
-    ) -> Strand:
-        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
-        return self.task_manager.attach(
-            entry, startcode=startcode, userid=userid, facility=facility, request=request, data=data, args=args
-        )
-
-    def _task_ended(self, task: Task, *, normal: bool) -> None:
-        """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        for queue, cycle in task.qzero.items():
-            self.ati.emptied(queue, cycle)
-        if self.enqueues:
-            release_all(self, task)
-        facility = task.facility
-        if facility is not None and facility.task is task:
-            facility.task = None
-        if task.request is not None and not self.closed:
-            self.ati.task_ended(task.request, normal=normal)
-        if facility is not None and not self.closed:
-            self.ati.serve(facility)
-
     def run(self) -> None:
         """Let tasks run until none can go on; the simulated clock jumps to what they wait for."""
         self._check("run")
         self.dispatcher.run()
 
-    def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
-        """End a task that waits, as an operator's purge does; False when it does not wait."""
-        self.dispatcher.check_thread()
-        return self.task_manager.purge(handle, code)
-
     # -- units of work --------------------------------------------------------------------------------------------
-
-    @property
-    def last_uow_id(self) -> bytes:
-        """The highest id given to a unit of work, or known of an earlier run."""
-        return self.recovery.last_id
-
-    def units_of_work(self) -> tuple[UnitOfWork, ...]:
-        """Those that tasks have begun, then the shunted ones, each in order of age."""
-        return self.recovery.all()
 
     def branch(self, name: str, task: TaskBase | None = None) -> indoubt.Subordinate | None:
         """The unit of work that a coordinator outside CICS drives under a name of its own.
@@ -645,18 +376,6 @@ class Region:
         return self.recovery.branch(name) if task is None else self.recovery.coordinate(task, name)
 
     # -- see and seed ---------------------------------------------------------------------------------------------
-
-    def encode(self, text: str) -> bytes:
-        """Text in the region's code page; characters it does not have become substitutes."""
-        return encode(self.codepage, text)
-
-    def text(self, record: bytes) -> str:
-        """A record as text, by the region's code page.
-
-        Raises:
-            ConversionError: a byte of it is no character there.
-        """
-        return self.codepage.decode(record)
 
     def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
@@ -717,62 +436,6 @@ class Region:
 
     # -- the commands, each a task of its own ----------------------------------------------------------------------
 
-    writeq_td = outside(Task.writeq_td)
-    readq_td = outside(Task.readq_td)
-    deleteq_td = outside(Task.deleteq_td)
-    syncpoint = outside(Task.syncpoint)
-    syncpoint_rollback = outside(Task.syncpoint_rollback)
-    enq = outside(Task.enq)
-    deq = outside(Task.deq)
-    assign = outside(Task.assign)
-    suspend = outside(Task.suspend)
-    asktime = outside(Task.asktime)
-    asktime_eib = outside(Task.asktime_eib)
-    formattime = outside(Task.formattime)
-    cancel = outside(Task.cancel)
-    delay = outside(Task.delay)
-    inquire_tdqueue = outside(Task.inquire_tdqueue)
-    inquire_tdqueue_start = outside(Task.inquire_tdqueue_start)
-    inquire_tdqueue_next = outside(Task.inquire_tdqueue_next)
-    inquire_tdqueue_end = outside(Task.inquire_tdqueue_end)
-    set_tdqueue = outside(Task.set_tdqueue)
-    create_tdqueue = outside(Task.create_tdqueue)
-    discard_tdqueue = outside(Task.discard_tdqueue)
-    extract_statistics = outside(Task.extract_statistics)
-    perform_statistics = outside(Task.perform_statistics)
-    inquire_task = outside(Task.inquire_task)
-    inquire_task_list = outside(Task.inquire_task_list)
-    set_task = outside(Task.set_task)
-    inquire_transaction = outside(Task.inquire_transaction)
-    inquire_transaction_start = outside(Task.inquire_transaction_start)
-    inquire_transaction_next = outside(Task.inquire_transaction_next)
-    inquire_transaction_end = outside(Task.inquire_transaction_end)
-    set_transaction = outside(Task.set_transaction)
-    inquire_connection = outside(Task.inquire_connection)
-    inquire_connection_start = outside(Task.inquire_connection_start)
-    inquire_connection_next = outside(Task.inquire_connection_next)
-    inquire_connection_end = outside(Task.inquire_connection_end)
-    inquire_uow = outside(Task.inquire_uow)
-    inquire_uow_start = outside(Task.inquire_uow_start)
-    inquire_uow_next = outside(Task.inquire_uow_next)
-    inquire_uow_end = outside(Task.inquire_uow_end)
-    set_uow = outside(Task.set_uow)
-    inquire_uowlink = outside(Task.inquire_uowlink)
-    inquire_uowlink_start = outside(Task.inquire_uowlink_start)
-    inquire_uowlink_next = outside(Task.inquire_uowlink_next)
-    inquire_uowlink_end = outside(Task.inquire_uowlink_end)
-    set_uowlink = outside(Task.set_uowlink)
-    inquire_uowenq_start = outside(Task.inquire_uowenq_start)
-    inquire_uowenq_next = outside(Task.inquire_uowenq_next)
-    inquire_uowenq_end = outside(Task.inquire_uowenq_end)
-    inquire_enq_start = outside(Task.inquire_enq_start)
-    inquire_enq_next = outside(Task.inquire_enq_next)
-    inquire_enq_end = outside(Task.inquire_enq_end)
-    execute = outside(Task.execute)
-    writeq_ts = outside(Task.writeq_ts)
-    readq_ts = outside(Task.readq_ts)
-    deleteq_ts = outside(Task.deleteq_ts)
-
     def readq_td_all(self, queue: str) -> Iterator[bytes]:
         """READQ TD until QZERO, in one task; see the task's method."""
         with self.task() as task:
@@ -821,25 +484,7 @@ class Region:
                 closed as one that failed, and its next start is an EMERGENCY one.
         """
         self.dispatcher.check_thread()
-        if self.closed:
-            return ()
-        if clean:  # a region that ends says so; one that fails is only missed
-            self._leave_links()
-        self.closed = True
-        self._leave_links()
-        self.refresh_all()
-        if not clean:
-            self.failed = True
-            self._let_go(clean=False)
-            return self.survivors
-        try:
-            self._end_tasks()
-        except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
-            self.failed = True
-            self._let_go(clean=False)
-            raise
-        self._let_go(clean=True)
-        return self.survivors
+        return end(self, clean=clean)
 
     def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes) -> Strand:
         """Start the transaction of a terminal's input, with the COMMAREA that the one before has left for it."""
@@ -849,48 +494,6 @@ class Region:
             task.level = Level(task.program, memoryview(bytearray(commarea)), None)
             task.eib.eibcalen = len(commarea)
         return handle
-
-    def _end_tasks(self) -> None:
-        self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} is closed")
-        for task in tuple(self.tasks.values()):
-            task.end(normal=False)
-        for uow in tuple(self.units.values()):
-            if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
-                indoubt.back_out_together(uow)
-        for strand in self.survivors:
-            self.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
-        if not self.readonly:
-            restart.save_latches(self)
-            self.force()
-
-    def _leave_links(self) -> None:
-        for link in self.links.values():
-            link.leave()
-
-    def _let_go(self, *, clean: bool) -> None:
-        self.closed = True
-        hardening = getattr(self, "hardening", None)
-        if hardening is not None and hardening.serve in self.dispatcher.on_idle:
-            self.dispatcher.on_idle.remove(hardening.serve)
-        try:
-            if hasattr(self, "data_sets"):
-                self.data_sets.close(clean=clean)
-        finally:
-            try:
-                self.store.close(clean=clean)
-            except BaseException:  # there was no room for records in memory: they are lost, as by a failure
-                self.failed = True
-                raise
-            finally:
-                self._let_strands_go(clean=clean)
-
-    def _let_strands_go(self, *, clean: bool) -> None:
-        if self._aside is not None:
-            self._aside.close()
-        if not clean:
-            self.survivors = self.dispatcher.end_strands(self, f"the region {self.applid} has failed")
-        if not self.dispatcher.strands:
-            self.dispatcher.release_workers()
 
     def __enter__(self) -> Self:
         return self

@@ -238,27 +238,15 @@ def unknown_outside(place: Place, region: Region) -> frozenset[str]:
 
 
 def _say_how_old(place: Place, region: Region) -> None:
+    from tdqsim.core.store.keeper import holder  # noqa: PLC0415
+
     if place.store is None or region.start_type != "EMERGENCY":
         return
     now = region.clock.time_ns()
     age = region.store.durable.age(now)
-    pid = _holder(place.store)
+    pid = holder(place.store)
     whose = f"in use by process {pid}" if pid else "not closed by the process that had it last"
     warn(f"{place.store}: the store is {whose}; this is its last commit, {age:.1f} s ago")
-
-
-def _holder(store: Path) -> int:
-    """The process that has the store; 0 for none."""
-    from tdqsim.core.store._lockfile import LockFile  # noqa: PLC0415
-    from tdqsim.errors import StoreError, StoreInUse  # noqa: PLC0415
-
-    try:
-        LockFile(store / "lock", mine=False).release()
-    except StoreInUse as error:
-        return error.pid
-    except OSError as error:
-        raise StoreError(f"{store / 'lock'}: it cannot be opened: {error.strerror}") from error
-    return 0
 
 
 @contextmanager

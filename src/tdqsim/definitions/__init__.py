@@ -9,35 +9,34 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.connection import Connection
-from tdqsim.definitions.define import (
-    define_connection,
-    define_dtaq,
-    define_tdqueue,
-    define_terminal,
-    define_transaction,
-    supplied_definitions,
-)
-from tdqsim.definitions.dtaq import Dtaq
-from tdqsim.definitions.group import Definitions, Entry, Note, load_definitions, parse_definitions
-from tdqsim.definitions.other import OtherResource
-from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
-from tdqsim.definitions.terminal import Terminal
-from tdqsim.definitions.transaction import Transaction
-
 if TYPE_CHECKING:
+    from tdqsim.definitions._resource import Resource
     from tdqsim.definitions.cl import parse_cl
+    from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.crtdtaq import export_cl
     from tdqsim.definitions.csdexport import export_csd
     from tdqsim.definitions.csdlist import parse_csd_listing
     from tdqsim.definitions.csdup import parse_csd
     from tdqsim.definitions.dctexport import export_dct
+    from tdqsim.definitions.define import (
+        define_connection,
+        define_dtaq,
+        define_tdqueue,
+        define_terminal,
+        define_transaction,
+        supplied_definitions,
+    )
     from tdqsim.definitions.dfhdct import parse_dct
+    from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.dump import dump_definitions
+    from tdqsim.definitions.group import Definitions, Entry, Note, load_definitions, parse_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
+    from tdqsim.definitions.other import OtherResource
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
     from tdqsim.definitions.schema import json_schema, region_json_schema
+    from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
+    from tdqsim.definitions.terminal import Terminal
+    from tdqsim.definitions.transaction import Transaction
 
 __all__ = [
     "Connection",
@@ -80,24 +79,46 @@ __all__ = [
     "supplied_definitions",
 ]
 
-# Imports, exports and region files are wanted by few programs, and a command line should begin at once.
+# A region needs one module of these (maps) and pydantic comes with the others; a command line should begin at once.
 _LATER = {
+    "Connection": "connection",
     "DdCard": "regionfile",
+    "Definitions": "group",
     "Dfhintra": "regionfile",
+    "Dtaq": "dtaq",
+    "Entry": "group",
+    "ExtraQueue": "tdqueue",
     "ImportReport": "imports",
     "Imported": "imports",
+    "IndirectQueue": "tdqueue",
+    "IntraQueue": "tdqueue",
+    "Note": "group",
+    "OtherResource": "other",
     "RegionFile": "regionfile",
+    "RemoteQueue": "tdqueue",
+    "Resource": "_resource",
+    "Tdqueue": "tdqueue",
+    "Terminal": "terminal",
+    "Transaction": "transaction",
+    "define_connection": "define",
+    "define_dtaq": "define",
+    "define_tdqueue": "define",
+    "define_terminal": "define",
+    "define_transaction": "define",
     "dump_definitions": "dump",
     "export_cl": "crtdtaq",
     "export_csd": "csdexport",
     "export_dct": "dctexport",
     "json_schema": "schema",
+    "load_definitions": "group",
     "load_region_file": "regionfile",
     "parse_cl": "cl",
     "parse_csd": "csdup",
     "parse_csd_listing": "csdlist",
     "parse_dct": "dfhdct",
+    "parse_definitions": "group",
     "region_json_schema": "schema",
+    "supplied_definitions": "define",
 }
 
 

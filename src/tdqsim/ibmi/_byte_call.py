@@ -44,6 +44,7 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
             EscapeMessage: the API failed, and there is no error code structure to say so in.
             ParameterError: there is no such API, or a parameter is not storage at all.
         """
+        self._dispatcher.check_thread()
         declaration = DECLARATIONS.get(api)
         if declaration is None or api not in FORMS:
             raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(FORMS))}")

@@ -30,7 +30,7 @@ from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
-from tdqsim.pipeline.stages.engine import Engine, run_stage
+from tdqsim.pipeline.stages.engine import StageEngine, run_stage
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, manifest_path
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ def read_data_set(
         LayoutError: the copybook cannot be used.
     """
     if stage is not None:
-        return stage_data_set(path, stage, columns=columns, engine=Engine("spark", spark=spark), **options).frame(spark)
+        return stage_data_set(path, stage, columns=columns, engine=StageEngine("spark", spark=spark), **options).frame(
+            spark
+        )
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
     groups = grouped(plan(checked))
@@ -210,7 +212,7 @@ def stage_data_set(
     stage: str | Path,
     *,
     columns: Iterable[str] | None = None,
-    engine: Engine | None = None,
+    engine: StageEngine | None = None,
     **options: Any,
 ) -> Staged:
     """Columns of data sets as Parquet, made by tasks unless they are there.
@@ -237,7 +239,7 @@ def stage_data_set(
                 DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
                 for number, splits in enumerate(grouped(plan(checked)))
             ]
-            run_stage(engine or Engine("local"), STAGE, run, tasks, decode_part, "data")
+            run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
     files = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))

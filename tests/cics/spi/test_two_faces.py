@@ -5,11 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Abend, Condition
+from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import FormattedTime
 from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.definitions.bms import parse_bms
 from tdqsim.facts import INQUIRE_OPTIONS
 from tests.cics.spi.helpers import region
 
+SHOWN = {"erase": True, "eraseaup": True, "freekb": True, "alarm": True, "frset": True}
+MAPS = """\
+PAYSET   DFHMSD TYPE=MAP,MODE=INOUT,LANG=COBOL,TIOAPFX=YES
+PAYMAP   DFHMDI SIZE=(24,80)
+ACCT     DFHMDF POS=(1,10),LENGTH=6,ATTRB=(UNPROT,IC)
+         DFHMSD TYPE=FINAL
+         END
+"""
 INTRA_ONLY = {"triggerlevel": 7, "enablestatus": "DISABLED"}
 
 
@@ -116,6 +126,88 @@ CASES = [
     ("ASSIGN", {}, ("ABCODE", "APPLID", "FCI", "NETNAME", "PROGRAM", "STARTCODE", "SYSID")),
     ("ASSIGN", {}, ("QNAME",)),
     ("ASSIGN", {}, ("FACILITY",)),
+    *(
+        ("READ", {"file": "ACCT", "ridfld": key, **given}, receivers)
+        for key, given, receivers in (
+            (b"A1", {}, ("INTO", "LENGTH")),
+            (b"A1", {"length": 3}, ("INTO",)),
+            (b"A1", {"equal": True, "update": True}, ("SET", "LENGTH")),
+            (b"A1", {"update": True}, ("INTO", "TOKEN")),
+            (b"A1", {"update": True, "token": 1}, ("INTO",)),
+            (b"A", {"keylength": 1, "generic": True, "gteq": True}, ("INTO",)),
+            (b"ZZ", {}, ("INTO",)),
+            (b"A1", {"rba": True}, ("INTO",)),
+            (b"A1", {"rrn": True}, ("INTO",)),
+        )
+    ),
+    ("READ", {"file": "NOFILE", "ridfld": b"A1"}, ("INTO",)),
+    ("WRITE", {"file": "ACCT", "from_": b"D1 new", "ridfld": b"D1", "massinsert": True}, ()),
+    ("WRITE", {"file": "ACCT", "from_": b"D1 new", "ridfld": b"D1", "length": 4, "keylength": 2}, ()),
+    ("WRITE", {"file": "ACCT", "from_": b"A1 new", "ridfld": b"A1"}, ()),
+    ("WRITE", {"file": "ACCT", "from_": b"D1 new", "ridfld": b"D1", "rba": True}, ()),
+    ("WRITE", {"file": "ACCT", "from_": b"D1 new", "ridfld": b"D1", "rrn": True}, ()),
+    ("REWRITE", {"file": "ACCT", "from_": b"B1 other", "length": 5}, ()),
+    ("REWRITE", {"file": "ACCT", "from_": b"B1 other", "token": 99}, ()),
+    ("DELETE", {"file": "ACCT"}, ()),
+    ("DELETE", {"file": "ACCT", "ridfld": b"A", "keylength": 1, "generic": True}, ("NUMREC",)),
+    ("DELETE", {"file": "ACCT", "token": 99}, ()),
+    ("DELETE", {"file": "ACCT", "ridfld": b"A1", "rba": True}, ()),
+    ("DELETE", {"file": "ACCT", "ridfld": b"A1", "rrn": True}, ()),
+    ("UNLOCK", {"file": "ACCT"}, ()),
+    ("UNLOCK", {"file": "ACCT", "token": 99}, ()),
+    *(
+        (name, {"file": "ACCT", "ridfld": b"A1", "reqid": reqid, **given}, ())
+        for name, reqid in (("STARTBR", 2), ("RESETBR", 0))
+        for given in (
+            {},
+            {"equal": True},
+            {"gteq": True, "keylength": 2},
+            {"keylength": 1, "generic": True},
+            {"rba": True},
+            {"rrn": True},
+            {"ridfld": b"ZZ"},
+        )
+    ),
+    *(
+        (name, {"file": "ACCT", "ridfld": b"B1", "reqid": 0, **given}, receivers)
+        for name in ("READNEXT", "READPREV")
+        for given, receivers in (
+            ({}, ("INTO", "LENGTH")),
+            ({"length": 3}, ("INTO",)),
+            ({"keylength": 2}, ("SET", "LENGTH")),
+            ({"rba": True}, ("INTO",)),
+            ({"rrn": True}, ("INTO",)),
+            ({"reqid": 7}, ("INTO",)),
+        )
+    ),
+    ("ENDBR", {"file": "ACCT", "reqid": 0}, ()),
+    ("ENDBR", {"file": "ACCT", "reqid": 7}, ()),
+    ("LINK", {"program": "PROG"}, ()),
+    ("LINK", {"program": "PROG", "commarea": b"abc", "length": 2, "syncpointonreturn": True}, ()),
+    ("LINK", {"program": "PROG", "commarea": b"abc", "length": -1}, ()),
+    ("LINK", {"program": "NOPROG"}, ()),
+    ("XCTL", {"program": "PROG", "commarea": b"abc", "length": 2}, ()),
+    ("XCTL", {"program": "NOPROG"}, ()),
+    ("SEND MAP", {"map": "PAYMAP", "mapset": "PAYSET", "from_": b"\0" * 40, "length": 40, "dataonly": True}, ()),
+    ("SEND MAP", {"map": "PAYMAP", "mapset": "PAYSET", "maponly": True, "cursor": 5, **SHOWN}, ()),
+    ("SEND MAP", {"map": "NOMAP"}, ()),
+    ("RECEIVE MAP", {"map": "PAYMAP", "mapset": "PAYSET", "asis": True, "terminal": True}, ("INTO",)),
+    ("RECEIVE MAP", {"map": "PAYMAP", "mapset": "PAYSET"}, ("SET",)),
+    ("SEND TEXT", {"from_": b"abc", "length": 2, "erase": True, "freekb": True, "alarm": True, "cursor": 5}, ()),
+    ("SEND CONTROL", {"cursor": 5, **SHOWN}, ()),
+    ("SEND", {"from_": b"abc", "length": 2, "erase": True, "wait": True}, ()),
+    ("RECEIVE", {"length": 2, "asis": True}, ("INTO",)),
+    ("RECEIVE", {}, ("SET", "LENGTH")),
+    ("WRITEQ TS", {"queue": "NEWTS", "from_": b"abc", "length": 2, "main": True, "nosuspend": True}, ("NUMITEMS",)),
+    ("WRITEQ TS", {"queue": "NEWTS", "from_": b"abc", "auxiliary": True, "sysid": "TDQ1"}, ("ITEM",)),
+    ("WRITEQ TS", {"queue": "TSQ", "from_": b"abc", "item": 1, "rewrite": True}, ()),
+    ("WRITEQ TS", {"queue": "TSQ", "from_": b"abc", "item": 9, "rewrite": True}, ()),
+    ("WRITEQ TS", {"queue": "TSQ", "from_": b"abc", "sysid": "NONE"}, ()),
+    ("READQ TS", {"queue": "TSQ", "item": 1, "length": 2}, ("INTO", "NUMITEMS")),
+    ("READQ TS", {"queue": "TSQ", "next": True, "sysid": "TDQ1"}, ("SET", "LENGTH")),
+    ("READQ TS", {"queue": "TSQ", "item": 9}, ("INTO",)),
+    ("DELETEQ TS", {"queue": "TSQ", "sysid": "TDQ1"}, ()),
+    ("DELETEQ TS", {"queue": "NOTS"}, ()),
 ]
 OTHERWISE = {"HANDLE CONDITION", "IGNORE CONDITION", "HANDLE ABEND", "RETURN"}
 """Commands with callables or without an end; their text is tested in test_translator."""
@@ -156,6 +248,22 @@ def prepare(task):
     task.deleteq_td("PAYQ")
     task.writeq_td("FULL", b"12345")
     task.enq(b"LOCK")
+    task.deleteq_ts("NEWTS", nohandle=True)
+    task.deleteq_ts("TSQ", nohandle=True)
+    task.writeq_ts("TSQ", b"12345")
+    task.read_file("ACCT", b"B1", update=True)
+    task.startbr("ACCT", b"A1")
+
+
+def furnish(reg):
+    """A file, a program and a map, as neither is defined by what is installed."""
+    data = DataFile(key_length=2, longest=20)
+    for key in (b"A1", b"A2", b"B1", b"C9"):
+        data.put(key, key + b" record")
+    reg.files.define("ACCT", data, recoverable=True)
+    reg.programs.register("PROG", lambda task: task.writeq_td("PAYQ", bytes(task.commarea or b"none")))
+    reg.screens.install(parse_bms(MAPS))
+    return data
 
 
 def ending(call):
@@ -182,6 +290,7 @@ def by_text(task, command, given, receivers):
 def state_after(reg, case, issue):
     name, given, receivers = case
     command = COMMANDS[name]
+    data = furnish(reg)
     with reg.task() as task:
         prepare(task)
         if name.endswith((" NEXT", " END")):
@@ -190,7 +299,8 @@ def state_after(reg, case, issue):
             task.push_handle()
         ending(lambda: issue(task, command, given, receivers))
         states = {name: queue.enablestatus for name, queue in reg.tdqueues.items()}
-        return task.eib.last, states, reg.peek("FULL"), reg.peek("PAYQ")
+        last, items = task.eib.last, [task.readq_ts(name, item=1, nohandle=True) for name in ("TSQ", "NEWTS")]
+        return last, states, reg.peek("FULL"), reg.peek("PAYQ"), items, dict(data.records)
 
 
 @pytest.fixture(scope="module")

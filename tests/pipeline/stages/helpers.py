@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_replay
@@ -24,7 +24,7 @@ def write(region: str, seq: int, queue: str, data: bytes, **more: object) -> dic
 
 
 def spread(run: Path, sources: list[Path], buckets: int = 4, base: str = "base", most_rows: int = 1_000_000) -> None:
-    spread_events(Engine("local"), run, parquet_pieces(sources, most_rows), base, buckets, "exchange")
+    spread_events(StageEngine("local"), run, parquet_pieces(sources, most_rows), base, buckets, "exchange")
 
 
 def replayed(

@@ -21,7 +21,7 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.arguments import NotAllowed
-from tdqsim.pipeline.stages.engine import Engine, StageFailed, run_stage
+from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, run_stage
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
@@ -445,7 +445,7 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
         raise ZeroDivisionError(f"bucket {task.bucket}")
 
     tasks = [Work(tmp_path, bucket) for bucket in range(3)]
-    for engine in (Engine("local"), Engine("spark", spark=spark)):
+    for engine in (StageEngine("local"), StageEngine("spark", spark=spark)):
         with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
             run_stage(engine, "stage", tmp_path, tasks, divide)
 

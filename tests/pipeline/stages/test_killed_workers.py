@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.pipeline.data_sets import stage_data_set
-from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
@@ -94,7 +94,7 @@ def test_a_worker_killed_while_a_data_set_is_decoded(
     said: list[str] = []
     options = {"copybook_contents": "01 R. 05 ID PIC 9(5).", "record_format": "F", "input_split_records": 100}
     found = stage_data_set(
-        tmp_path / "data", tmp_path / "stage", engine=Engine("spark", spark=spark, say=said.append), **options
+        tmp_path / "data", tmp_path / "stage", engine=StageEngine("spark", spark=spark, say=said.append), **options
     )
     assert (tmp_path / "killed").exists()
     assert said == ["decode: a worker died; what is left is tried again"]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.engine import Engine
+from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.manifest import Receipt
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, compare, reconcile_bucket
@@ -47,7 +47,7 @@ def reconciled(
         pq.write_table(part, run / f"expected.{number}.parquet")
     files = sorted(run.glob("expected.*.parquet"))
     plan = {region: 0 for region, *_ in (*expected, *actual)}
-    spread_events(Engine("local"), run, parquet_pieces(files), "base", 1, "expected", plan)
+    spread_events(StageEngine("local"), run, parquet_pieces(files), "base", 1, "expected", plan)
     pq.write_table(table(actual, TABLES["records"]), run / "records.parquet", row_group_size=group)
     laid = tuple(sorted((run / "expected" / "00000").glob("[0-9]*.arrow")))
     receipt = reconcile_bucket(ReconcileTask(run, 0, "inputs", 1, laid, run / "records.parquet", matches, samples))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published
-from tdqsim.pipeline.stages.engine import Engine, run_stage
+from tdqsim.pipeline.stages.engine import StageEngine, run_stage
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.replay import ReplaySpec
@@ -133,11 +133,11 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
         Receipts(tmp_path, "stage").put(receipt)
         return receipt
 
-    run_stage(Engine("local"), "stage", tmp_path, [Work("first")], done)
+    run_stage(StageEngine("local"), "stage", tmp_path, [Work("first")], done)
     with pytest.raises(KeyboardInterrupt):
-        run_stage(Engine("local"), "stage", tmp_path, [Work("other")], lambda task: done(task, killed=True))
+        run_stage(StageEngine("local"), "stage", tmp_path, [Work("other")], lambda task: done(task, killed=True))
     assert not (tmp_path / "stage.manifest.parquet").exists()
-    run_stage(Engine("local"), "stage", tmp_path, [Work("first")], done)
+    run_stage(StageEngine("local"), "stage", tmp_path, [Work("first")], done)
     assert (tmp_path / "stage/0.txt").read_text() == "first"
 
 
@@ -158,7 +158,7 @@ def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
-    class Dying(Engine):
+    class Dying(StageEngine):
         tries = 0
 
         def map(self, tasks: Any, function: Any) -> list[Receipt]:
@@ -178,7 +178,7 @@ def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) ->
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
-    class Failing(Engine):
+    class Failing(StageEngine):
         def map(self, tasks: Any, function: Any) -> list[Receipt]:  # noqa: ARG002
             raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
 

@@ -18,7 +18,7 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.pipeline.stages import run as run_module
-from tdqsim.pipeline.stages.engine import Engine, choose
+from tdqsim.pipeline.stages.engine import StageEngine, choose
 from tdqsim.pipeline.stages.run import RunRequest, run_job
 from tests.pipeline.stages.conftest import CARD_POSTING
 
@@ -199,4 +199,4 @@ def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path,
     assert result.independent == "Spark SQL"
     assert (result.figures, result.digest) == (local.figures, local.digest)
     assert tree(tmp_path / "spark") == tree(tmp_path / "local")
-    assert isinstance(Engine("spark", spark=spark).session(), type(spark))
+    assert isinstance(StageEngine("spark", spark=spark).session(), type(spark))

@@ -186,13 +186,13 @@ def assign(task: TaskBase, *options: str, nohandle: Flag = False) -> Any:
 def _qname(task: TaskBase) -> str:
     if task.request is None:
         raise Condition(Resp.INVREQ, detail="the task was not started by a transient data queue")
-    return task.request.queue.name
+    return str(task.request.queue.name)
 
 
 def _facility(task: TaskBase) -> str:
     if task.facility is None:
         raise Condition(Resp.INVREQ, detail="the task has no principal facility")
-    return task.facility.name
+    return str(task.facility.name)
 
 
 ASSIGN_OPTIONS: Final[dict[str, Any]] = {

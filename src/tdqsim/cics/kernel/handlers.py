@@ -4,8 +4,8 @@ A handler is called with its task: ``def payp(task): ...``. It is registered und
 (``@region.transaction("PAYP")``), by call (``region.register("PAYP", payp)``) or by the import path in the
 TRANSACTION definition (``handler: payments:payp``), which is imported only when the region is told to load handlers.
 ``handler: PREFIX:NAME`` is a program that is written in something else, found by the entry point PREFIX of the group
-``tdqsim.handlers``; where the region has settings for PREFIX, such a program is also that of a TRANSACTION which names it
-in PROGRAM and has no handler.
+``tdqsim.handlers``; where the region has settings for PREFIX, such a program is also that of a TRANSACTION which names
+it in PROGRAM and has no handler.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Resolver(Protocol):
 
 def _resolver(prefix: str) -> Resolver | None:
     found = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
-    return None if found is None else found.load()  # type: ignore[no-any-return]
+    return None if found is None else found.load()
 
 
 def import_handler(path: str, transid: str, region: Any = None) -> Handler:

@@ -33,7 +33,6 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.kernel.parts import TaskRegion as Region
-    from tdqsim.cics.queues.ati import Facility, Request
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
@@ -92,8 +91,8 @@ class TaskBase:
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self.startcode = startcode
-        self.facility: Facility | None = None
-        self.request: Request | None = None
+        self.facility: Any = None
+        self.request: Any = None
         self.condition: Condition | None = None
         self.abcode = ""
         self.outside = True
@@ -148,6 +147,7 @@ class TaskBase:
         Raises:
             Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
         """
+        self.region.dispatcher.check_thread()
         uow = self._let_go()
         if uow is None:
             return
@@ -175,6 +175,7 @@ class TaskBase:
 
     def take_rollback(self) -> None:
         """Back the unit of work out."""
+        self.region.dispatcher.check_thread()
         uow = self._let_go()
         if uow is not None:
             try:
@@ -185,6 +186,7 @@ class TaskBase:
 
     def detach_uow(self) -> None:
         """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
+        self.region.dispatcher.check_thread()
         self.unit = None
 
     # -- how every command goes -----------------------------------------------------------------------------------
@@ -207,6 +209,7 @@ class TaskBase:
         Raises:
             Condition: nobody handles it and CICS does not ignore it.
         """
+        self.region.dispatcher.check_thread()
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.eib.last = failure(condition, spi=name.split(" ", 1)[0] in SPI_VERBS)
@@ -293,6 +296,7 @@ class TaskBase:
             Abend: it ended abnormally.
             RegionClosed: the region was closed meanwhile.
         """
+        self.region.dispatcher.check_thread()
         region = self.region
         strand = region.dispatcher.current
         strand.local, self.strand = self, strand
@@ -376,6 +380,7 @@ class TaskBase:
 
         What an exception cuts short is done when it is called again.
         """
+        self.region.dispatcher.check_thread()
         if self._settled:
             return
         self.ended, self.queues = True, _NO_QUEUES

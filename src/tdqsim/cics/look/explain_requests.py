@@ -37,7 +37,6 @@ from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.intra import check_size
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
 from tdqsim.cics.queues.logical import attempt
-from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
@@ -163,7 +162,7 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
 def _shipped(region: Region, command: str, queue: RemoteQueue, task: Any, size: int) -> str:
     check_state(task, READQ, queue)
     link: Any = region.link(queue.remotesystem)
-    if not isinstance(link, RemoteSystem):
+    if not hasattr(link, "foresee"):  # only a region of this process can be asked
         raise _Unsaid(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
     mirror = link.foresee(task)
     there = mirror.region

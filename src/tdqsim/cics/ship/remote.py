@@ -32,7 +32,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure

@@ -86,8 +86,8 @@ def _link_to(region: SpiRegion, other: SpiRegion) -> str:
 
 def _facility(task: TaskBase, _region: SpiRegion) -> str:
     if task.facility is not None:
-        return task.facility.name
-    return task.request.queue.name if task.request is not None else ""
+        return str(task.facility.name)
+    return str(task.request.queue.name) if task.request is not None else ""
 
 
 def _facilitytype(task: TaskBase, _region: SpiRegion) -> Cvda:

@@ -97,5 +97,6 @@ def browse_tdqueue(task: Any, *options: str) -> Iterator[TdqueueInfo]:
     Raises:
         Condition: NOTAUTH 100.
     """
+    task.region.dispatcher.check_thread()
     may_issue(task, "TDQUEUE", Access.READ)
     yield from map(TdqueueInfo, all_visible(task, TDQUEUE, list(task.region.tdqueues), options))

@@ -514,7 +514,7 @@ def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: Co
 
 
 def brought(condition: Condition) -> Mapping[str, Any] | None:
-    """What a condition brings the receivers: such as the truncated record and true length of LENGERR; None for nothing."""
+    """What a condition brings the receivers: such as the cut record and true length of LENGERR; None for nothing."""
     if condition.brings is not None:
         return condition.brings
     if condition.resp is not Resp.LENGERR or not condition.length:

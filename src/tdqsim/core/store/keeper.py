@@ -1,11 +1,17 @@
-"""Whose store it is: a region and an IBM i system keep different things, and neither may clear away the other's."""
+"""Whose store it is, and which process has it.
+
+A region and an IBM i system keep different things, and neither may clear away the other's.
+"""
 
 from __future__ import annotations
 
-from tdqsim.core.store import Store
-from tdqsim.errors import StoreError
+from pathlib import Path
 
-__all__ = ["KEPT_BY", "claim"]
+from tdqsim.core.store import Store
+from tdqsim.core.store._lockfile import LockFile
+from tdqsim.errors import StoreError, StoreInUse
+
+__all__ = ["KEPT_BY", "claim", "holder"]
 
 KEPT_BY = b"kept-by"
 """The durable record that names the keeper."""
@@ -28,3 +34,18 @@ def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
             store.durable.commit(meta={KEPT_BY: keeper.encode()})
     elif kept_by != keeper.encode():
         raise StoreError(f"{store.path}: this is the store of {kept_by.decode(errors='replace')}, not of {keeper}")
+
+
+def holder(path: Path) -> int:
+    """The id of the process that has the store in a directory; 0 when none has it, or it has not said so yet.
+
+    Raises:
+        StoreError: the lock file is there and cannot be opened.
+    """
+    try:
+        LockFile(path / "lock", mine=False).release()
+    except StoreInUse as error:
+        return error.pid
+    except OSError as error:
+        raise StoreError(f"{path / 'lock'}: it cannot be opened: {error.strerror}") from error
+    return 0

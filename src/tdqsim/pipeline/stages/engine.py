@@ -29,7 +29,7 @@ from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stages.arguments import one_of
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
 
-__all__ = ["Engine", "EngineName", "StageFailed", "Task", "Told", "choose", "run_stage"]
+__all__ = ["EngineName", "StageEngine", "StageFailed", "Task", "Told", "choose", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -73,7 +73,7 @@ T = TypeVar("T", bound=Task)
 
 
 @dataclass
-class Engine:
+class StageEngine:
     """Where tasks run.
 
     Attributes:
@@ -170,7 +170,7 @@ def _text_of(error: Exception) -> str:
 
 def choose(
     wanted: EngineName, *, records: int, size: int, spark: Any = None, say: Callable[[str], None] | None = None
-) -> Engine:
+) -> StageEngine:
     """The engine for a run.
 
     Args:
@@ -186,18 +186,19 @@ def choose(
     talk = say or (lambda _: None)
     one_of("--engine", wanted, ENGINES)
     if wanted != "auto":
-        return Engine(wanted, "as asked", spark, talk)
+        return StageEngine(wanted, "as asked", spark, talk)
     if records >= BOUNDS["spark_pays_records"] or size >= BOUNDS["spark_pays_bytes"]:
-        return Engine("spark", f"{records:,} records, {size:,} bytes: enough for Spark to pay", spark, talk)
+        return StageEngine("spark", f"{records:,} records, {size:,} bytes: enough for Spark to pay", spark, talk)
     why = (
         f"{records:,} records, {size:,} bytes: Spark pays from {BOUNDS['spark_pays_records']:,} records or "
         f"{BOUNDS['spark_pays_bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
     )
-    return Engine("local", why, None, talk)
+    return StageEngine("local", why, None, talk)
 
 
 def run_stage(
-    engine: Engine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt], folder: str = "", *,
+    engine: StageEngine, stage: str, run: Path, tasks: Sequence[T], function: Callable[[T], Receipt], folder: str = "",
+    *,
     apart: bool = False,
 ) -> list[Receipt]:  # fmt: skip
     """Do what is not done yet of a stage, heaviest first, then publish its manifest.

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.arguments import NotAllowed
-from tdqsim.pipeline.stages.engine import Engine, EngineName, choose
+from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
 from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match
@@ -182,7 +182,7 @@ def _expected_queues(paths: Sequence[Path]) -> list[str]:
 
 
 def _compare(
-    engine: Engine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], base: str
+    engine: StageEngine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], base: str
 ) -> dict[str, Any]:
     replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
     inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))

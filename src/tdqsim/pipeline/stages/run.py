@@ -23,7 +23,7 @@ from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published, stamp
-from tdqsim.pipeline.stages.engine import Engine, EngineName, choose, run_stage
+from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
     DD_SHIFT,
@@ -260,7 +260,7 @@ def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
 
 
 def _spread(
-    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str
+    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str
 ) -> tuple[dict[str, int], dict[str, int]]:
     pieces: list[Piece] = []
     given = tuple(sorted(files.items()))
@@ -278,7 +278,7 @@ def _spread(
 
 
 def spread_events(
-    engine: Engine, run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str,
+    engine: StageEngine, run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str,
     plan: dict[str, int] | None = None,
 ) -> tuple[dict[str, int], dict[str, int]]:  # fmt: skip
     """Lay events down by bucket.
@@ -364,7 +364,7 @@ def _files_of(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
 
 
 def replay_exchange(
-    engine: Engine, run: Path, plan: Mapping[str, int], weights: Mapping[str, int], spec: ReplaySpec, base: str
+    engine: StageEngine, run: Path, plan: Mapping[str, int], weights: Mapping[str, int], spec: ReplaySpec, base: str
 ) -> list[Receipt]:
     """Replay every bucket of the exchange, the heaviest first.
 
@@ -391,7 +391,7 @@ def replay_exchange(
 
 
 def _expect(
-    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: dict[str, int]
+    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: dict[str, int]
 ) -> str:
     """Compute what must come out, and lay it down by bucket; says how it was computed."""
     folder = request.out / f"expected.{engine.name}"
@@ -409,7 +409,7 @@ def _expect(
 
 
 def _expect_by_sql(
-    engine: Engine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path
+    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path
 ) -> None:
     spark = engine.session()
     frame = job.expected_sql(spark, files, request.regions)
@@ -439,7 +439,7 @@ def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
 
 
 def _reconcile(
-    engine: Engine, job: SpreadJob, request: RunRequest, plan: Mapping[str, int], base: str
+    engine: StageEngine, job: SpreadJob, request: RunRequest, plan: Mapping[str, int], base: str
 ) -> list[Receipt]:
     matches = {
         name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
@@ -449,7 +449,7 @@ def _reconcile(
 
 
 def reconcile_exchange(
-    engine: Engine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], inputs: str
+    engine: StageEngine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], inputs: str
 ) -> list[Receipt]:
     """Compare what replay left with the expected events, bucket by bucket.
 
@@ -474,7 +474,7 @@ def reconcile_exchange(
 
 
 def _result(
-    job: SpreadJob, request: RunRequest, engine: Engine, reconciled: list[Receipt],
+    job: SpreadJob, request: RunRequest, engine: StageEngine, reconciled: list[Receipt],
     records: int, independent: str, seconds: dict[str, float], files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
     regions = read_table(request.out, "replay", "regions").to_pylist()

@@ -1,8 +1,8 @@
 """The JSON API under ``/api/v1``, with its OpenAPI document.
 
-Every request is signed on by a bearer token (:mod:`~tdqsim.server.http.guard`) and carried out in the engine's thread as the
-token's user, so that the region's security policy decides what it may do. Waiting requests are parked tasks. A million
-records are never in one answer: records and queues come in pages.
+Every request is signed on by a bearer token (:mod:`~tdqsim.server.http.guard`) and carried out in the engine's thread
+as the token's user, so that the region's security policy decides what it may do. Waiting requests are parked tasks. A
+million records are never in one answer: records and queues come in pages.
 """
 
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.

@@ -1,0 +1,88 @@
+"""How a region ends: its links first, then its tasks in order, then what it holds.
+
+A region that ends in order has its tasks end, and what they held undone; one that fails undoes nothing, since the next
+start does that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdqsim.cics.uow import indoubt, restart
+from tdqsim.facts import Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region_parts import RegionParts
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["end", "let_go"]
+
+
+def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
+    """Close a region; see :meth:`tdqsim.cics.region.Region.close`."""
+    if region.closed:
+        return ()
+    if clean:  # a region that ends says so; one that fails is only missed
+        _leave_links(region)
+    region.closed = True
+    _leave_links(region)
+    region.refresh_all()
+    if not clean:
+        region.failed = True
+        let_go(region, clean=False)
+        return region.survivors
+    try:
+        _end_tasks(region)
+    except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
+        region.failed = True
+        let_go(region, clean=False)
+        raise
+    let_go(region, clean=True)
+    return region.survivors
+
+
+def _end_tasks(region: RegionParts) -> None:
+    region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed")
+    for task in tuple(region.tasks.values()):
+        task.end(normal=False)
+    for uow in tuple(region.units.values()):
+        if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
+            indoubt.back_out_together(uow)
+    for strand in region.survivors:
+        region.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
+    if not region.readonly:
+        restart.save_latches(region)
+        region.force()
+
+
+def _leave_links(region: RegionParts) -> None:
+    for link in region.links.values():
+        link.leave()
+
+
+def let_go(region: RegionParts, *, clean: bool) -> None:
+    """Let the store, the data sets and the threads go, at whatever point the region has come to."""
+    region.closed = True
+    hardening = getattr(region, "hardening", None)
+    if hardening is not None and hardening.serve in region.dispatcher.on_idle:
+        region.dispatcher.on_idle.remove(hardening.serve)
+    try:
+        if hasattr(region, "data_sets"):
+            region.data_sets.close(clean=clean)
+    finally:
+        try:
+            region.store.close(clean=clean)
+        except BaseException:  # there was no room for records in memory: they are lost, as by a failure
+            region.failed = True
+            raise
+        finally:
+            _let_strands_go(region, clean=clean)
+
+
+def _let_strands_go(region: RegionParts, *, clean: bool) -> None:
+    if region.aside is not None:
+        region.aside.close()
+    if not clean:
+        region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} has failed")
+    if not region.dispatcher.strands:
+        region.dispatcher.release_workers()

@@ -1,0 +1,96 @@
+"""How a region starts: what it takes over from the last run, and in which order.
+
+A start is INITIAL or COLD where nothing may be taken over or nothing is there, WARM after a run that ended in order,
+EMERGENCY after one that did not. A region that only looks takes over what the store shows, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
+
+from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.region_arguments import as_definitions
+from tdqsim.cics.region_arguments import supplied as supplied_definitions
+from tdqsim.cics.spi.install import install
+from tdqsim.cics.uow import indoubt, restart
+from tdqsim.core.store.keeper import claim
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
+    from tdqsim.cics.region_parts import RegionParts
+
+__all__ = ["KEEPER", "StartType", "begin"]
+
+StartType = Literal["AUTO", "COLD", "INITIAL"]
+KEEPER: Final = "a CICS region"
+_IDENTITY: Final = b"region/cold_start"
+
+
+def begin(
+    region: RegionParts,
+    definitions: defs.Definitions | Iterable[defs.Resource],
+    start: StartType,
+    *,
+    empty: bool,
+    supplied: bool,
+) -> None:
+    """Start a region: look at its store, start it anew, or go on where the last run ended."""
+    store = region.store
+    if region.looks_at_store:
+        region.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
+        region.catalogue.load()
+        restart.show_latches(region)
+        return
+    identity = None if store.created else store.durable.get_meta(_IDENTITY)
+    if identity is None or start != "AUTO":  # without it, a start with empty queues was never finished
+        if start == "AUTO" and region.catalogue.kept:
+            restart.check_nothing_kept(region)
+        initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
+        region.start_type = "INITIAL" if initial else "COLD"
+        kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
+        store.clear(kept(region))
+        claim(store, KEEPER)
+        _cold(region, definitions, supplied=supplied)
+        return
+    region.start_type = "WARM" if store.closed_clean else "EMERGENCY"
+    if not store.closed_clean:
+        store.discard_volatile()
+    if empty:
+        restart.empty_intrapartition(region)
+    region.cold_start_abstime = int.from_bytes(identity, "big")
+    region.catalogue.load()
+    if not store.closed_clean:
+        restart.give_back_reads(region)
+    restart.load_units_of_work(region)
+    indoubt.resume(region)
+    restart.begin_numbering(region)
+    region.force()
+    _resume_triggers(region)
+    region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _cold(region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
+    given = as_definitions(definitions)
+    region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
+    indoubt.resume(region)
+    restart.begin_numbering(region)
+    if region.start_type == "INITIAL":
+        restart.begin_log(region)
+    if supplied:
+        own = {queue.name for queue in given.tdqueues}
+        rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
+        install(region, as_definitions(rest), way="grplist", user=region.region_user)
+    install(region, given, way="grplist", user=region.region_user)
+    region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    restart.cold_start_finished(region)
+    region.force()
+    region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _resume_triggers(region: RegionParts) -> None:
+    """Go on with the cycles of the last run, once the first command or ``run()`` lets tasks run."""
+    due = [queue for queue in restart.pending_triggers(region) if region.ati.resume(queue)]
+    if due:
+        region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of triggers", owner=region)
