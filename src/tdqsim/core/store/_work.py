@@ -138,7 +138,7 @@ class Work:
     def take(self) -> bytes | None:
         """The data of the next committed entry behind those that this work took; None when there is none."""
         item = self.take_item()
-        return item.data if item.__class__ is Entry else item  # type: ignore[union-attr,return-value]
+        return item.data if item.__class__ is Entry else item  # type: ignore[return-value]
 
     def take_entry(self) -> Entry | None:
         """The next committed entry, as :meth:`take`."""
