@@ -98,7 +98,7 @@ def hold(bar: float, cost: float, what: str) -> None:
 
 @pytest.mark.parametrize(
     ("what", "bar"),
-    [("started", 45), ("outside", 80), ("LENGTH", 55), ("indirect", 54), ("4 KB", 85), ("100,000 deep", 60)],
+    [("started", 45), ("outside", 80), ("LENGTH", 52), ("indirect", 54), ("4 KB", 80), ("100,000 deep", 60)],
 )
 def test_a_pair_of_requests(region: Region, what: str, bar: float) -> None:
     work: dict[str, Callable[[int], object]] = {
@@ -115,11 +115,13 @@ def test_a_pair_of_requests(region: Region, what: str, bar: float) -> None:
 
 
 def test_qzero_under_nohandle(region: Region) -> None:
+    # 60 is wanted: a condition is an exception, raised through two frames, also when nobody handles it
     hold(100, calls(started(region, empty_reads)), "QZERO with NOHANDLE")
 
 
 def test_a_pair_with_a_history(region: Region) -> None:
     with History(limit=1000).attach(region):
+        # 60 is wanted: a history looks each queue up by way of a wrapper, and is told the moment of each request
         hold(140, calls(started(region, pairs)), "a pair with a history on")
 
 
@@ -136,7 +138,8 @@ def test_a_triggered_task(region: Region) -> None:
 
     triggered = calls(started(region, writes("TRGQ")), n=300)
     plain = calls(started(region, writes("PLNQ")), n=300)
-    hold(500, triggered - plain, "WRITEQ that triggers an empty task, above the plain one")
+    # 120 is wanted: making a task, a strand and two turns of the dispatcher are some hundred calls as they stand
+    hold(450, triggered - plain, "WRITEQ that triggers an empty task, above the plain one")
 
 
 _key, _record = Struct(">QQ").pack, Struct(">QQQQI").pack
@@ -177,9 +180,10 @@ def moves(source: str, target: str, each: int = 1) -> Callable[[Task, int], None
 
 
 @pytest.mark.parametrize(
-    ("what", "each", "bar"), [("one queue", 1, 3.8), ("two queues", 1, 4.4), ("one queue, 50 + 50", 50, 3.3)]
+    ("what", "each", "bar"), [("one queue", 1, 3.7), ("two queues", 1, 4.2), ("one queue, 50 + 50", 50, 2.9)]
 )
 def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float) -> None:
+    """Wanted are 2.0, 2.1 and 1.5: locks, the account of room and the unit of work are calls and objects of their own."""
     bare = BareLmdb(tmp_path, sync=False)
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store") as region:
         region.seed("LOG1", [RECORD] * 10_000)
@@ -196,7 +200,7 @@ def test_a_pair_on_a_physical_queue(tmp_path: Path) -> None:
 
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store") as region:
         work = started(region, lambda task, n: pairs(task, n, "PHYQ"))
-        hold(2.5, ratio(work, reference, 200, 200), "a pair on a PHYSICAL queue, to two bare commits")
+        hold(2.0, ratio(work, reference, 200, 200), "a pair on a PHYSICAL queue, to two bare commits")
 
 
 def test_tasks_that_commit_together(tmp_path: Path) -> None:
@@ -263,6 +267,21 @@ def test_a_hundred_thousand_definitions() -> None:
         f"browsed at {count / (browsed - installed):,.0f} a second"
     )
     assert count == 89_900
+
+
+def test_a_restart_to_its_install(tmp_path: Path) -> None:
+    """Wanted is 0.7: a restart makes and checks each definition again, which is made before an install."""
+    names = [f"{letter}{number:03d}" for letter in "ABDEFGHIJKLMNOPQRSTU" for number in range(1000)]
+    definitions = Definitions.of([define_tdqueue(name=name, type="INTRA") for name in names])
+    begun = process_time()
+    region = Region(definitions, supplied_queues=False, store=tmp_path / "store")
+    installed = process_time() - begun
+    region.close(clean=False)
+    begun = process_time()
+    with Region(store=tmp_path / "store") as again:
+        restarted = process_time() - begun
+        assert len(again.tdqueues) == len(names)
+    hold(1.2, restarted / installed, "a restart with 20,000 queues, to their install")
 
 
 def test_a_store_with_many_records_reopens_fast(tmp_path: Path) -> None:

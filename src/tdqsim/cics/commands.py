@@ -72,8 +72,8 @@ class Task(TaskBase):
 
     __slots__ = ("level",)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, region: Any, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
+        TaskBase.__init__(self, region, number, transid, userid, startcode=startcode)
         self.level: Level | None = None
 
     @property

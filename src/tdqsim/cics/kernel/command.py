@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
+from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import Issuer, issued
 from tdqsim.facts import EIBFN, Resp
 
 __all__ = [
     "COMMANDS",
-    "SPI_VERBS",
     "Command",
     "CommandOption",
     "Cvda4",
@@ -176,8 +176,6 @@ def _opt_of(hint: Any) -> Opt:
                 return extra
     return Opt("flag") if hint is bool else Opt("value")
 
-
-SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRACT"})
 
 COMMANDS: dict[str, Command] = {}
 """Every declared command by name."""

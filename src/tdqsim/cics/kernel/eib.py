@@ -15,13 +15,15 @@ from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
 
-__all__ = ["EIB_LENGTH", "NO_COMMAND", "Completion", "Eib", "completion", "failure"]
+__all__ = ["EIB_LENGTH", "NO_COMMAND", "SPI_VERBS", "Completion", "Eib", "completion", "failure"]
 
 EIB_LENGTH = 85
 _TD_GROUP = 0x08
 _NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
 _COMPLETIONS_KEPT = 10_000
+SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRACT"})
+"""What the names of system programming commands begin with."""
 
 
 class Completion(NamedTuple):
@@ -52,19 +54,19 @@ def completion(name: str, resource: str = "") -> Completion:
     return Completion(EIBFN[name], resource, Resp.NORMAL, 0, _NO_RCODE)
 
 
-def failure(condition: Condition, *, spi: bool) -> Completion:
+def failure(condition: Condition) -> Completion:
     """The end of the condition's command with the condition.
 
     EIBRCODE of a system programming command is the RESP number as a fullword; that of a transient data command is a
     code of its own in the first byte; elsewhere it stays zero.
     """
-    return _failed(condition.command, condition.resource, condition.resp, condition.resp2, spi)
+    return _failed(condition.command, condition.resource, condition.resp, condition.resp2)
 
 
 @lru_cache(_COMPLETIONS_KEPT)
-def _failed(command: str, resource: str, resp: Resp, resp2: int, spi: bool) -> Completion:
+def _failed(command: str, resource: str, resp: Resp, resp2: int) -> Completion:
     fn = EIBFN.get(command, bytes(2))
-    if spi:
+    if command.split(" ", 1)[0] in SPI_VERBS:
         rcode = int(resp).to_bytes(4, "big") + bytes(2)
     elif fn[0] == _TD_GROUP:
         rcode = bytes([EIBRCODE.get(resp, 0)]) + bytes(5)

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from tdqsim.cics.kernel.command import SPI_VERBS
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
@@ -212,7 +211,7 @@ class TaskBase:
         self.region.dispatcher.check_thread()
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
-        self.eib.last = failure(condition, spi=name.split(" ", 1)[0] in SPI_VERBS)
+        self.eib.last = failure(condition)
         if self.outside:
             self.let_others_run()
         value: Any = condition.data or otherwise

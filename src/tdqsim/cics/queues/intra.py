@@ -278,10 +278,10 @@ class IntraSpace:
             queue.bounds.clear()
         if work.starts:
             self._take_over(queue, work)
-        bounds = queue.bounds
-        if len(bounds) > 1 and bounds[1] <= queue.gone + 1:
+        bounds, (first, _, count, _, _) = queue.bounds, queue.stored.now
+        if len(bounds) > 1 and bounds[1] <= first:
             self.freed(queue)
-        if not queue.stored.count:
+        if not count:
             self.settle(queue)
 
     def _take_over(self, queue: Account, work: Taken) -> None:

@@ -203,10 +203,10 @@ class TdQueue:
 
     def choose(self) -> None:
         """Bind what it does to requests as it stands now."""
-        work = self.works()
-        self.read, self.write, self.delete = (
-            self._bound(command, does) for command, does in zip(_COMMANDS, work, strict=True)
-        )
+        read, write, delete = self.works()
+        self.read = self._bound(READQ, read)
+        self.write = self._bound(WRITEQ, write)
+        self.delete = self._bound(DELETEQ, delete)
 
     def _bound(self, command: str, does: Callable[..., Any]) -> Any:
         met = decide(self, command)
@@ -218,9 +218,6 @@ class TdQueue:
         """READQ TD with a negative LENGTH: nothing is read, whatever there is."""
         check_state(task, READQ, self)
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
-
-
-_COMMANDS: Final = (READQ, WRITEQ, DELETEQ)
 
 
 def _refuse(queue: TdQueue, command: str, _does: Callable[..., Any], *_request: Any) -> Any:

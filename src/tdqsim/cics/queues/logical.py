@@ -24,16 +24,15 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     uow = task.unit
     if uow is None or uow.ended:
         uow = task.uow
-    lock = queue.write_end
-    if lock.taken_by is not uow:
-        _write_first(queue, task, uow, data, length)
+    size = len(data)
+    if queue.write_end.taken_by is not uow:
+        if not 0 < size <= queue.ci_left:
+            check_size(task.region.intra.longest, size, length)  # nobody waits for what is refused anyhow
+        work = uow.on(queue)
+        _acquire(task, uow, queue.write_end)
     else:
-        _put(queue, task, uow.works[queue], data, length)
-    queue.writes += 1
-
-
-def _put(queue: Any, task: Any, work: LogicalWork, data: bytes, length: int | None) -> None:
-    size, left = len(data), queue.ci_left
+        work = uow.works[queue]
+    left = queue.ci_left
     if not 0 < size <= left:
         task.region.intra.extend(queue, size, length, work)
     if work.left_before is None:
@@ -44,14 +43,7 @@ def _put(queue: Any, task: Any, work: LogicalWork, data: bytes, length: int | No
         task.region.intra.refused(queue, work)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     queue.ci_left -= size
-
-
-def _write_first(queue: Any, task: Any, uow: Any, data: bytes, length: int | None) -> None:
-    if not 0 < len(data) <= queue.ci_left:
-        check_size(task.region.intra.longest, len(data), length)  # nobody waits for what is refused anyhow
-    work = uow.on(queue)
-    _acquire(task, uow, queue.write_end)
-    _put(queue, task, work, data, length)
+    queue.writes += 1
 
 
 def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:

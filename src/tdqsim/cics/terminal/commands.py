@@ -10,7 +10,7 @@ there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -18,8 +18,10 @@ from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.definitions.bms import BmsMap, Mapset
 from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
 

@@ -10,11 +10,13 @@ MAP, SEND MAP, Using complex fields (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.terminal.screen import Input, Sent
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.bms import BmsField, BmsMap, Mapset, suffix_of
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.bms import BmsField, BmsMap, Mapset
 
 __all__ = ["received", "sent"]
 
@@ -96,6 +98,8 @@ def sent(
 
 
 def _attributes(name: str, head: bytes, words: tuple[str, ...]) -> Mapping[tuple[str, str], bytes]:
+    from tdqsim.definitions.bms import suffix_of  # noqa: PLC0415  (pydantic comes with it)
+
     found = {(name, "A"): head[2:3]} if head[2] not in _FROM_MAP else {}
     for index, word in enumerate(words):
         byte = head[_HEAD + index : _HEAD + index + 1]

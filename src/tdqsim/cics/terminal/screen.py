@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.definitions.bms import BmsMap, Mapset
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
 

@@ -158,7 +158,7 @@ class Lock:
 
     def take(self, uow: Owner, now_ns: int) -> None:
         """Give it to a unit of work; it is free."""
-        assert self.owner is None, self
+        assert self.taken_by is None or self.taken_by.ended, self
         uow.ends.append(self)
         self.since_ns, self.fails, self.taken_by = now_ns, 0, uow
 
@@ -169,10 +169,6 @@ class Lock:
     def give_back(self) -> None:
         """Let go of it although the owner goes on; the next waiter tries again."""
         self.taken_by = None
-        self.wake()
-
-    def wake(self) -> None:
-        """The next waiter tries again."""
         if self._waiting:
             self._waiting.wake_one()
 

@@ -71,7 +71,7 @@ class LogicalWork:
     def items(self) -> int:
         """How many committed records the queue has when this is committed now."""
         changes = self.changes
-        left = 0 if self.deleted else self.queue.stored.count - changes.reads
+        left = 0 if self.deleted else changes.queue.now.count - changes.reads
         return left + len(changes.written) - changes.own
 
     def delete(self) -> None:

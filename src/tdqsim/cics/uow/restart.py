@@ -22,7 +22,8 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -69,6 +70,7 @@ _NUMBERING: Final = b"region/uow"
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
 _COLD: Final = b"region/cold_start_under_way"
 _IDS_OF_A_RUN: Final = 2**32
+_SIGNATURES_KEPT: Final = 1024
 
 
 class Catalogue:
@@ -128,19 +130,20 @@ class Catalogue:
             elif kind == "CONNECTION":
                 region.connections[resource.name] = resource
             else:
-                queues.append((record["order"], resource, record))
-        queues.sort(key=lambda item: item[0])
-        for order, definition, record in queues:
-            self._order = max(self._order, order)
-            self._load_queue(definition, record)
+                queues.append((record["order"], resource, _signature(tuple(record["signature"])), record.get("set")))
+        queues.sort(key=itemgetter(0))
+        if queues:
+            self._order = queues[-1][0]
+        for _, definition, signature, changed in queues:
+            self._load_queue(definition, signature, changed)
         region.refresh_facilities()
 
-    def _load_queue(self, definition: defs.Tdqueue, record: dict[str, Any]) -> None:
+    def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
         region = self._region
-        queue = make_queue(region, definition, _signature(record["signature"]))
+        queue = make_queue(region, definition, signature)
         region.tdqueues[queue.name] = queue
-        if isinstance(queue, IntraQueue):
-            for name, value in record.get("set", {}).items():
+        if changed and isinstance(queue, IntraQueue):
+            for name, value in changed.items():
                 setattr(queue, name, value)
             region.ati.arm(queue)
         region.refresh(queue)
@@ -196,7 +199,9 @@ def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
         raise _damaged(region, key, error) from error
 
 
-def _signature(values: list[Any]) -> Signature:
+@lru_cache(_SIGNATURES_KEPT)
+def _signature(values: tuple[Any, ...]) -> Signature:
+    """A signature as it was kept; queues that were installed together mostly share one."""
     plain = Signature(*values)
     return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
 

@@ -285,11 +285,12 @@ class UnitOfWork:
         meta: Meta = self._forgotten_reads() if self.physical else {}
         due: list[Any] = []
         for queue, work in self.works.items():
-            if work.changed:
-                works.append(work.changes)
-                items = work.items
-                if items >= queue.fire_at and work.puts > work.own:
-                    latch = self.region.ati.due(queue, self, items)
+            changes = work.changes
+            if changes.changed:
+                works.append(changes)
+                fire_at, puts = queue.fire_at, len(changes.written)
+                if changes.queue.now.count + puts >= fire_at and puts > changes.own and work.items >= fire_at:
+                    latch = self.region.ati.due(queue, self, work.items)
                     if latch is not None:
                         meta |= latch.meta(queue)
                         due.append((queue, latch))
@@ -383,7 +384,7 @@ class UnitOfWork:
         space = self.region.intra
         for queue, work in self.works.items():
             if committed:
-                count = queue.stored.count
+                count = queue.stored.now.count
                 if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
                     queue.peak = count
                 space.committed(queue, work)
@@ -394,10 +395,10 @@ class UnitOfWork:
         """Whoever waits for an end that it had tries again, and a pending disable may complete."""
         for lock in self.ends:
             if lock.taken_by is self:
-                lock.taken_by = None
-                lock.wake()
-                if lock is lock.queue.write_end:
-                    lock.queue.wake_readers()
+                queue = lock.queue
+                lock.give_back()
+                if lock is queue.write_end:
+                    queue.wake_readers()
         for queue in self.works:
             if queue.enablestatus is Cvda.DISABLING:
                 self.region.settle_disable(queue)

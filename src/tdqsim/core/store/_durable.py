@@ -316,7 +316,10 @@ class Durable:
     def metas(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
         for key, value in self._walk(META + prefix):
-            whole = self.look(lambda txn, key=key, value=value: self._read_meta(txn, key, value))  # type: ignore[misc]
+            if value[4:5] == LONG:
+                whole = self.look(lambda txn, key=key, value=value: self._read_meta(txn, key, value))  # type: ignore[misc]
+            else:  # all of it is there, and needs no second look
+                whole = self._read_meta(None, key, value)
             if whole is not None:
                 yield key[1:], whole
 

@@ -186,7 +186,7 @@ def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
     if kind == ONE:
         return [rest[1:]]
     if kind == MANY:
-        return list(_split(rest))
+        return _split(rest)
     if kind == FULL:
         time_ns, size = _FACTS.unpack_from(rest, 1)
         at = 1 + _FACTS.size
@@ -198,12 +198,10 @@ def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
     raise StoreDamaged(f"{what} is of the unknown kind {kind.hex()}")
 
 
-def _split(rest: bytes) -> Iterator[bytes]:
+def _split(rest: bytes) -> list[Item]:
     count = int.from_bytes(rest[1:3], "big")
     at = 3 + 2 * count
-    for size in _sizes(count).unpack_from(rest, 3):
-        yield rest[at : at + size]
-        at += size
+    return [rest[at : (at := at + size)] for size in _sizes(count).unpack_from(rest, 3)]
 
 
 @cache

@@ -18,7 +18,7 @@ from weakref import ref
 
 from tdqsim.errors import StoreError
 
-__all__ = ["Room"]
+__all__ = ["FACTOR", "PER_ENTRY", "Room"]
 
 FACTOR: Final = 3
 PER_ENTRY: Final = 64

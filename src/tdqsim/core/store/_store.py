@@ -21,7 +21,6 @@ from tdqsim.core.store._meta import HELP, usable
 from tdqsim.core.store._opening import KINDS, make_half, open_half
 from tdqsim.core.store._state import State, StateFile
 from tdqsim.core.store._volatile import Volatile
-from tdqsim.core.store.check import look_through
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 
 __all__ = ["Store"]
@@ -169,6 +168,8 @@ class Store:
         The volatile data is given up. The durable data is looked through, in a process of its own.
         """
         shutil.rmtree(self.path / "volatile", ignore_errors=True)
+        from tdqsim.core.store.check import look_through  # noqa: PLC0415  (it brings what starts processes)
+
         report = look_through(self.path)
         damaged = [queue for queue in report.queues if queue.damaged]
         if report.problems or damaged:

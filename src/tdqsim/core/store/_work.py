@@ -29,6 +29,7 @@ from tdqsim.core.store._layout import (
     seal,
     size_of,
 )
+from tdqsim.core.store._room import FACTOR, PER_ENTRY
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue, Record
@@ -77,7 +78,7 @@ class Work:
     @property
     def changed(self) -> bool:
         """Whether a commit would change anything."""
-        return bool(self.reads or len(self.written) > self.own or self.front or self.cleared or self.dropped)
+        return bool(len(self.written) > self.own or self.reads or self.front or self.cleared or self.dropped)
 
     # -- putting --------------------------------------------------------------------------------------------------
 
@@ -88,7 +89,13 @@ class Work:
             StoreFull: there is no room; nothing was done.
             ValueError: the data is longer than 2**31 - 1 bytes, or the queue is KEYED.
         """
-        self._hold(len(data))
+        cost = FACTOR * (len(data) + PER_ENTRY)
+        room = self.queue.durable.room
+        if self.held and cost <= room.left:
+            room.left -= cost
+            self.held += cost
+        else:
+            self._hold(len(data))
         self.written.append(data)
 
     def put_many(self, items: list[Item]) -> None:
@@ -131,7 +138,7 @@ class Work:
     def take(self) -> bytes | None:
         """The data of the next committed entry behind those that this work took; None when there is none."""
         item = self.take_item()
-        return item.data if isinstance(item, Entry) else item
+        return item.data if item.__class__ is Entry else item  # type: ignore[return-value]
 
     def take_entry(self) -> Entry | None:
         """The next committed entry, as :meth:`take`."""
@@ -266,8 +273,9 @@ class FifoWork(Work):
         """The next committed record."""
         queue = self.queue
         reads, size = self.taken
-        seq = queue.now.first + reads
-        if seq > queue.now.last or self.cleared:
+        first, last, _, _, _ = queue.now
+        seq = first + reads
+        if seq > last or self.cleared:
             return None
         ahead = queue.ahead
         at, end, item, long = ahead.popleft() if ahead else _NONE
@@ -275,7 +283,7 @@ class FifoWork(Work):
             _, end, item, long = queue.look_up(seq)
         if seq == end:
             self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
-        self.taken = reads + 1, size + size_of(item)
+        self.taken = reads + 1, size + (len(item) if item.__class__ is bytes else size_of(item))
         return item
 
     def take_batch(self) -> list[Item]:
