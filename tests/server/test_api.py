@@ -278,3 +278,11 @@ def test_the_event_stream_ends_when_the_server_stops(served):
 def test_a_wait_that_is_over_is_504(api):
     answer = api.post("/api/v1/regions/PAYREGN/wait", json={"queue": "PAYQ", "seconds": 0.01})
     assert (answer.status_code, answer.headers["content-type"]) == (504, "application/problem+json")
+
+
+def test_return_is_refused_and_an_abend_ends_a_unit_of_work_with_an_answer(api):
+    assert api.post("/api/v1/regions/PAYREGN/exec", json={"text": "RETURN"}).status_code == 422
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "RETURN"}).status_code == 422
+    answer = api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
+    assert (answer.status_code, answer.json().get("abcode")) == (409, "OOPS")

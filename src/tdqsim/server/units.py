@@ -135,3 +135,6 @@ def _answer(answer: Future[Any], action: Callable[[Task], Any], task: Task) -> N
         answer.set_result(action(task))
     except Exception as error:  # noqa: BLE001  (it is the client's answer)
         answer.set_exception(error)
+    except BaseException:  # the task is ended from outside, or returns: its client must not wait for ever
+        answer.set_exception(UnknownUnit("the unit of work has ended with this request"))
+        raise

@@ -1,8 +1,8 @@
 """The JSON API under ``/api/v1``, with its OpenAPI document.
 
-Every request is signed on by a bearer token (:mod:`~tdqsim.server.http.guard`) and carried out in the
-engine's thread as the token's user, so that the region's security policy decides what it may do. Waiting requests are parked tasks. A million
-records are never in one answer: records and queues come in pages.
+Every request is signed on by a bearer token (:mod:`~tdqsim.server.http.guard`) and carried out in the engine's
+thread as the token's user, so that the region's security policy decides what it may do. Waiting requests are parked
+tasks. A million records are never in one answer: records and queues come in pages.
 """
 
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
@@ -20,6 +20,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from tdqsim import __version__
 from tdqsim.cics import Region, Task
+from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server.host import Host
@@ -263,7 +264,12 @@ def _in_a_task(region: Region, user: User, action: Any) -> Any:
 
 def _executed(task: Task, region: Region, statement: Statement) -> dict[str, Any]:
     variables = values_in(statement.variables, region)
-    received = task.execute(statement.text, variables)
+    try:
+        received = task.execute(statement.text, variables)
+    except TaskReturn as error:
+        raise TdqError(
+            "RETURN is not taken: a task of one command returns by itself, a unit of work by commit"
+        ) from error
     eib = task.eib
     return {
         "resp": int(eib.eibresp),

@@ -29,12 +29,13 @@ from tdqsim.server.units import TooManyUnits, UnknownUnit
 __all__ = ["DOCUMENTED", "answer_for", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
+_WORDS: Final = ("type", "title", "detail", "condition", "command", "resource", "abcode")
 _SCHEMA: Final = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
     "properties": {
-        **dict.fromkeys(("type", "title", "detail", "condition", "command", "resource", "abcode"), {"type": "string"}),
-        **dict.fromkeys(("status", "resp", "resp2"), {"type": "integer"}),
+        **{name: {"type": "string"} for name in _WORDS},
+        **{name: {"type": "integer"} for name in ("status", "resp", "resp2")},
         "errors": {"type": "array", "items": {"type": "string"}},
     },
 }
