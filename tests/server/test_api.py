@@ -286,3 +286,13 @@ def test_return_is_refused_and_an_abend_ends_a_unit_of_work_with_an_answer(api):
     assert api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "RETURN"}).status_code == 422
     answer = api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
     assert (answer.status_code, answer.json().get("abcode")) == (409, "OOPS")
+
+
+def test_an_abend_backs_a_unit_of_work_out(api):
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
+    assert api.post("/api/v1/regions/PAYREGN/wait", json={"tasks_ended": True}).json() == {"met": True}
+    assert api.post(f"/api/v1/units-of-work/{unit}/commit").status_code == 404
+    assert api.get("/api/v1/regions/PAYREGN/queues/LOGQ/records").json()["records"] == []
