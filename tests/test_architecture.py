@@ -24,7 +24,7 @@ BELOW = {
     "cics": MIDDLE,
     "ibmi": MIDDLE,
     "report": MIDDLE | {"cics", "ibmi"},
-    "testing": MIDDLE | {"cics", "ibmi", "report", "job"},
+    "testing": MIDDLE | {"cics", "ibmi", "report", "job", "client"},
     "pipeline": MIDDLE | {"cics", "ibmi", "report", "testing", "job"},
     "cobol": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline"},
     "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol"},

@@ -107,6 +107,8 @@ def bring_input(words: list[str], desk: Path) -> None:
 def test_the_blocks_of_a_page_run(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if page.name in ("pipeline.md", "coming-from-cobrix.md"):
         pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+    if page.name == "serve.md":
+        pytest.importorskip("uvicorn", reason="the extra tdqsim[serve] is not installed")
     namespace: dict[str, object] = {"__name__": "guide"}
     printed = ""
     for block in blocks_of(page):

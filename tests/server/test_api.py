@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -197,7 +198,7 @@ _SERVE = """
 import sys
 from pathlib import Path
 from tdqsim.server.serving import serve
-sys.exit(serve([Path(sys.argv[1])], ready_file=Path(sys.argv[2]), store=Path(sys.argv[1]) / "store",
+sys.exit(serve([Path(sys.argv[1])], ready_file=Path(sys.argv[2]), store=Path(sys.argv[1]) / "store", request_seconds=1.0,
                told=lambda _served: print("ready", flush=True)))
 """
 
@@ -226,3 +227,72 @@ def test_the_ready_file_says_where_and_who(served):
     found = json.loads(ready.read_text())
     assert found["pid"] == process.pid != os.getpid()
     assert found["url"].startswith("http://127.0.0.1:")
+
+
+def connected(ready):
+    found = json.loads(ready.read_text())
+    host, port = found["url"].removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=30), found["token"]
+
+
+def all_of(connection):
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /api/v1/reg", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
+def test_a_request_whose_head_never_ends_is_cut_off(served, sent):
+    connection, _token = connected(served[1])
+    with connection:
+        connection.sendall(sent)
+        assert all_of(connection) == b""
+
+
+def test_a_body_that_never_comes_is_cut_off_and_the_next_client_is_served(served):
+    connection, token = connected(served[1])
+    with connection:
+        head = f"POST {QUEUE}/records HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        connection.sendall(f'{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"te'.encode())
+        answer = all_of(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"application/problem+json" in answer
+    with Client.from_ready_file(served[1]) as client:
+        assert client.region("PAYREGN").peek("PAYQ") == []
+
+
+def test_the_event_stream_ends_when_the_server_stops(served):
+    process, ready = served
+    connection, token = connected(ready)
+    with connection:
+        connection.sendall(
+            f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        )
+        seen = b""
+        while b": listening" not in seen:
+            seen += connection.recv(65536)
+        process.send_signal(signal.SIGTERM)
+        seen += all_of(connection)
+    assert seen.endswith(b"0\r\n\r\n")  # the end of a chunked answer, not a connection that is cut
+    assert process.wait(timeout=30) == 0
+
+
+def test_a_wait_that_is_over_is_504(api):
+    answer = api.post("/api/v1/regions/PAYREGN/wait", json={"queue": "PAYQ", "seconds": 0.01})
+    assert (answer.status_code, answer.headers["content-type"]) == (504, "application/problem+json")
+
+
+def test_return_is_refused_and_an_abend_ends_a_unit_of_work_with_an_answer(api):
+    assert api.post("/api/v1/regions/PAYREGN/exec", json={"text": "RETURN"}).status_code == 422
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "RETURN"}).status_code == 422
+    answer = api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
+    assert (answer.status_code, answer.json().get("abcode")) == (409, "OOPS")
+
+
+def test_an_abend_backs_a_unit_of_work_out(api):
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "one"}}}
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
+    assert api.post("/api/v1/regions/PAYREGN/wait", json={"tasks_ended": True}).json() == {"met": True}
+    assert api.post(f"/api/v1/units-of-work/{unit}/commit").status_code == 404
+    assert api.get("/api/v1/regions/PAYREGN/queues/LOGQ/records").json()["records"] == []

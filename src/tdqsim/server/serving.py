@@ -17,18 +17,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import h11
 import structlog
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdqsim.errors import TdqError
+from tdqsim.facts import table
 from tdqsim.server.host import Host
 from tdqsim.server.http.api import application
 from tdqsim.server.http.guard import ROLES, Guard, User
 
 __all__ = ["Served", "serve"]
 
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _log = structlog.get_logger("tdqsim.server")
 
 
@@ -58,6 +62,7 @@ def serve(
     frozen: bool = False,
     store: Path | None = None,
     timeout: float = 10.0,
+    request_seconds: float = _BOUNDS["request_seconds"],
     told: Callable[[Served], Any] | None = None,
 ) -> int:
     """Serve regions until the process is told to end.
@@ -70,6 +75,7 @@ def serve(
         frozen: stand still from the start.
         store: the directory of the store, where there is one region.
         timeout: seconds in which tasks may end.
+        request_seconds: in which the head of a request, and its body, must arrive.
         told: called when everything listens.
 
     Returns:
@@ -88,7 +94,7 @@ def serve(
         token = secrets.token_urlsafe(24)
         served = Served(f"http://{address}:{listener.getsockname()[1]}", token, os.getpid(), tuple(host.regions))
         guard = Guard([(token, User("", frozenset(ROLES)))])
-        asyncio.run(_run(application(host, guard), listener, lambda: _ready(served, ready_file, told)))
+        asyncio.run(_run(host, guard, listener, lambda: _ready(served, ready_file, told), request_seconds))
     finally:
         listener.close()
         ended = host.stop(timeout)
@@ -118,6 +124,39 @@ def _ready(served: Served, ready_file: Path | None, told: Callable[[Served], Any
         told(served)
 
 
+class _Punctual(H11Protocol):
+    """Closes a connection on which no whole head of a request arrives in time."""
+
+    seconds = float(_BOUNDS["request_seconds"])
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self._arm()
+
+    def data_received(self, data: bytes) -> None:
+        """Something has come: the end of a head, or a part of one."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._disarm()
+        elif self._late is None:
+            self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone."""
+        self._disarm()
+        super().connection_lost(exc)
+
+    def _arm(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _disarm(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
 class _Server(uvicorn.Server):
     """Says when it listens, and leaves signals alone: uvicorn would raise them again when it has ended in order."""
 
@@ -136,12 +175,19 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-async def _run(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5)
+async def _run(
+    host: Host, guard: Guard, listener: socket.socket, ready: Callable[[], None], request_seconds: float
+) -> None:
+    app = application(host, guard, request_seconds=request_seconds)
+    protocol = type("_PunctualWithin", (_Punctual,), {"seconds": request_seconds})
+    config = uvicorn.Config(
+        app, http=protocol, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5
+    )
     server = _Server(config, ready)
 
     def end() -> None:
         server.should_exit = True
+        app.state.streams.end()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tdqsim.cics import Region, Task
+from tdqsim.cics import Abend, Region, Task
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
@@ -133,5 +133,11 @@ def _answer(answer: Future[Any], action: Callable[[Task], Any], task: Task) -> N
         return
     try:
         answer.set_result(action(task))
+    except Abend as error:  # the task ends with it, backed out
+        answer.set_exception(error)
+        raise
     except Exception as error:  # noqa: BLE001  (it is the client's answer)
         answer.set_exception(error)
+    except BaseException:  # the task is ended from outside, or returns: its client must not wait for ever
+        answer.set_exception(UnknownUnit("the unit of work has ended with this request"))
+        raise

@@ -9,6 +9,7 @@ Fixtures
     ``tdq_clock``        Python's time frozen, and the regions' clock with it
     ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
     ``tdq_target``       what a test marked ``verified`` runs against; ``tdq_job_target`` the same for data queues
+    ``tdq_server``       ``tdq serve`` in a process of its own, with the marker's definitions or region directories
 
 Markers
     ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources; with
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.crash import Crashes
     from tdqsim.testing.kit import Kit
     from tdqsim.testing.schedules import Exploration
+    from tdqsim.testing.served import ServerProcess
     from tdqsim.testing.stores import RecycledStores
     from tdqsim.testing.verified import Target
     from tdqsim.testing.verified_jobs import JobTarget
@@ -249,3 +251,23 @@ def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
     with target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
         target.setup()
         yield target
+
+
+@pytest.fixture
+def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server in a process of its own: ``url``, ``token``, ``client``, and ``region`` of the client.
+
+    It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
+    files and resources. It needs the extra ``tdqsim[serve]``.
+    """
+    from tdqsim.testing.kit import definitions_of, folders_of  # noqa: PLC0415
+    from tdqsim.testing.served import region_directory, serving  # noqa: PLC0415
+
+    base = Path(request.node.path).parent
+    given = [each for marker in request.node.iter_markers("tdq_definitions") for each in marker.args]
+    scratch = tmp_path_factory.mktemp("tdq_server")
+    directories = [base / each for each in given if isinstance(each, Path | str) and (base / each).is_dir()]
+    if not directories:
+        directories = [region_directory(definitions_of(given, base), scratch / "region")]
+    with serving(directories, scratch, modules=folders_of(given, base)) as server:
+        yield server

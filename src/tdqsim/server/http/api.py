@@ -15,30 +15,61 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Body, Depends, FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from tdqsim import __version__
 from tdqsim.cics import Region, Task
+from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server.host import Host
 from tdqsim.server.http.guard import Guard, User
 from tdqsim.server.http.metrics import exposition
-from tdqsim.server.http.problems import answer_for
+from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.values import Encoding, Record, Statement, Wait, shown, values_in, values_out
 
-__all__ = ["application"]
+__all__ = ["Streams", "application"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _PREFIX: Final = "/api/v1"
 
 
-def application(host: Host, guard: Guard) -> FastAPI:
+class Streams:
+    """The open event streams, so that they end when the server does.
+
+    Attributes:
+        ending: the server is being stopped.
+    """
+
+    def __init__(self) -> None:
+        self.ending = False
+        self._open: set[asyncio.Event] = set()
+
+    def open(self) -> asyncio.Event:
+        """What wakes a new stream."""
+        there = asyncio.Event()
+        self._open.add(there)
+        return there
+
+    def close(self, there: asyncio.Event) -> None:
+        """A stream has ended."""
+        self._open.discard(there)
+
+    def end(self) -> None:
+        """Have all end."""
+        self.ending = True
+        for there in self._open:
+            there.set()
+
+
+def application(host: Host, guard: Guard, *, request_seconds: float = _BOUNDS["request_seconds"]) -> FastAPI:
     """The HTTP application that serves a host.
 
     Args:
         host: what is served.
         guard: who may ask.
+        request_seconds: in which the body of a request must arrive.
     """
 
     @asynccontextmanager
@@ -48,10 +79,13 @@ def application(host: Host, guard: Guard) -> FastAPI:
     app = FastAPI(
         title="tdqsim", version=__version__, lifespan=life, openapi_url=f"{_PREFIX}/openapi.json", docs_url=None,
         redoc_url=None, description="CICS regions with transient data queues: commands, records, tasks, time.",
+        responses=DOCUMENTED,
     )  # fmt: skip
-    app.state.host = host
+    app.state.streams = Streams()
     app.add_exception_handler(TdqError, answer_for)
-    guard.install(app, _BOUNDS["body_bytes"])
+    app.add_exception_handler(TimeoutError, answer_for)
+    app.add_exception_handler(RequestValidationError, not_valid)
+    guard.install(app, _BOUNDS["body_bytes"], request_seconds)
     _add_health(app, host)
     _add_regions(app, host, guard)
     _add_queues(app, host, guard)
@@ -230,7 +264,12 @@ def _in_a_task(region: Region, user: User, action: Any) -> Any:
 
 def _executed(task: Task, region: Region, statement: Statement) -> dict[str, Any]:
     variables = values_in(statement.variables, region)
-    received = task.execute(statement.text, variables)
+    try:
+        received = task.execute(statement.text, variables)
+    except TaskReturn as error:
+        raise TdqError(
+            "RETURN is not taken: a task of one command returns by itself, a unit of work by commit"
+        ) from error
     eib = task.eib
     return {
         "resp": int(eib.eibresp),
@@ -382,17 +421,19 @@ def _add_clock(app: FastAPI, host: Host, guard: Guard) -> None:
 
 
 def _add_events(app: FastAPI, host: Host, guard: Guard) -> None:
+    streams: Streams = app.state.streams
+
     @app.get(f"{_PREFIX}/events", tags=["events"])
     async def events(request: Request, _user: Annotated[User, Depends(guard.look)]) -> StreamingResponse:
         """What happens, as server-sent events: commands, units of work, tasks, seeds."""
 
         async def stream() -> AsyncIterator[str]:
-            there = asyncio.Event()
+            there = streams.open()
             loop = asyncio.get_running_loop()
             subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, there.set))
             try:
                 yield ": listening\n\n"
-                while not await request.is_disconnected():
+                while not streams.ending and not await request.is_disconnected():
                     try:
                         await asyncio.wait_for(there.wait(), 15)
                     except TimeoutError:
@@ -404,5 +445,6 @@ def _add_events(app: FastAPI, host: Host, guard: Guard) -> None:
                             yield f"event: {event['event']}\ndata: {json.dumps(event)}\n\n"
             finally:
                 host.engine.unsubscribe(subscription)
+                streams.close(there)
 
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})

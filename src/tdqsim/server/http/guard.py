@@ -8,6 +8,7 @@ has one (a page of another site in the user's browser must not reach it), and it
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, HTTPException, Request
+from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.server.http.problems import problem
@@ -76,21 +78,24 @@ class Guard:
 
         return check
 
-    def install(self, app: FastAPI, body_bytes: int) -> None:
+    def install(self, app: FastAPI, body_bytes: int, request_seconds: float) -> None:
         """Have every request of an application checked."""
-        app.add_middleware(_Checked, body_bytes=body_bytes)
+        app.add_middleware(_Checked, body_bytes=body_bytes, request_seconds=request_seconds)
 
-        @app.exception_handler(HTTPException)
-        async def refused(_request: Request, error: HTTPException) -> Any:
-            return problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
+        @app.exception_handler(AnyHTTPException)
+        async def refused(_request: Request, error: AnyHTTPException) -> Any:
+            answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
+            answer.headers.update(error.headers or {})
+            return answer
 
 
 class _Checked:
-    """Refuses requests for another host, from another site, or with too large a body."""
+    """Refuses requests for another host, from another site, or with a body that is too large or too late."""
 
-    def __init__(self, app: ASGIApp, body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, body_bytes: int, request_seconds: float) -> None:
         self._app = app
         self._body_bytes = body_bytes
+        self._seconds = request_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -105,11 +110,20 @@ class _Checked:
         await self._app(scope, self._bounded(receive), send)
 
     def _bounded(self, receive: Receive) -> Receive:
-        seen = 0
+        seen, whole = 0, False
+        until = asyncio.get_running_loop().time() + self._seconds
 
         async def bounded() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, whole
+            if whole:
+                return await receive()  # the client goes away
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                detail = f"the body did not arrive within {self._seconds:g} seconds"
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, {"Connection": "close"}) from None
+            whole = not message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._body_bytes:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {self._body_bytes} bytes")

@@ -6,7 +6,8 @@ what happened          status  fields beside title and detail
 a CICS condition       409     condition, resp, resp2, command, resource; 404 for QIDERR, 403 for NOTAUTH
 an abend               409     abcode
 what is not there      404
-a bad argument         422
+a bad argument         422     errors, where the request is not as documented
+not in time            504
 =====================  ======  ==================================================================
 """
 
@@ -16,16 +17,34 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from tdqsim.cics import Abend, Condition
+from tdqsim.core.dispatch import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.units import TooManyUnits, UnknownUnit
 
-__all__ = ["answer_for", "problem"]
+__all__ = ["DOCUMENTED", "answer_for", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
+_WORDS: Final = ("type", "title", "detail", "condition", "command", "resource", "abcode")
+_SCHEMA: Final = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        **{name: {"type": "string"} for name in _WORDS},
+        **{name: {"type": "integer"} for name in ("status", "resp", "resp2")},
+        "errors": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 504)
+DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
+    for status in _REFUSALS
+}
+"""Every refusal there may be, for the OpenAPI document."""
 _NOT_THERE: Final = (UnknownRegion, UnknownUnit)
 
 
@@ -54,5 +73,14 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
         return problem(HTTPStatus.TOO_MANY_REQUESTS, "too many units of work", str(error))
     if isinstance(error, WouldWaitForever):
         return problem(HTTPStatus.CONFLICT, "would wait for ever", str(error))
+    if isinstance(error, (TimedOut, TimeoutError)):
+        return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "what was waited for did not come")
     assert isinstance(error, TdqError), error
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, type(error).__name__, str(error))
+
+
+async def not_valid(_request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request that is not as the OpenAPI document says."""
+    assert isinstance(error, RequestValidationError), error
+    wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])

@@ -1,0 +1,121 @@
+"""A server in a process of its own, for one test: what the fixture ``tdq_server`` gives.
+
+It is started as a user starts it, by ``tdq serve``, on any free port. That it listens is read from what it prints, so
+nothing polls; what it logs is shown when it cannot start. Nothing of the server's packages is loaded in the test's
+process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import Final
+
+from tdqsim.client import Client, RemoteRegion
+from tdqsim.definitions import Definitions
+from tdqsim.definitions.dump import dump_definitions
+from tdqsim.errors import TdqError
+
+__all__ = ["ServerProcess", "region_directory", "serving"]
+
+_APPLID: Final = "TDQREGN"
+_GROUP: Final = "TDQTEST"
+_COMMAND: Final = "import sys; from tdqsim.cli import main; sys.exit(main())"
+_START_SECONDS: Final = 60.0
+_END_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    """A server that listens.
+
+    Attributes:
+        url: such as ``http://127.0.0.1:41234``.
+        token: the bearer token of this run.
+        regions: the APPLIDs that it serves.
+        pid: its process.
+        client: signed on; closed with the fixture.
+    """
+
+    url: str
+    token: str
+    regions: tuple[str, ...]
+    pid: int
+    client: Client
+
+    @property
+    def region(self) -> RemoteRegion:
+        """The region, where one is served: the first."""
+        return self.client.region(self.regions[0])
+
+
+def region_directory(definitions: Definitions, folder: Path) -> Path:
+    """Make a folder the directory of a region (APPLID TDQREGN) with these definitions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    resources = (entry.resource for entry in definitions.entries)
+    grouped = Definitions.of(
+        each.model_copy(update={"group": each.group or _GROUP}) for each in resources
+    )  # a file has groups
+    (folder / "definitions.yaml").write_text(dump_definitions(grouped), "utf-8")
+    (folder / "region.yaml").write_text(f"applid: {_APPLID}\ndefinitions: [definitions.yaml]\n", "utf-8")
+    return folder
+
+
+@contextmanager
+def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Path] = ()) -> Iterator[ServerProcess]:
+    """Have region directories served by a process; it is ended by SIGTERM, and killed when it does not end.
+
+    Args:
+        directories: each with a ``region.yaml``.
+        scratch: a folder for the ready file and the log.
+        modules: folders in which handlers are looked for besides.
+
+    Raises:
+        TdqError: it does not start, with what it has logged, or it does not end in order.
+    """
+    ready, log = scratch / "ready.json", scratch / "server.log"
+    words = [sys.executable, "-c", _COMMAND, "serve", "--port", "0", "--ready-file", str(ready)]
+    paths = [*map(str, modules), *filter(None, [os.environ.get("PYTHONPATH", "")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    with log.open("w", encoding="utf-8") as errors:
+        process = subprocess.Popen(  # noqa: S603  (this Python, and the user's own paths)
+            [*words, *map(str, directories)], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+        )
+    with process:
+        try:
+            _await(process, log)
+            found = json.loads(ready.read_text("utf-8"))
+            with Client(found["url"], found["token"]) as client:
+                yield ServerProcess(found["url"], found["token"], tuple(found["regions"]), found["pid"], client)
+        finally:
+            code = _end(process)
+    if code != 0:
+        raise TdqError(f"the server ended with {code}: {log.read_text('utf-8')}")
+
+
+def _await(process: subprocess.Popen[str], log: Path) -> None:
+    """Read until it has said where it listens, which is after the ready file is there."""
+    assert process.stdout is not None
+    late = Timer(_START_SECONDS, process.kill)
+    late.start()
+    try:
+        if not any(line.startswith("Authorization:") for line in process.stdout):
+            raise TdqError(f"the server did not start: {log.read_text('utf-8').strip() or 'it said nothing'}")
+    finally:
+        late.cancel()
+
+
+def _end(process: subprocess.Popen[str]) -> int:
+    process.terminate()
+    try:
+        return process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -1,0 +1,162 @@
+"""Any request that the OpenAPI document allows, and many that it does not: every answer is one that it documents."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+import jsonschema
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tdqsim import Region, define_tdqueue
+from tdqsim.server.host import Host
+from tdqsim.server.http.api import application
+from tdqsim.server.http.guard import ROLES, Guard, User
+
+DEFINITIONS = [
+    define_tdqueue(name="PAYQ", type="INTRA"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="SEEN", type="INDIRECT", indirectname="PAYQ"),
+]
+ENDLESS = {"/api/v1/events"}
+TEXTS = st.one_of(
+    st.sampled_from(["", "A", "PAYQ", "QUEUE", "\x00", "é", "€", "%", "'", "QUEUE(", "*"]), st.text(max_size=8)
+)
+NAMES = {
+    "name": st.one_of(st.sampled_from(["PAYREGN", "PAYREGN", "PAYREGN", "payregn"]), TEXTS),
+    "queue": st.one_of(st.sampled_from(["PAYQ", "LOGQ", "SEEN", "CSMT", "NONE"]), TEXTS),
+    "number": st.one_of(st.integers(-(10**20), 10**20).map(str), TEXTS),
+}
+STATEMENTS = st.one_of(
+    st.sampled_from(
+        [
+            "READQ TD QUEUE('PAYQ') INTO(REC) NOSUSPEND",
+            "WRITEQ TD QUEUE('PAYQ') FROM(REC)",
+            "INQUIRE TDQUEUE('LOGQ') NUMITEMS(N)",
+            "DELETEQ TD QUEUE(REC)",
+            "ABEND ABCODE('OOPS')",
+            "SYNCPOINT",
+            "RETURN",
+        ]
+    ),
+    st.text(max_size=40),
+)
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def api():
+    host = Host()
+    host.add(Region, DEFINITIONS, applid="PAYREGN")
+    app = application(host, Guard([("all", User("", frozenset(ROLES)))]))
+    headers = {"Authorization": "Bearer all"}
+    with TestClient(app, headers=headers, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+        client.post("/api/v1/clock", params={"frozen": True})
+        yield client
+    host.stop()
+
+
+def resolved(schema, document):
+    """A schema with what it refers to put in place; the document has no rings."""
+    if isinstance(schema, list):
+        return [resolved(each, document) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return resolved(document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]], document)
+    return {name: resolved(each, document) for name, each in schema.items()}
+
+
+def values(schema, field=""):
+    """Values that a schema allows, without ado where it is narrow."""
+    if "anyOf" in schema:
+        return st.one_of([values(each, field) for each in schema["anyOf"]])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    kind = schema.get("type")
+    if kind == "object" and "properties" in schema:
+        parts = {name: values(each, name) for name, each in schema["properties"].items()}
+        required = {name: parts.pop(name) for name in schema.get("required", ())}
+        return st.fixed_dictionaries(required, optional=parts)
+    if kind == "object":
+        words = st.one_of(st.sampled_from(["REC", "N", "enablestatus", "triggerlevel"]), TEXTS)
+        return st.dictionaries(words, values(schema.get("additionalProperties") or {}), max_size=3)
+    if kind == "array":
+        return st.lists(values(schema["items"]), max_size=3)
+    if kind == "string":
+        return STATEMENTS if field == "text" else TEXTS
+    if kind == "integer":
+        return st.one_of(st.integers(0, 5), st.integers())
+    if kind == "number":
+        return st.just(0.01) if field == "seconds" else st.floats(0.01, 10**6)
+    return {"boolean": st.booleans(), "null": st.none()}.get(kind, JUNK)
+
+
+@cache
+def document_text():
+    host = Host()
+    try:
+        return json.dumps(application(host, Guard([])).openapi())
+    finally:
+        host.stop()
+
+
+def operations():
+    document = json.loads(document_text())
+    return sorted(
+        (path, method) for path, methods in document["paths"].items() if path not in ENDLESS for method in methods
+    )
+
+
+@st.composite
+def requests(draw, path, operation, document):
+    query = {}
+    for parameter in operation.get("parameters", ()):
+        schema = resolved(parameter["schema"], document)
+        if parameter["in"] == "path":
+            given = draw(NAMES.get(parameter["name"], TEXTS)).encode("utf-8", "replace")
+            path = path.replace(f"{{{parameter['name']}}}", quote(given, safe="") or "-")
+        elif draw(st.booleans()):
+            value = draw(st.one_of(values(schema, parameter["name"]), TEXTS))
+            query[parameter["name"]] = "" if value is None else str(value).encode("utf-8", "replace").decode()
+    body = None
+    if "requestBody" in operation:
+        schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"], document)
+        body = draw(st.one_of(values(schema), values(schema), values(schema), JUNK))
+    return path, query, body
+
+
+@pytest.mark.parametrize(("path", "method"), operations(), ids=lambda each: each)
+def test_every_answer_is_one_that_is_documented(api, path, method):
+    document = json.loads(document_text())
+    operation = document["paths"][path][method]
+
+    @settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(requests(path, operation, document))
+    def ask(request):
+        target, query, body = request
+        if isinstance(body, dict) and "seconds" not in body and path.endswith("/wait"):
+            body["seconds"] = 0.01
+        answer = api.request(method, target, params=query, json=body)
+        assert str(answer.status_code) in operation["responses"], (request, answer.status_code, answer.text)
+        assert answer.status_code < 500 or answer.status_code in (503, 504), (request, answer.text)
+        assert "Traceback" not in answer.text
+        if answer.status_code >= 400 and answer.status_code != 503:
+            assert answer.headers["content-type"] == "application/problem+json"
+            content = operation["responses"][str(answer.status_code)]["content"]["application/problem+json"]
+            jsonschema.validate(answer.json(), content["schema"])
+            assert answer.json()["status"] == answer.status_code
+
+    ask()
