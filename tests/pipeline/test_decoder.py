@@ -7,7 +7,7 @@ import math
 from decimal import Decimal
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
@@ -259,6 +259,8 @@ MOVING = [
 
 @settings(max_examples=60, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.sampled_from(MOVING), st.lists(st.text("01234x", max_size=30), min_size=1, max_size=6))
+@example(MOVING[1], ["31x404", "xx11212"])  # the first one ends where a redefinition is longer than its table
+@example(MOVING[1], ["31x404", "5"])
 def test_tables_of_variable_length_in_redefinitions_and_tables(text, records):
     layout = layout_of(text)
     records = [record.encode("cp037") for record in records]

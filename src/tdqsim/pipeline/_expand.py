@@ -75,6 +75,7 @@ class Expansion:
         }
         self._shifts: dict[Path, int] = {}
         self._gaps: list[tuple[int, Ints]] = []
+        self._holes: dict[int, tuple[int, int]] = {}
         self._matrix, self._lengths = matrix, lengths
         self._fields((), 0, np.arange(len(matrix)))
         self.level = Level(matrix, 0, lengths)
@@ -113,10 +114,21 @@ class Expansion:
             some = rows[missing == size]
             self._matrix[some, place:] = self._matrix[some, place - size : self._matrix.shape[1] - size]
             own = self._lengths[some]
+            self._blank(some, own, place - size, place)
             self._lengths[some] = np.where(own > place - size, np.minimum(own + size, self._matrix.shape[1]), own)
 
-    def told(self, bad: Corrupt) -> Corrupt:
-        """A corrupt field with its offset in the record as it was."""
+    def _blank(self, rows: Ints, own: Ints, start: int, place: int) -> None:
+        """Where a record ends in a gap, a redefinition longer than what is there would read what is not its own."""
+        inside = (own > start) & (own < place)
+        for row, end in zip(rows[inside].tolist(), own[inside].tolist(), strict=True):
+            self._matrix[row, end:place] = 0
+            self._holes[row] = (end, place)
+
+    def told(self, bad: Corrupt) -> Corrupt | None:
+        """A corrupt field with its offset in the record as it was; None when the record had ended there."""
+        end, place = self._holes.get(bad.row, (0, 0))
+        if end <= bad.offset < place:
+            return None
         before = sum(int(gap[bad.row]) for place, gap in self._gaps if place <= bad.offset)
         return replace(bad, offset=bad.offset - before)
 

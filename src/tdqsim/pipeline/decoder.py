@@ -160,7 +160,8 @@ class RecordDecoder:
             for index, array in zip(wanted, here, strict=True):
                 before = arrays[index]
                 arrays[index] = array if before is None else grafted(self.columns[index], before, array, view)
-            found += [made.told(bad) for bad in mine if view_of(_path_of(bad), self._views) == view]
+            told = (made.told(bad) for bad in mine if view_of(_path_of(bad), self._views) == view)
+            found += [bad for bad in told if bad is not None]
         return arrays
 
 
