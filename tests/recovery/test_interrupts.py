@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import signal
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -161,6 +162,7 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> N
         region.close()
         with made(store) as again:
             assert contents(again) == found, interrupt.fired
+        shutil.rmtree(store)
         if not interrupt.fired:
             break
     assert fired == number - 1 > 10
