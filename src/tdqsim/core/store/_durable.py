@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
@@ -551,4 +551,9 @@ def _some(txn: Any, start: bytes, prefix: bytes) -> list[tuple[bytes, bytes]]:
     cursor = txn.cursor()
     if not cursor.set_range(start):
         return []
-    return list(takewhile(lambda item: item[0].startswith(prefix), islice(cursor, _BATCH)))
+    found = []
+    for item in islice(cursor, _BATCH):
+        if not item[0].startswith(prefix):
+            break
+        found.append(item)
+    return found
