@@ -183,11 +183,14 @@ def test_nothing_private_is_used_across_rooms(path: Path) -> None:
 
 
 def graph() -> dict[str, set[str]]:
-    """Which module knows which, type-only imports counted; a package's own module is the catalogue of its names."""
+    """Which module knows which, type-only imports counted. A package is used where a name of its own is taken from it."""
     found: dict[str, set[str]] = {}
     for name, path in MODULES.items():
-        used = {other for other in imports_of(path) if other in MODULES}
-        found[name] = used - {name} - {parent for parent in used if path.name != "__init__.py" and is_package(parent)}
+        imported = imports_of(path)
+        whole = {alias.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import) for alias in node.names}
+        own = {each.rpartition(".")[0] for each in imported if each not in MODULES}
+        found[name] = {each for each in imported if each in MODULES and (not is_package(each) or each in whole | own)}
+        found[name] -= {name}
     return found
 
 

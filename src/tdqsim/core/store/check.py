@@ -16,7 +16,6 @@ from typing import Any, Final
 import lmdb
 import sortedcontainers
 
-import tdqsim
 from tdqsim import errors
 from tdqsim.core.store._state import StateFile
 from tdqsim.errors import StoreDamaged, StoreInUse
@@ -123,7 +122,7 @@ def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreRepor
 
 
 def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
-    homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (tdqsim, lmdb, sortedcontainers))
+    homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (errors, lmdb, sortedcontainers))
     command = [sys.executable, "-I", "-c", _START, *homes, "--", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)  # noqa: S603 - our own module
