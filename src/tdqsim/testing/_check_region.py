@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from tdqsim.testing._rings import rings
 from tdqsim.testing._shelf import Shelf
 from tdqsim.testing.events import Event
 from tdqsim.testing.text import show_record
@@ -561,45 +562,8 @@ class RegionChecker:
             for uow, writers in self._seen.items()
             if uow in self._committed_at
         }
-        for ring in _rings(edges):
+        for ring in rings(edges):
             last = max(ring, key=self._committed_at.__getitem__)
             name = next((name for (name, _), writer in self._writer_of.items() if writer == last), "")
             text = f"units of work {', '.join(sorted(ring))} each saw what depends on its own writes"
             self._report_to("circular", name, self._committed_at[last], text)
-
-
-def _rings(edges: Mapping[str, list[str]]) -> Iterable[list[str]]:
-    """The strongly connected components with more than one member (Tarjan, without recursion)."""
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    for root in edges:
-        if root in number:
-            continue
-        work = [(root, iter(edges[root]))]
-        number[root] = low[root] = len(number)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            node, following = work[-1]
-            for target in following:
-                if target not in number:
-                    number[target] = low[target] = len(number)
-                    stack.append(target)
-                    on_stack.add(target)
-                    work.append((target, iter(edges.get(target, ()))))
-                    break
-                if target in on_stack:
-                    low[node] = min(low[node], number[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    ring = [stack.pop()]
-                    while ring[-1] != node:
-                        ring.append(stack.pop())
-                    on_stack.difference_update(ring)
-                    if len(ring) > 1:
-                        yield ring
