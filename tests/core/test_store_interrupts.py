@@ -7,45 +7,17 @@ leaves behind meets the next operation too.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 import tdqsim.core.store
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
+from tests.interrupts import RaiseAt
 
 HOME = str(Path(tdqsim.core.store.__file__).parent)
-
-
-class RaiseAt:
-    """Raise at the so-manieth line of the store."""
-
-    def __init__(self, line: int, kind: type[BaseException]) -> None:
-        self.left = line
-        self.kind = kind
-        self.where: tuple[str, int] | None = None
-
-    def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
-        if not frame.f_code.co_filename.startswith(HOME):
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                self.where = (Path(frame.f_code.co_filename).name, frame.f_lineno)
-                raise self.kind
-        return self
-
-    def __enter__(self) -> Self:
-        sys.settrace(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
 
 
 KINDS = [
@@ -70,7 +42,7 @@ def at_each_line(
     while True:
         line += 1
         before = seen()
-        injector = RaiseAt(line, kind)
+        injector = RaiseAt(line, kind, HOME)
         try:
             with injector:
                 operation()
@@ -315,7 +287,7 @@ def test_close_and_reopening(place: Path, kind: type[BaseException]) -> None:
         queue.clear()
         for number in range(3):
             queue.put(b"%d" % number)
-        injector = RaiseAt(line, kind)
+        injector = RaiseAt(line, kind, HOME)
         try:
             with injector:
                 store.close()
@@ -346,7 +318,7 @@ def test_opening(place: Path, kind: type[BaseException]) -> None:
     line = 0
     while True:
         line += 1
-        injector = RaiseAt(line, kind)
+        injector = RaiseAt(line, kind, HOME)
         try:
             with injector:
                 store = Store(place)
@@ -366,7 +338,7 @@ def test_making(tmp_path: Path, kind: type[BaseException]) -> None:
     while True:
         line += 1
         place = tmp_path / str(line)
-        injector = RaiseAt(line, kind)
+        injector = RaiseAt(line, kind, HOME)
         store = None
         try:
             with injector:

@@ -12,8 +12,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -21,6 +20,7 @@ import tdqsim
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.definitions import define_tdqueue
 from tdqsim.facts import Resp
+from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 QUEUES = [
@@ -37,32 +37,6 @@ FIRST = {name: [b"one", b"two"] if name[:3] != "TRG" else [] for name in NAMES}
 
 class Boom(KeyboardInterrupt):
     """What is raised."""
-
-
-class AtLine:
-    """Raises at the n-th line of the package that is run."""
-
-    def __init__(self, number: int) -> None:
-        self.left = number
-        self.fired = ""
-
-    def trace(self, frame: FrameType, event: str, _arg: object) -> Any:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                self.fired = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-                raise Boom
-        return self.trace
-
-    def __enter__(self) -> Self:
-        sys.settrace(self.trace)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        sys.settrace(None)
 
 
 def changed(**records: list[bytes]) -> dict[str, list[bytes]]:
@@ -151,19 +125,19 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> N
             region.seed(queue, records)
         task = region.task()
         before(region, task)
-        interrupt = AtLine(number)
+        interrupt = RaiseAt(number, Boom, PACKAGE)
         try:
             with interrupt:
                 command(region, task)
         except Boom:
             fired += 1
         found = after_an_interrupt(region, task)
-        assert found in (FIRST, *expected), interrupt.fired
+        assert found in (FIRST, *expected), interrupt.where
         region.close()
         with made(store) as again:
-            assert contents(again) == found, interrupt.fired
+            assert contents(again) == found, interrupt.where
         shutil.rmtree(store)
-        if not interrupt.fired:
+        if not interrupt.where:
             break
     assert fired == number - 1 > 10
     assert found == (FIRST if name == "ROLLBACK" else expected[0])

@@ -1,0 +1,41 @@
+"""Exceptions at any line of a part of the package, for tests of what an interrupt leaves behind."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["RaiseAt"]
+
+
+class RaiseAt:
+    """Raises, once, at the so-manieth line that is run of the files below a directory.
+
+    Attributes:
+        where: file and line at which it was raised; None when so many lines were not run.
+    """
+
+    def __init__(self, line: int, kind: type[BaseException], home: str) -> None:
+        self.left = line
+        self.kind = kind
+        self.home = home
+        self.where: tuple[str, int] | None = None
+
+    def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
+        if not frame.f_code.co_filename.startswith(self.home):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                sys.settrace(None)
+                self.where = (frame.f_code.co_filename, frame.f_lineno)
+                raise self.kind
+        return self
+
+    def __enter__(self) -> Self:
+        sys.settrace(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
