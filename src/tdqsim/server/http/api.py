@@ -89,6 +89,7 @@ def application(host: Host, guard: Guard, *, request_seconds: float = _BOUNDS["r
     _add_health(app, host)
     _add_regions(app, host, guard)
     _add_queues(app, host, guard)
+    _add_records(app, host, guard)
     _add_commands(app, host, guard)
     _add_units(app, host, guard)
     _add_tasks(app, host, guard)
@@ -189,7 +190,17 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         )
         return await host.ask(lambda: _queue(region, queue))
 
-    @app.get(f"{base}/{{queue}}/records", tags=["records"])
+    @app.get(f"{base}/{{queue}}/explain", tags=["queues"])
+    async def explain(name: str, queue: str, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+        """Why a queue is as it is, and what each request would meet, in sentences."""
+        region = host.region(name)
+        return {"explanation": await host.ask(lambda: str(region.explain(queue)))}
+
+
+def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
+    base = f"{_PREFIX}/regions/{{name}}/queues/{{queue}}"
+
+    @app.get(f"{base}/records", tags=["records"])
     async def peek(
         name: str,
         queue: str,
@@ -207,7 +218,7 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
 
         return await host.ask(look)
 
-    @app.post(f"{base}/{{queue}}/records", tags=["records"], status_code=201)
+    @app.post(f"{base}/records", tags=["records"], status_code=201)
     async def write(
         name: str, queue: str, record: Record, user: Annotated[User, Depends(guard.operate)]
     ) -> dict[str, Any]:
@@ -217,7 +228,7 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         await host.ask(partial(_in_a_task, region, user, lambda task: task.writeq_td(queue, data)))
         return {"written": len(data)}
 
-    @app.post(f"{base}/{{queue}}/read", tags=["records"])
+    @app.post(f"{base}/read", tags=["records"])
     async def read(
         name: str,
         queue: str,
@@ -231,13 +242,13 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         record: bytes = await asyncio.wait_for(host.ask(call), _BOUNDS["wait_seconds"])
         return {"record": shown(record, region, encoding), "length": len(record)}
 
-    @app.delete(f"{base}/{{queue}}/records", tags=["records"], status_code=204)
+    @app.delete(f"{base}/records", tags=["records"], status_code=204)
     async def clear(name: str, queue: str, user: Annotated[User, Depends(guard.operate)]) -> None:
         """DELETEQ TD."""
         region = host.region(name)
         await host.ask(partial(_in_a_task, region, user, lambda task: task.deleteq_td(queue)))
 
-    @app.post(f"{base}/{{queue}}/seed", tags=["records"], status_code=201)
+    @app.post(f"{base}/seed", tags=["records"], status_code=201)
     async def seed(
         name: str,
         queue: str,
@@ -248,12 +259,6 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         region = host.region(name)
         data = [record.bytes_for(region) for record in records]
         return {"seeded": await host.ask(lambda: region.seed(queue, data))}
-
-    @app.get(f"{base}/{{queue}}/explain", tags=["queues"])
-    async def explain(name: str, queue: str, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
-        """Why a queue is as it is, and what each request would meet, in sentences."""
-        region = host.region(name)
-        return {"explanation": await host.ask(lambda: str(region.explain(queue)))}
 
 
 def _in_a_task(region: Region, user: User, action: Any) -> Any:
