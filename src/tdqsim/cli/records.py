@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,7 +61,7 @@ def read(
 
     short: Condition | None = None
     taken = 0
-    with using(place) as found, _target(output) as file:
+    with using(place) as found, nullcontext() if output is None else output.open("wb") as file:
         table = codepage(page or found.codepage)
         if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
             found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are
@@ -85,21 +86,6 @@ def read(
     if short is not None and not everything:
         warn(str(short))
         raise typer.Exit(Exit.CONDITION)
-
-
-class _target:  # noqa: N801  (a context manager with the manners of a function)
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.file: BinaryIO | None = None
-
-    def __enter__(self) -> BinaryIO | None:
-        if self.path is not None:
-            self.file = self.path.open("wb")
-        return self.file
-
-    def __exit__(self, *_error: object) -> None:
-        if self.file is not None:
-            self.file.close()
 
 
 @app.command("write")

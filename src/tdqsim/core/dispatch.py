@@ -168,11 +168,6 @@ class Dispatcher:
         return self._turns
 
     @property
-    def strands_live(self) -> bool:
-        """Whether there is any strand that has not ended."""
-        return bool(self._live)
-
-    @property
     def strands(self) -> tuple[Strand, ...]:
         """The strands that have not ended, oldest first."""
         return tuple(self._live.values())

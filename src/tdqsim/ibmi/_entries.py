@@ -89,11 +89,6 @@ class Entries:
         return self.raw.count - len(self.promised)
 
     @property
-    def occupied(self) -> int:
-        """How many entries take room, promised ones among them."""
-        return self.raw.count
-
-    @property
     def text_bytes(self) -> int:
         """Bytes of all message texts, sender IDs included; of a queue without promised entries."""
         count = self.raw.count

@@ -74,18 +74,6 @@ class Owner(Protocol):
     def title(self) -> str: ...  # noqa: D102
 
 
-class Locked(Protocol):
-    """What a lock knows of its queue.
-
-    Attributes:
-        name: for people.
-        waitaction: QUEUE or REJECT: what others meet while a shunted unit of work has an end of it.
-    """
-
-    name: str
-    waitaction: str
-
-
 class Lock:
     """One end of one queue.
 

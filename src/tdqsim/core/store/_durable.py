@@ -189,31 +189,30 @@ class Durable:
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
-    def reserve(self, nbytes: int, *, keyed: bool = False) -> None:
-        """See that there is room for one more record of so many bytes of data and sender; StoreFull if not.
-
-        ``Work.put`` does this for its record, so it is of use only ahead of something else.
-        """
-        self.charge(self.room.cost(nbytes, keyed=keyed))
-
     def charge(self, cost: int) -> None:
         """Take room, which may be found by removing what was cleared before; StoreFull when there is none."""
         room = self.room
         refusal = room.charge(cost)
-        if refusal and self._scavenge(cost):
+        if refusal:
+            self._scavenge(cost)
             refusal = room.charge(cost)
         if refusal:
             raise StoreFull(refusal)
 
     def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
-        """Why :meth:`reserve` would refuse; empty when it would not. The file may grow, nothing else changes."""
+        """Why a record of so many bytes of data and sender would be refused; empty when it would not.
+
+        The file may grow, nothing else changes.
+        """
         room = self.room
         cost = room.cost(nbytes, keyed=keyed)
-        refusal = room.refusal(cost)
-        return room.refusal(cost) if refusal and self._scavenge(cost) else refusal
+        if not room.refusal(cost):
+            return ""
+        self._scavenge(cost)
+        return room.refusal(cost)
 
-    def _scavenge(self, cost: int) -> bool:
-        """Remove what was cleared, and let LMDB use what the last commits freed; whether to look again.
+    def _scavenge(self, cost: int) -> None:
+        """Remove what was cleared, and let LMDB use what the last commits freed.
 
         What a commit frees is of use from the next but one on.
         """
@@ -221,7 +220,6 @@ class Durable:
             self._small_commit()
         self._small_commit()
         self._small_commit()
-        return True
 
     def _small_commit(self) -> None:
         with self._writing() as txn:
