@@ -292,6 +292,7 @@ def test_who_may_only_read_can_look(place: Path) -> None:
     if os.getuid() == 0:
         for parent in reversed(Path(sys.argv[1]).parents):
             parent.chmod(parent.stat().st_mode | 0o555)
+        Store().close()  # imports what the other user may be unable to reach
         os.setuid(65534)
     store = Store(Path(sys.argv[1]), readonly=True)
     print([entry.data.decode() for entry in store.durable.queue(b"Q").entries()])

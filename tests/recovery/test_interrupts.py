@@ -6,11 +6,12 @@ work goes on, others get every end of every queue, and a region that is closed a
 
 from __future__ import annotations
 
+import gc
 import random
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,15 @@ def test_an_implicit_task_that_runs_out_of_stack_leaves_no_lock(tmp_path: Path, 
         assert met
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Nothing is collected meanwhile: what a signal raises inside a finalizer is told of elsewhere and lost."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
     """Moves between two queues, interrupted by real signals: no record is lost or doubled, and no lock is left."""
@@ -184,13 +193,12 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
         for _ in range(rounds):
             try:
                 signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0001, 0.005))
-                task = region.task()
-                while signal.getitimer(signal.ITIMER_REAL)[0]:
+                while True:
+                    task = region.task()
                     for source, target in (("LOGQ", "LOG2"), ("LOG2", "LOGQ")):
                         task.writeq_td(target, task.readq_td(source, nohandle=True) or b"none")
                         task.syncpoint() if draw.random() < 0.8 else task.syncpoint_rollback()
                     task.end(normal=True)
-                    task = region.task()
             except Boom:
                 hits += 1
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -206,4 +214,4 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, was)
-    assert hits > rounds // 2  # Python tells of one in a finalizer, or in the callback of a weak reference, elsewhere
+    assert hits == rounds
