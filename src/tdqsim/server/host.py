@@ -75,6 +75,7 @@ class Host:
         engine: the thread that owns them.
         regions: by APPLID.
         systems: IBM i systems by name.
+        served: of each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
         counts: commands that ended, by (region, command, condition).
     """
@@ -83,6 +84,7 @@ class Host:
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
         self.systems: dict[str, System] = {}
+        self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         if frozen:
@@ -124,13 +126,17 @@ class Host:
             TdqError: there is neither, or it cannot be made.
         """
         if (path / SYSTEM_FILE_NAME).is_file():
-            return self.add_system(partial(system_from_directory, path, store))
+            system = self.add_system(partial(system_from_directory, path, store))
+            self.served.append(("system", system.name))
+            return system
         overrides = {} if store is None else {"store": store}
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
 
-        return self.add(factory)
+        region = self.add(factory)
+        self.served.append(("region", region.applid))
+        return region
 
     def region(self, name: str) -> Region:
         """The region of this APPLID.
