@@ -27,7 +27,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["Screen", "ServedRegion", "Session", "elsewhere", "served_here"]
+__all__ = ["Answered", "ServedRegion", "ServedSession", "elsewhere", "served_here"]
 
 _PAGE: Final = 1000
 
@@ -53,7 +53,7 @@ def _conditions() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class Answered:
     """What CEMT or CECI answered.
 
     Attributes:
@@ -164,7 +164,7 @@ class ServedRegion:
         statements, history = tuple(found["statements"]), tuple(found["history"])
         return Explanation(found["queue"], found["target"], statements, commands, found["starts"], history)
 
-    def cemt(self, text: str) -> Screen:
+    def cemt(self, text: str) -> Answered:
         """CEMT."""
         with _conditions():
             return _screen(self._region.cemt(text))
@@ -173,15 +173,15 @@ class ServedRegion:
         """The statistics of this moment."""
         return self._region.statistics()
 
-    def session(self) -> Session:
+    def session(self) -> ServedSession:
         """A CECI session, which is a unit of work in the server."""
-        return Session(self._region)
+        return ServedSession(self._region)
 
     def run(self) -> None:
         """Nothing: the server runs its tasks by itself."""
 
 
-class Session:
+class ServedSession:
     """CECI in a server: committed at its end, backed out by an exception."""
 
     def __init__(self, region: RemoteRegion) -> None:
@@ -198,7 +198,7 @@ class Session:
         else:
             self._unit.syncpoint_rollback()
 
-    def execute(self, text: str) -> Screen:
+    def execute(self, text: str) -> Answered:
         """One command.
 
         Raises:
@@ -207,9 +207,9 @@ class Session:
         return _screen(self._unit.ceci(text))
 
 
-def _screen(found: dict[str, Any]) -> Screen:
+def _screen(found: dict[str, Any]) -> Answered:
     text = found.pop("text")
-    return Screen(text, found)
+    return Answered(text, found)
 
 
 def _info(found: Mapping[str, Any], options: tuple[str, ...], *, named: bool = False) -> TdqueueInfo:
