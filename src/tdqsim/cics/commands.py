@@ -64,17 +64,9 @@ class _Region(
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
 
-    Attributes:
-        level: the level of the program that runs; None at the top.
-    """
-
-    __slots__ = ("level",)
-
-    def __init__(self, region: Any, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
-        TaskBase.__init__(self, region, number, transid, userid, startcode=startcode)
-        self.level: Level | None = None
+    __slots__ = ()
 
     @property
     def commarea(self) -> memoryview | None:
@@ -82,6 +74,7 @@ class Task(TaskBase):
         return self.level.commarea if self.level is not None else None
 
     region: _Region
+    level: Level | None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td

@@ -23,7 +23,7 @@ from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.programs import Programs
-from tdqsim.cics.queues.ati import Ati, Facility, Request
+from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
@@ -137,6 +137,7 @@ class RegionParts:
         self.statistics = Statistics(self)
         # What other parts ask of these, bound once.
         self.run_alone = self.task_manager.run_alone
+        self.attach = self.task_manager.attach
         self.task_ended = self.task_manager.ended
         self.system_task = self.task_manager.system
         self.next_task_number = self.task_manager.next_number
@@ -272,27 +273,11 @@ class RegionParts:
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def attach(
-        self,
-        entry: TransactionEntry,
-        *,
-        startcode: str,
-        userid: str,
-        facility: Facility | None = None,
-        request: Request | None = None,
-        data: bytes | None = None,
-        args: tuple[Any, ...] = (),
-    ) -> Strand:
-        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
-        self.dispatcher.check_thread()
-        return self.task_manager.attach(
-            entry, startcode=startcode, userid=userid, facility=facility, request=request, data=data, args=args
-        )
-
     def _task_ended(self, task: Task, *, normal: bool) -> None:
         """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        for queue, cycle in task.qzero.items():
-            self.ati.emptied(queue, cycle)
+        if task.qzero:
+            for queue, cycle in task.qzero.items():
+                self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
         facility = task.facility

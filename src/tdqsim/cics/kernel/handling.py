@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_HANDLES",
     "AbendExit",
+    "HandleStack",
     "Handles",
     "Label",
     "handle_abend",
@@ -53,6 +54,9 @@ class Handles(NamedTuple):
     abend: AbendExit | None
     cancelled: AbendExit | None
 
+
+HandleStack = tuple[Handles, "HandleStack"] | None
+"""What PUSH HANDLE has suspended last, and what was suspended before that."""
 
 NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
@@ -152,8 +156,7 @@ def handle_abend(
 @command("PUSH HANDLE")
 def push_handle(task: TaskBase) -> None:
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-    task.handle_stack.append(task.handles)
-    task.handles = NO_HANDLES
+    task.handles, task.handle_stack = NO_HANDLES, (task.handles, task.handle_stack)
 
 
 @command("POP HANDLE", "INVREQ")
@@ -163,6 +166,6 @@ def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.
     """
-    if not task.handle_stack:
+    if task.handle_stack is None:
         raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-    task.handles = task.handle_stack.pop()
+    task.handles, task.handle_stack = task.handle_stack

@@ -188,7 +188,9 @@ def retrieve(task: TaskBase, *, nohandle: Flag = False) -> bytes:
     """
     if not task.start_data:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
-    return task.start_data.pop(0)
+    data, *rest = task.start_data
+    task.start_data = tuple(rest)
+    return data
 
 
 @command("CANCEL", "NOTFND")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.table import Level, Program, Programs
 from tdqsim.facts import Resp, table
@@ -42,7 +42,7 @@ class ProgramTask(Issuer, Protocol):
     """
 
     handles: Handles
-    handle_stack: list[Handles]
+    handle_stack: HandleStack
     level: Level | None
 
     @property
@@ -75,7 +75,7 @@ def _find(task: ProgramTask, name: str) -> Program:
 def _on(task: ProgramTask, level: Level) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
-    task.level, task.handles, task.handle_stack = level, NO_HANDLES, []
+    task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield

@@ -194,6 +194,8 @@ def _shown(key: Any) -> str:
 
 def open_browses(task: Any) -> dict[str, Any]:
     """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+    if not task.implicit and not task.browses:
+        task.browses = {}
     found: dict[str, Any] = task.region.browses if task.implicit else task.browses
     return found
 

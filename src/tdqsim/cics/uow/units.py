@@ -95,7 +95,7 @@ class UnitsOfWork:
             recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
             if uow.task is not None and not uow.task.ended:
-                uow.task.qzero.update(uow.qzero)
+                uow.task.qzero = {**uow.task.qzero, **uow.qzero}
             else:
                 for queue, cycle in uow.qzero.items():
                     self._region.ati.emptied(queue, cycle)
