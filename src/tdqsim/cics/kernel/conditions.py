@@ -16,7 +16,7 @@ __all__ = ["Abend", "Condition", "TaskReturn", "abend_code"]
 
 
 class Condition(TdqError):
-    """An exceptional condition of a command.
+    """An exceptional condition of a command. What few of them have is a default of the class.
 
     Attributes:
         resp: its number, as EIBRESP shows it.
@@ -28,6 +28,12 @@ class Condition(TdqError):
         brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
         detail: the same in words, for people.
     """
+
+    command = ""
+    resource = ""
+    data = b""
+    length = 0
+    brings: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -41,15 +47,20 @@ class Condition(TdqError):
         length: int = 0,
         brings: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(resp, resp2, detail)
+        TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
         self.resp2 = resp2
         self.detail = detail
-        self.command = command
-        self.resource = resource
-        self.data = data
-        self.length = length
-        self.brings = brings
+        if command:
+            self.command = command
+        if resource:
+            self.resource = resource
+        if data:
+            self.data = data
+        if length:
+            self.length = length
+        if brings is not None:
+            self.brings = brings
 
     @property
     def name(self) -> str:

@@ -74,7 +74,7 @@ class TaskBase:
         queues: what it looks queues up in; empty when it has ended.
         unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
-        strand: its strand; None for the program outside, and when it has ended.
+        strand: its strand; None for the program outside, and when a task that a queue has started is over.
         ended: whether it is over.
     """
 
@@ -213,7 +213,9 @@ class TaskBase:
         Raises:
             Condition: nobody handles it and CICS does not ignore it.
         """
-        self.region.dispatcher.check_thread()
+        dispatcher = self.region.dispatcher
+        if dispatcher.thread != get_ident():
+            dispatcher.check_thread()
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.eib.last = failure(condition)
@@ -399,7 +401,10 @@ class TaskBase:
             self.browses = _NONE
             self.region.task_ended(self, normal=normal)
             self._settled = self.unit is None
-            self.strand = None  # the strand knows its task: what has ended shall not wait for the collector of cycles
+            if (
+                self.request is not None
+            ):  # nobody was given its handle; strand and task name each other, and both can go
+                self.strand = None
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

@@ -17,9 +17,10 @@ from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, targ
 from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
 from tdqsim.facts import LIMITS, Resp
 
-__all__ = ["Directory", "fit"]
+__all__ = ["Directory", "empty", "fit"]
 
 _LONGEST: Final = LIMITS["length_option_maximum"]
+_QZERO: Final = Resp.QZERO  # a member costs more when it is looked up in its class
 
 
 def fit(record: bytes, length: int | None) -> bytes:
@@ -32,6 +33,11 @@ def fit(record: bytes, length: int | None) -> bytes:
         data=record[:length],
         length=len(record),
     )
+
+
+def empty(name: str) -> Condition:
+    """QZERO."""
+    return Condition(_QZERO, 0, f"queue {name} is empty")
 
 
 class Directory:
@@ -187,7 +193,10 @@ class Watched:
         try:
             self._before(task, READQ, arguments)
             named, target = self._directory.final(task, self._name, self._sysid)
-            data = fit(named.read(task, busy, length), length)
+            found = named.read(task, busy, length)
+            if found is None:
+                raise empty(target.name)
+            data = fit(found, length)
         except Condition as condition:
             self._after(task, READQ, arguments, condition)
             raise
