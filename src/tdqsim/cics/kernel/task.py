@@ -401,10 +401,8 @@ class TaskBase:
             self.browses = _NONE
             self.region.task_ended(self, normal=normal)
             self._settled = self.unit is None
-            if (
-                self.request is not None
-            ):  # nobody was given its handle; strand and task name each other, and both can go
-                self.strand = None
+            if self.request is not None:
+                self.strand = None  # nobody was given its handle, and it names the task: both can go now
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 
