@@ -17,6 +17,7 @@ from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.tasks import Tasks
 from tdqsim.cics.programs import Level
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
@@ -43,8 +44,7 @@ T = TypeVar("T")
 
 
 class _Outside(Protocol):
-    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-        """Do one command as a task of its own."""
+    task_manager: Tasks[Task]
 
 
 def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[_Outside, P], T]:
@@ -52,7 +52,7 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
 
     @wraps(command)
     def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return region.run_alone(command, args, kwargs)
+        return region.task_manager.run_alone(command, args, kwargs)
 
     return alone
 

@@ -6,7 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
@@ -58,7 +58,6 @@ class RegionParts:
     Attributes:
         store, hardening, data_sets, catalogue: what a region has once its store is open.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
-        run_alone: does one command as a task of its own.
         aside: a temporary store for queues that the store looked at does not show yet, or None.
     """
 
@@ -67,7 +66,7 @@ class RegionParts:
     data_sets: DataSets
     catalogue: Catalogue
     cold_start_abstime: int
-    run_alone: Callable[..., Any]
+    task_manager: Tasks[Task]
 
     def __init__(
         self,
@@ -136,7 +135,6 @@ class RegionParts:
         self.messages = Messages(self)
         self.statistics = Statistics(self)
         # What other parts ask of these, bound once.
-        self.run_alone = self.task_manager.run_alone
         self.attach = self.task_manager.attach
         self.task_ended = self.task_manager.ended
         self.system_task = self.task_manager.system

@@ -153,7 +153,7 @@ class Dispatcher:
     @property
     def pending(self) -> bool:
         """Whether a dispatch could do something now: cheap, for the end of every command outside a strand."""
-        return bool(self._ready or self._deadlines)
+        return True if self._ready or self._deadlines else False  # noqa: SIM210  (bool() costs a call)
 
     @property
     def can_go_on(self) -> bool:

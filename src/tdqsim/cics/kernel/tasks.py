@@ -148,7 +148,7 @@ class Tasks(Generic[K]):
             task.implicit = True
         self._last = task.number = task.eib.eibtaskn = self._last % _LAST + 1
         try:
-            value = command(task, *args, **kwargs)
+            value = command(task, *args, **kwargs) if kwargs else command(task, *args)
             if task.unit is not None:
                 task.take_syncpoint()
         except Condition:
