@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sortedcontainers import SortedList
-
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
@@ -134,6 +132,8 @@ class KeyedQueue(VolatileQueue):
         if self.unsure:
             self._count_anew()
         if self.keys is None:
+            from sortedcontainers import SortedList  # noqa: PLC0415  (few who import a store ever ask for an order)
+
             self.keys = SortedList(self.by_key)
         return self.keys
 
