@@ -1,8 +1,8 @@
 """A data set of records by key, in memory: KSDS, ESDS or RRDS, and paths over its alternate indexes.
 
 Every organisation is one sorted map from an identification to a record: the key of a KSDS, the relative byte address of
-an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path looks
-at the same records in the order of an alternate key; among equal keys they are in the order of writing.
+an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path has
+the same records in the order of an alternate key; among equal keys they are in the order of writing.
 """
 
 from __future__ import annotations
