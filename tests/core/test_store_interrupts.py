@@ -248,10 +248,10 @@ def test_work_put_and_take(place: Path, kind: type[BaseException]) -> None:
         for _ in range(3):
             at_each_line(work.take, lambda: work.reads, lambda before: [before + 1], kind)
             at_each_line(
-                lambda: work.put(b"n%d" % next(serial)), lambda: len(work.written), lambda before: [before + 1], kind
+                lambda: work.put(b"n%d" % next(serial)), lambda: len(work.items), lambda before: [before + 1], kind
             )
-            at_each_line(work.take_own, lambda: work.own, lambda before: [min(before + 1, len(work.written))], kind)
-        reads, written = work.reads, work.written[work.own :]
+            at_each_line(work.take_own, lambda: work.own, lambda before: [min(before + 1, len(work.items))], kind)
+        reads, written = work.reads, work.items[work.own :]
         store.durable.commit((work,))
         kept = [entry.data for entry in queue.entries()]
         assert kept == [b"%d" % number for number in range(reads, 300)] + written
@@ -266,7 +266,7 @@ def test_growth(place: Path, kind: type[BaseException]) -> None:
         for work in works:
             work.put(bytes(1_000_000))
             at_each_line(
-                lambda work=work: len(work.written) > 1 or work.put(bytes(1000)), lambda work=work: len(work.written),
+                lambda work=work: len(work.items) > 1 or work.put(bytes(1000)), lambda work=work: len(work.items),
                 lambda _: [2], kind,
             )  # fmt: skip
         store.durable.commit(works)

@@ -28,7 +28,6 @@ from tdqsim.core.store._layout import (
     LONG,
     MAX_NAME,
     META,
-    ONE,
     QUEUE,
     RECLAIM,
     Head,
@@ -40,12 +39,11 @@ from tdqsim.core.store._layout import (
     check_queue,
     data_of,
     decode,
+    encode,
     encode_long,
     piece_key,
     read_head,
     read_queue_record,
-    seal,
-    unseal,
 )
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
@@ -333,7 +331,7 @@ class Durable:
             return None
         what = f"the meta data {key[1:]!r}"
         try:
-            found = decode(unseal(key, value, what), b"", what)
+            found = decode(key, value, what)
             return self.read_long(txn, found) if isinstance(found, Long) else bytes(found[0])  # type: ignore[arg-type]
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
@@ -341,8 +339,7 @@ class Durable:
     def _put_meta(self, txn: Any, key: bytes, value: bytes | None) -> None:
         self._delete_pieces_of(txn, key, txn.pop(key))
         if value is not None:
-            rest = ONE + value if len(value) <= INLINE else self.put_long(txn, value)
-            txn.put(key, seal(key, rest))
+            txn.put(key, encode(key, (value,)) if len(value) <= INLINE else self.put_long(txn, key, value))
 
     # -- what is long, and what is gone, for works --------------------------------------------------------------------
 
@@ -358,12 +355,12 @@ class Durable:
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def put_long(self, txn: Any, item: Item) -> bytes:
-        """Put long data in pieces; the value, not yet sealed, that stands for it."""
+    def put_long(self, txn: Any, key: bytes, item: Item) -> bytes:
+        """Put long data in pieces; the value under ``key`` that stands for it."""
         number, data = self.new_number(txn), data_of(item)
         for index, at in enumerate(range(0, len(data), INLINE)):
             txn.put(piece_key(number, index), data[at : at + INLINE])
-        return encode_long(item, number, data)
+        return encode_long(key, item, number)
 
     def read_long(self, txn: Any, long: Long) -> bytes:
         """Long data, put together; StoreDamaged when it is not what was put."""
@@ -380,7 +377,7 @@ class Durable:
         if value is None or value[4:5] != LONG:
             return
         try:
-            found = decode(unseal(key, value, ""), b"", "")
+            found = decode(key, value, "")
         except StoreDamaged:
             return  # its pieces are lost room, which salvage gets rid of
         if isinstance(found, Long):

@@ -157,31 +157,37 @@ def seal(key: bytes, rest: bytes) -> bytes:
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
     """What was sealed; StoreDamaged, naming ``what``, when it is not what was written."""
-    if len(value) < 5 or _SEAL.unpack_from(value)[0] != crc32(value[4:], crc32(key)):
+    rest = value[4:]
+    if not rest or value[:4] != _pack_seal(crc32(rest, crc32(key))):
         raise StoreDamaged(f"{what} is damaged: its checksum does not match")
-    return value[4:]
+    return rest
 
 
-def encode(part: Sequence[Item]) -> bytes:
-    """The value, not yet sealed, of records that :func:`parts` says share an entry."""
+def encode(key: bytes, part: Sequence[Item]) -> bytes:
+    """The value under a key of records that :func:`parts` says share an entry."""
     item = part[0]
     if len(part) == 1 and item.__class__ is bytes:
-        return ONE + item
-    if len(part) > 1:
-        return MANY + len(part).to_bytes(2, "big") + _sizes(len(part)).pack(*map(len, part)) + b"".join(part)  # type: ignore[arg-type]
-    if isinstance(item, Entry):
-        return FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
-    raise TypeError(f"a record is bytes, not {type(item).__name__}")
+        rest = ONE + item
+    elif len(part) > 1:
+        sizes = _sizes(len(part)).pack(*map(len, part))
+        rest = MANY + len(part).to_bytes(2, "big") + sizes + b"".join(part)  # type: ignore[arg-type]
+    elif isinstance(item, Entry):
+        rest = FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
+    else:
+        raise TypeError(f"a record is bytes, not {type(item).__name__}")
+    return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
-def encode_long(item: Item, number: int, data: bytes) -> bytes:
-    """The value, not yet sealed, of a record whose data lies in pieces under ``number``."""
-    sender, time_ns = (item.sender, item.time_ns) if isinstance(item, Entry) else (b"", 0)
-    return LONG + _LONG.pack(number, len(data), crc32(data)) + _FACTS.pack(time_ns, len(sender)) + sender
+def encode_long(key: bytes, item: Item, number: int) -> bytes:
+    """The value under a key of a record whose data lies in pieces under ``number``."""
+    data, _, sender, time_ns = item if isinstance(item, Entry) else Entry(item)
+    rest = LONG + _LONG.pack(number, len(data), crc32(data)) + _FACTS.pack(time_ns, len(sender)) + sender
+    return seal(key, rest)
 
 
-def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
-    """The records in a value that was unsealed; StoreDamaged when its checksum was right and its form is not."""
+def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
+    """The records in a value under a key; StoreDamaged, naming ``what``, when it is not what was put."""
+    rest = unseal(key, value, what)
     kind = rest[:1]
     if kind == ONE:
         return [rest[1:]]
@@ -190,7 +196,7 @@ def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
     if kind == FULL:
         time_ns, size = _FACTS.unpack_from(rest, 1)
         at = 1 + _FACTS.size
-        return [Entry(rest[at + size :], user_key, rest[at : at + size], time_ns)]
+        return [Entry(rest[at + size :], key[8:-8], rest[at : at + size], time_ns)]
     if kind == LONG:
         number, size, crc = _LONG.unpack_from(rest, 1)
         time_ns, _ = _FACTS.unpack_from(rest, 1 + _LONG.size)
@@ -265,8 +271,9 @@ def piece_key(number: int, index: int) -> bytes:
 # -- queue records ----------------------------------------------------------------------------------------------------
 
 
-def queue_record(crc: int, order: int, key_length: int, now: Standing) -> bytes:
-    """The value of a queue record: ``crc`` is the key's checksum, ``order`` the place in :data:`ORDERS`."""
+def queue_record(same: tuple[int, int, int], now: Standing) -> bytes:
+    """The value of a queue record; the same of a queue are its key's checksum, its place in ORDERS, its key length."""
+    crc, order, key_length = same
     first, last, count, size, number = now
     body = _pack_record(order, key_length, number, first, last, count, size)
     return _pack_seal(crc32(body, crc)) + body

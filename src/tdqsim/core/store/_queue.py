@@ -28,7 +28,6 @@ from tdqsim.core.store._layout import (
     queue_record,
     read_queue_record,
     size_of,
-    unseal,
 )
 from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["DurableQueue", "Record"]
 
 _BATCH: Final = 256
-_AHEAD: Final = 32
+_AHEAD: Final = 64
 _AHEAD_BYTES: Final = 32768
 _RUN: Final = 64
 _END: Final = b"\xff" * 9
@@ -69,7 +68,7 @@ class DurableQueue:
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("_crc", "_index", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
+    __slots__ = ("_record", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class DurableQueue:
         self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
-        self._crc, self._index = crc32(self.record_key), ORDERS.index(order)
+        self._record = crc32(self.record_key), ORDERS.index(order), key_length
 
     def __repr__(self) -> str:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
@@ -106,7 +105,7 @@ class DurableQueue:
 
     def record(self, now: Standing) -> bytes:
         """The value of its record when it is ``now``."""
-        return queue_record(self._crc, self._index, self.key_length, now)
+        return queue_record(self._record, now)
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -201,7 +200,7 @@ class DurableQueue:
     def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
         """What is in an LMDB entry; where its data is when it is long."""
         try:
-            found = decode(unseal(key, value, ""), key[8:-8], "")
+            found = decode(key, value, "")
             if found.__class__ is list:
                 return found, None
             data = self.durable.read_long(txn, found)  # type: ignore[arg-type]
@@ -227,8 +226,8 @@ class DurableQueue:
         prefix = (number | ENTRIES).to_bytes(8, "big")
         found: deque[Any] = deque()
         cursor = txn.cursor()
-        for key, value in islice(cursor, _AHEAD) if cursor.set_range(entry_key(number, seq)) else ():
-            if not key.startswith(prefix):
+        for key, value in cursor if cursor.set_range(entry_key(number, seq)) else ():
+            if len(found) >= _AHEAD or not key.startswith(prefix):
                 break
             try:
                 items, long = self._items(txn, key, value)
@@ -237,9 +236,12 @@ class DurableQueue:
                     break
                 raise
             end = entry_number(key)
-            found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(long), strict=False)
-            if long is not None:
-                break
+            if len(items) == 1:
+                found.append((end, end, items[0], long))
+                if long is not None:
+                    break
+            else:
+                found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(None), strict=False)
         return found
 
     def look_down(self, seq: int) -> Record:

@@ -26,7 +26,6 @@ from tdqsim.core.store._layout import (
     entry_key,
     entry_number,
     parts,
-    seal,
     size_of,
 )
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
@@ -38,6 +37,7 @@ __all__ = ["FifoWork", "KeyedWork", "LifoWork", "Work"]
 
 NOTHING: Final[list[Item]] = []
 _AHEAD: Final = 64
+_TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
 _NO_READS: Final = (0, 0)
@@ -51,7 +51,7 @@ class Work:
 
     Attributes:
         queue: the queue.
-        written: what was put, in order.
+        items: what was put, in order.
         own: how many of these were read back with :meth:`take_own`.
         front: what was put back, the last one first of all.
         cleared: whether everything committed goes.
@@ -60,12 +60,12 @@ class Work:
         after: what the queue is when this is committed; set when it is applied.
     """
 
-    __slots__ = ("__weakref__", "after", "cleared", "dropped", "front", "held", "own", "queue", "written")
+    __slots__ = ("__weakref__", "after", "cleared", "dropped", "front", "held", "items", "own", "queue")
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.after = queue.now
-        self.written: list[Item] = []
+        self.items: list[Item] = []
         self.front: list[Item] = NOTHING
         self.own = self.held = 0
         self.cleared = self.dropped = False
@@ -78,7 +78,7 @@ class Work:
     @property
     def changed(self) -> bool:
         """Whether a commit would change anything."""
-        return bool(len(self.written) > self.own or self.reads or self.front or self.cleared or self.dropped)
+        return bool(len(self.items) > self.own or self.reads or self.front or self.cleared or self.dropped)
 
     # -- putting --------------------------------------------------------------------------------------------------
 
@@ -95,20 +95,19 @@ class Work:
             room.left -= cost
             self.held += cost
         else:
-            self._hold(len(data))
-        self.written.append(data)
+            self._hold(cost)
+        self.items.append(data)
 
     def put_many(self, items: list[Item]) -> None:
         """Add entries that were checked before, in one go: StoreFull, and none of them, when there is no room."""
-        nbytes = sum(map(size_of, items))
-        self._hold(nbytes, len(items))
-        self.written += items
+        self._hold(self._cost(sum(map(size_of, items)), len(items)))
+        self.items += items
 
     def put_entry(self, entry: Entry) -> None:
         """Add an entry; as :meth:`put`, ValueError also when key, sender or time are not what the queue can take."""
         check_entry(self.queue.name, entry, self.queue.key_length)
-        self._hold(len(entry.data) + len(entry.sender))
-        self.written.append(entry)
+        self._hold(self._cost(len(entry.data) + len(entry.sender)))
+        self.items.append(entry)
 
     def put_back(self, item: Item) -> None:
         """Add an entry in front: it is the next that is taken, of a KEYED queue the next with its key."""
@@ -116,21 +115,19 @@ class Work:
             check_entry(self.queue.name, item, self.queue.key_length)
         if self.front is NOTHING:
             self.front = []  # before it can be refused: who must put it back all the same adds it to this list
-        self._hold(size_of(item))
+        self._hold(self._cost(size_of(item)))
         self.front.append(item)
 
-    def _hold(self, nbytes: int, many: int = 1) -> None:
-        if nbytes > MAX_DATA:
-            raise ValueError(f"queue {self.queue.name!r}: {nbytes} bytes: at most {MAX_DATA}")
+    def _cost(self, nbytes: int, many: int = 1) -> int:
+        return self.queue.durable.room.cost(nbytes, many, keyed=self.queue.key_length > 0)
+
+    def _hold(self, cost: int) -> None:
+        if cost > _TOO_MUCH:
+            raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
-        room = durable.room
-        cost = room.cost(nbytes, many, keyed=self.queue.key_length > 0)
-        if cost > room.left:
-            durable.charge(cost)
-        else:
-            room.left -= cost
+        durable.charge(cost)
         if not self.held:
-            room.holders.append(ref(self))
+            durable.room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
@@ -151,9 +148,9 @@ class Work:
 
     def take_own(self) -> bytes | None:
         """The data of the oldest entry that this work put on a FIFO queue and did not read back; or None."""
-        if self.own >= len(self.written):
+        if self.own >= len(self.items):
             return None
-        data = data_of(self.written[self.own])
+        data = data_of(self.items[self.own])
         self.own += 1
         return data
 
@@ -169,8 +166,8 @@ class Work:
 
     def clear(self) -> int:
         """Everything committed goes, and what this work put; how many entries that are."""
-        went = (0 if self.cleared else self.queue.count - self.reads) + len(self.written) - self.own + len(self.front)
-        self.written, self.front, self.own, self.cleared = [], NOTHING, 0, True
+        went = (0 if self.cleared else self.queue.count - self.reads) + len(self.items) - self.own + len(self.front)
+        self.items, self.front, self.own, self.cleared = [], NOTHING, 0, True
         return went
 
     def drop(self) -> int:
@@ -184,7 +181,7 @@ class Work:
     def apply(self, txn: Any, now: Standing) -> Standing:
         """Change the transaction, in which the queue is ``now``; what it is then."""
         after: _Standing = self._clear(txn, now) if self.cleared else self._remove(txn, now)
-        if self.front or len(self.written) > self.own:
+        if len(self.items) > self.own or self.front:
             after = self._insert(txn, after)
         return now if after is now else _new(Standing, after)
 
@@ -213,19 +210,19 @@ class Work:
         """Write what was put: behind the last, and before the first."""
         first, last, count, size, number = now
         number = number or self.queue.durable.new_number(txn)
-        written = self.written[self.own :] if self.own else self.written
+        items = self.items[self.own :] if self.own else self.items
         if self.front:
             front = self.front[::-1]
             first -= len(front)
             count += len(front)
             size += self._write(txn, number, first - 1, front)
-        size += self._write(txn, number, last, written)
-        return first, last + len(written), count + len(written), size, number
+        many = len(items)
+        return first, last + many, count + many, size + self._write(txn, number, last, items), number
 
-    def _write(self, txn: Any, number: int, seq: int, items: list[Item]) -> int:
+    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Item]) -> int:
         """Write records behind a number; the bytes of their data."""
         total = 0
-        for part in self._parts(items) if len(items) > 1 else (items,) if items else ():
+        for part in self._parts(items) if len(items) != 1 else (items,):
             seq += len(part)
             item = part[0]
             if item.__class__ is bytes:
@@ -234,12 +231,11 @@ class Work:
             else:
                 key = entry_key(number, seq, item.key)  # type: ignore[union-attr]
                 size = len(item.data)  # type: ignore[union-attr]
-            rest = encode(part) if size <= INLINE else self.queue.durable.put_long(txn, item)
-            txn.put(key, seal(key, rest))
+            txn.put(key, encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, item))
             total += size
         return total
 
-    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
+    def _parts(self, items: Sequence[Item]) -> Iterable[Sequence[Item]]:
         """Which records share an LMDB entry."""
         return ((item,) for item in items)
 
@@ -257,7 +253,7 @@ class FifoWork(Work):
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.after = queue.now
-        self.written = []
+        self.items = []
         self.front = NOTHING
         self.own = self.held = 0
         self.cleared = self.dropped = False
@@ -300,7 +296,7 @@ class FifoWork(Work):
 
     def settled(self) -> None:
         """The commit is made; a record that comes right behind what was read ahead is known too."""
-        ahead, written = self.queue.ahead, self.written
+        ahead, written = self.queue.ahead, self.items
         if len(written) == 1 and len(ahead) < _AHEAD:
             _, last, count, _, _ = self.after
             item = written[0]
@@ -308,7 +304,7 @@ class FifoWork(Work):
                 ahead.append((last, last, item, None))  # when it is done again, it is there twice: no harm
         Work.settled(self)
 
-    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
+    def _parts(self, items: Sequence[Item]) -> Iterable[Sequence[Item]]:
         return parts(items)
 
     def _remove(self, txn: Any, now: _Standing) -> _Standing:
@@ -386,7 +382,7 @@ class LifoWork(Work):
         """What is put back in front of a LIFO queue is on its top."""
         first, last, count, size, number = now
         number = number or self.queue.durable.new_number(txn)
-        items = self.written[self.own :] + self.front
+        items = self.items[self.own :] + self.front
         size += self._write(txn, number, last, items)
         return first, last + len(items), count + len(items), size, number
 
