@@ -62,7 +62,10 @@ def at_each_line(
 def volatile(store: Store, order: Order, many: int) -> Any:
     queue = store.volatile.create_queue(b"Q", order, 2 if order is Order.KEYED else 0)
     for number in range(many):
-        queue.put_entry(Entry(b"%d" % number, b"%02d" % (number % 50) if order is Order.KEYED else b""))
+        if order is Order.KEYED:
+            queue.put_entry(Entry(b"%d" % number, b"%02d" % (number % 50)))
+        else:
+            queue.put(b"%d" % number)
     return queue
 
 
@@ -201,9 +204,11 @@ def test_commit(place: Path, order: Order, durability: Any, kind: type[BaseExcep
             one, two = queues[0].work(), queues[1].work()
             new = [b"%d" % next(serial), (b"%d." % next(serial)).ljust(long, b"x")]
             now = seen()
-            for each in new:
-                one.put_entry(Entry(each, key))
-            two.put_entry(Entry(new[1], key))
+            for work, data in ((one, new[0]), (one, new[1]), (two, new[1])):
+                if order is Order.KEYED:
+                    work.put_entry(Entry(data, key))
+                else:
+                    work.put(data)
             one.take()
             left = now[0][1:]
             after = [new[::-1] + left if order is Order.LIFO else left + new]

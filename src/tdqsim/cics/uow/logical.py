@@ -31,9 +31,6 @@ class LogicalWork(FifoWork):
         self.starts: list[int] = []
         self.left_before: int | None = None
 
-    take: Any = FifoWork.take_item
-    """A record of such a queue is nothing but its data."""
-
     @property
     def puts(self) -> int:
         """Records written so far, those read back included."""

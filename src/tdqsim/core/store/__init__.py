@@ -33,6 +33,6 @@ from tdqsim.core.store._volatile import Volatile
 from tdqsim.core.store._work import FifoWork, Work
 
 __all__ = [
-    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry", "FifoWork",
-    "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
+    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry",
+    "FifoWork", "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
 ]  # fmt: skip

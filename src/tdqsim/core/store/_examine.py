@@ -157,13 +157,11 @@ class Half:
         queue = self.queues.get(number)
         if queue is None:
             queue = self.queues[number] = self._lost(number, len(key) - 16)
-        seq, user_key = entry_number(key), key[8:-8]
+        seq = entry_number(key)
         try:
             found = decode(key, value, "a record")
             if isinstance(found, Long):
-                data = self._whole(found, "a record")
-                plain = not (found.sender or found.time_ns or user_key)
-                found = [data if plain else Entry(data, user_key, found.sender, found.time_ns)]
+                found = [found.item(key, self._whole(found, "a record"))]
         except StoreDamaged:
             queue.damaged.append(seq)
             return

@@ -35,9 +35,8 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
     "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key",
-    "entry_number", "parts", "piece_key", "queue_record", "read_head", "read_queue_record", "seal", "size_of",
-    "unseal",
+    "check_entry", "check_long", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
+    "not_keyed", "parts", "piece_key", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
 FORMAT: Final = 3
@@ -104,7 +103,7 @@ class Entry(NamedTuple):
 
     Attributes:
         data: the data, which may be empty.
-        key: its key; of the queue's key length in a KEYED queue, else empty.
+        key: its key, of the key length of the KEYED queue; this and the others are empty for other queues.
         sender: who sent it, in the caller's format; up to 255 bytes.
         time_ns: when it was put, in nanoseconds since 1970 UTC, as the caller gave it.
     """
@@ -116,7 +115,7 @@ class Entry(NamedTuple):
 
 
 Item: TypeAlias = bytes | Entry
-"""An entry as it is kept: a plain one, without key, sender and time, is its data itself."""
+"""What a queue keeps: a record of a FIFO or LIFO queue, an entry of a KEYED one."""
 
 
 class Standing(NamedTuple):
@@ -145,6 +144,10 @@ class Long(NamedTuple):
     crc: int
     sender: bytes
     time_ns: int
+
+    def item(self, key: bytes, data: bytes) -> Item:
+        """What was put under an LMDB key, with its data."""
+        return data if len(key) == _NUMBERED.size else Entry(data, key[8:-8], self.sender, self.time_ns)
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
@@ -222,25 +225,17 @@ def check_long(long: Long, data: bytes, what: str) -> bytes:
     return data
 
 
-def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def parts(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Which records of one commit on a FIFO queue share an entry."""
-    part: list[Item] = []
-    room = INLINE
-    for item in items:
-        plain = item.__class__ is bytes
-        size = len(item) + 2 if plain else INLINE + 1
-        if part and (size > room or len(part) == _MOST):
-            yield part
-            part, room = [], INLINE
-        part.append(item)
+    start, room = 0, INLINE
+    for at, item in enumerate(items):
+        size = len(item) + 2
+        if at > start and (size > room or at - start == _MOST):
+            yield items[start:at]
+            start, room = at, INLINE
         room -= size
-    if part:
-        yield part
-
-
-def data_of(item: Item) -> bytes:
-    """The data of a record."""
-    return item.data if isinstance(item, Entry) else item
+    if items:
+        yield items[start:]
 
 
 def size_of(item: Item) -> int:
@@ -318,6 +313,11 @@ def check_queue(name: bytes, order: Order, key_length: int) -> None:
         raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
     if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
         raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+
+
+def not_keyed(name: bytes, order: Order) -> ValueError:
+    """What is wrong with keys given for a queue that has none."""
+    return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
