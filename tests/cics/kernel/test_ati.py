@@ -352,6 +352,19 @@ def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
     assert rule("ATI-SET-STUCK").confidence == "unconfirmed"
 
 
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_set_of_the_state_alone_frees_nothing(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", lambda task: task.abend("OOPS"))
+    fill(region, "TRGQ", b"1", b"2")
+    region.register("PAYP", program)
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.set_tdqueue("TRGQ", enablestatus="ENABLED")
+    region.writeq_td("TRGQ", b"3")
+    assert starts == []
+
+
 @pytest.mark.rule("ATI-SET-PENDING")
 @pytest.mark.parametrize("waits", ["runs", "waits for its terminal"])
 @pytest.mark.parametrize("facility", ["FILE", "TERMINAL"])
