@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
 from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
@@ -33,7 +33,7 @@ from tdqsim.cics.region_end import end, let_go
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["Region", "StartType"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 
 class Region(RegionCommands, RegionParts):
@@ -250,7 +251,7 @@ class Region(RegionCommands, RegionParts):
 
         return take
 
-    def register(self, transid: str, handler: Handler) -> None:
+    def register(self, transid: str, handler: Callable[[Task], object]) -> None:
         """Make a callable the program of a transaction; without a definition the transaction gets defaults.
 
         Raises:
@@ -289,6 +290,36 @@ class Region(RegionCommands, RegionParts):
         self._check("task")
         return self.task_manager.outside(transid, userid)
 
+    @overload
+    def start(
+        self,
+        program: Callable[[Task], _T],
+        *,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand[_T]: ...
+    @overload
+    def start(
+        self,
+        program: Callable[..., _T],
+        *args: Any,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand[_T]: ...
+    @overload
+    def start(
+        self,
+        program: str,
+        *args: Any,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand: ...
     def start(
         self,
         program: str | Handler,
@@ -324,6 +355,10 @@ class Region(RegionCommands, RegionParts):
             entry, startcode=startcode, userid=userid or self.default_user, facility=facility, data=data, args=args
         )
 
+    @overload
+    def stepped(self, program: Callable[[Task], _T], *, transid: str = "", userid: str = "") -> Stepped[_T]: ...
+    @overload
+    def stepped(self, program: Callable[..., _T], *args: Any, transid: str = "", userid: str = "") -> Stepped[_T]: ...
     def stepped(self, program: Handler, *args: Any, transid: str = "", userid: str = "") -> Stepped:
         """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
 
@@ -337,7 +372,7 @@ class Region(RegionCommands, RegionParts):
             Its handle; the task stands before its first command.
         """
         self._check("stepped")
-        stepped = Stepped(self.dispatcher)
+        stepped: Stepped = Stepped(self.dispatcher)
 
         def held(task: SteppedTask) -> Any:
             task.stepped = stepped
