@@ -9,6 +9,7 @@ pytestmark = pytest.mark.browser
 PAGES = {
     "": "Overview",
     "regions/PAYREGN/queues": "Queues",
+    "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
 }
 
 

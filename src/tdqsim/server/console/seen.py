@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
-from tdqsim.facts import Cvda
+from tdqsim.facts import Cvda, table
 
 __all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "Wait", "look", "waits_of"]
+
+
+_SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class QueueSeen:
         cycle: whether a trigger cycle is on.
         locks: who holds its ends and how many wait, in words; empty for nobody.
         target: what an alias or a remote queue stands for.
+        supplied: whether it is one of the queues that every region has (group DFHDCTG).
     """
 
     name: str
@@ -44,6 +48,7 @@ class QueueSeen:
     cycle: bool = False
     locks: str = ""
     target: str = ""
+    supplied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +161,17 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
 
 
 def _queue(queue: TdQueue) -> QueueSeen:
+    supplied = queue.name in _SUPPLIED
     if isinstance(queue, IntraQueue):
-        return _intra(queue)
+        return _intra(queue, supplied=supplied)
     enabled = queue.enablestatus.name
     if isinstance(queue, ExtraQueue):
-        return QueueSeen(queue.name, queue.type, enabled=enabled, open=queue.openstatus.name, target=_dsname(queue))
+        return QueueSeen(
+            queue.name, queue.type, enabled=enabled, open=queue.openstatus.name, target=_dsname(queue),
+            supplied=supplied,
+        )  # fmt: skip
     if isinstance(queue, IndirectQueue):
-        return QueueSeen(queue.name, queue.type, target=queue.indirectname)
+        return QueueSeen(queue.name, queue.type, target=queue.indirectname, supplied=supplied)
     assert isinstance(queue, RemoteQueue), queue
     return QueueSeen(
         queue.name, queue.type, enabled=enabled, target=f"{queue.remotename} of {queue.definition.remotesystem}"
@@ -173,7 +182,7 @@ def _dsname(queue: ExtraQueue) -> str:
     return str(getattr(queue.definition, "dsname", "") or getattr(queue.definition, "ddname", "") or "")
 
 
-def _intra(queue: IntraQueue) -> QueueSeen:
+def _intra(queue: IntraQueue, *, supplied: bool) -> QueueSeen:
     return QueueSeen(
         queue.name,
         queue.type,
@@ -184,6 +193,7 @@ def _intra(queue: IntraQueue) -> QueueSeen:
         level=queue.triggerlevel if queue.transid else 0,
         cycle=bool(queue.latch),
         locks="; ".join(filter(None, map(_lock, queue.locks))),
+        supplied=supplied,
     )
 
 

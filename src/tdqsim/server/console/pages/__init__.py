@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.server.console.pages import overview, queues
+from tdqsim.server.console.pages import overview, queue, queues
 
 if TYPE_CHECKING:
     from tdqsim.server.console.frame import Console
 
 __all__ = ["add_pages"]
 
-_PAGES = (overview, queues)
+_PAGES = (overview, queues, queue)
 
 
 def add_pages(console: Console) -> None:

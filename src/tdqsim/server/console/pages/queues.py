@@ -30,7 +30,8 @@ _COLUMNS: Final = (
 )
 _TYPES: Final = {"": "all types", "INTRA": "INTRA", "EXTRA": "EXTRA", "INDIRECT": "INDIRECT", "REMOTE": "REMOTE"}
 _SHOW: Final[dict[str, tuple[str, Callable[[QueueSeen], bool]]]] = {
-    "": ("all", lambda _queue: True),
+    "": ("all but the supplied ones", lambda queue: not queue.supplied),
+    "all": ("all", lambda _queue: True),
     "filled": ("with records", lambda queue: queue.depth > 0),
     "locked": ("locked", lambda queue: bool(queue.locks)),
     "trigger": ("with a trigger", lambda queue: bool(queue.trigger)),

@@ -19,7 +19,7 @@ export default {
       <tbody role="rowgroup">
         <tr v-for="row in rows" :key="row.id" role="row" :class="row.tone || null">
           <td v-for="(column, at) in columns" :key="column.key" role="cell" :data-label="column.label"
-              :class="{ num: column.num, mono: column.mono, wide: column.wide }">
+              :class="{ num: column.num, mono: column.mono, wide: column.wide, none: row.cells[at] === '' }">
             <template v-if="row.cells[at] !== null && typeof row.cells[at] === 'object'">
               <svg v-if="row.cells[at].spark" class="tdq-spark" viewBox="0 0 100 24" preserveAspectRatio="none"
                    role="img" :aria-label="row.cells[at].title || 'depth over time'">
