@@ -109,8 +109,8 @@ class Browser:
 
     def sign_on(self, token: str) -> None:
         """Sign on with a token."""
-        self.page.goto(f"{self.url}/console/sign-on")
-        self.page.get_by_label("Token of this run").fill(token)
+        self.page.goto(f"{self.url}/console/")
+        self.page.get_by_label("Token").fill(token)
         self.page.get_by_role("button", name="Sign on").click()
         self.page.get_by_role("heading", level=1, name="Overview").wait_for()
 

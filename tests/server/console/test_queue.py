@@ -95,7 +95,7 @@ def test_set_says_before_what_the_vendor_would_say(browser, server):
     page = browser.open("regions/PAYREGN/queues/TRGQ", "Queue TRGQ")
     page.get_by_label("Option of SET TDQUEUE").select_option("ATITRANID")
     page.get_by_label("Value").fill("OTHR")
-    page.get_by_text("would get INVREQ RESP2 31").wait_for()
+    page.get_by_text("ATITRANID can be changed only while").wait_for()
     page.get_by_role("button", name="SET TDQUEUE DISABLED").click()
     browser.status("SET TDQUEUE(TRGQ) ENABLESTATUS(DISABLED): NORMAL")
     assert server.region.inquire_tdqueue("TRGQ")["ENABLESTATUS"]["cvda"] == "DISABLED"

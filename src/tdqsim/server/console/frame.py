@@ -22,11 +22,12 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.errors import TdqError
-from tdqsim.server.console.door import Caller, Door, Role
+from tdqsim.server.console.door import Caller, Door
 from tdqsim.server.console.field import Block, Button
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
+from tdqsim.server.users import Role
 
 __all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
 
@@ -168,6 +169,9 @@ class Visit:
     async def _refresh(self, refresh: Callable[[], Awaitable[None]]) -> None:
         while self._again and not self.client.is_deleted:
             self._again = False
+            if self.console.door.who(self.request) is None:
+                self.client.open("/sign-on")
+                return
             try:
                 with self.client:
                     await refresh()
@@ -238,7 +242,7 @@ def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
         with Block("div", "tdq-who"):
             Block("span", words=f"{visit.caller.name} ({visit.caller.roles})")
             Button("Light / dark", partial(_other_theme, visit, dark), kind="small plain")
-            with Block("form", method="post", action=visit.href("sign-off")):
+            with Block("form", method="post", action="/sign-off"):
                 Block("button", "tdq-button small plain", "Sign off", type="submit")
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain import Prediction, explain
 from tdqsim.cics.look.records import records, uncommitted
@@ -16,7 +17,7 @@ from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.set import check_set
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, table
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 
 __all__ = ["SETTABLE", "QueueLook", "RecordPage", "as_value", "foresee_set", "inquire", "look_at", "record_at", "records_of"]
 
@@ -85,6 +86,8 @@ def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str
 
 
 def _option(word: str, value: Any) -> tuple[str, str, str]:
+    if INQUIRE_OPTIONS["TDQUEUE"][word].receiver == "ABSTIME" and value > 0:
+        return word, f"{value} ({local_time(value):%Y-%m-%d %H:%M:%S})", ""
     if isinstance(value, Cvda):
         return word, value.name, str(int(value))
     return word, str(value).rstrip(), ""

@@ -50,6 +50,7 @@ class DataTable(Element, component="static/table.js"):
     Args:
         caption: what it is, for those who do not see it.
         columns: see :func:`column`.
+        keep: whether it stays a table where there is little room, because its columns are few and narrow.
         empty: what is said when there are no rows.
         on_sort: called with the key of a column whose heading was pressed.
         on_act: called with the id of a row and of the button in it that was pressed.
@@ -61,12 +62,13 @@ class DataTable(Element, component="static/table.js"):
         columns: Sequence[Column],
         *,
         empty: str = "Nothing.",
+        keep: bool = False,
         on_sort: Callable[[str], Any] | None = None,
         on_act: Callable[[str, str], Any] | None = None,
     ) -> None:
         super().__init__()
         self._shown: tuple[Any, ...] = ()
-        self.props.update({"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None})
+        self.props.update({"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None, "keep": keep})
         if on_sort is not None:
             self.on("sort", lambda event: on_sort(_one_of(event, columns)))
         if on_act is not None:

@@ -18,6 +18,7 @@ from tdqsim.server.console.pages.queue_records import Records
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_look import look_at
 from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.users import Role
 
 __all__ = ["add"]
 
@@ -26,6 +27,8 @@ _OPTIONS: Final = (
     column("value", "Value", mono=True, wide=True),
     column("number", "CVDA", num=True),
 )
+_LEAST: Final = 60 * 10**9
+"""Nanoseconds of time that the picture of the depth shows at least."""
 
 
 def add(console: Console) -> None:
@@ -59,19 +62,20 @@ class _Queue:
         with Block("section", "tdq-card", aria_label="In words"):
             Block("h2", words="In words")
             self.explained = Block("p", "tdq-explain")
-        if self.visit.caller.roles != "look":
+        if self.visit.may(Role.operate):
             self.actions = Actions(self.visit, self.region, self.name)
             self.actions.build()
-        with Block("div", "tdq-cols"):
-            with Block("section", "tdq-card", aria_label="Depth"):
-                Block("h2", words="Depth since somebody looks")
-                self.figures = Block("p", "tdq-dim")
-                self.chart = depth_chart(self.name)
+        with Block("div", "tdq-beside"):
+            with Block("div"):
+                with Block("section", "tdq-card", aria_label="Depth"):
+                    Block("h2", words="Depth since somebody looks")
+                    self.figures = Block("p", "tdq-dim")
+                    self.chart = depth_chart(self.name)
+                self.records = Records(self.visit, self.region, self.name)
+                self.records.build()
             with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
                 Block("h2", words="INQUIRE TDQUEUE")
-                self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS)
-        self.records = Records(self.visit, self.region, self.name)
-        self.records.build()
+                self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS, keep=True)
         await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
@@ -89,7 +93,8 @@ class _Queue:
     def _draw_depth(self) -> None:
         queue = self.view.queues[self.name]
         samples = [*self.view.depths.get(self.name, ())] or [(self.view.seen.time_ns, max(queue.depth, 0))]
-        points = [*samples, (self.view.seen.time_ns, samples[-1][1])]
+        first = (min(samples[0][0], self.view.seen.time_ns - _LEAST), samples[0][1])
+        points = [first, *samples[1:], (self.view.seen.time_ns, samples[-1][1])]
         self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])
         if queue.depth < 0:
             self.figures.say(f"What {self.name} stands for holds the records.")

@@ -10,10 +10,10 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.cics.look.explain import Prediction
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.door import Role
 from tdqsim.server.console.field import Block, Button, Field
 from tdqsim.server.console.frame import REFUSED, Visit
 from tdqsim.server.console.queue_look import SETTABLE, as_value, foresee_set
+from tdqsim.server.users import Role
 
 __all__ = ["Actions"]
 

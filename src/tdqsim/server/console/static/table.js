@@ -3,7 +3,7 @@
 export default {
   template: `
     <div class="tdq-table-wrap" tabindex="0" role="region" :aria-label="caption">
-    <table class="tdq-table" role="table" :aria-label="caption" :aria-busy="busy ? 'true' : null">
+    <table class="tdq-table" :class="{ keep: keep }" role="table" :aria-label="caption" :aria-busy="busy ? 'true' : null">
       <thead role="rowgroup">
         <tr role="row">
           <th v-for="column in columns" :key="column.key" role="columnheader" scope="col"
@@ -41,6 +41,6 @@ export default {
     </table>
     </div>
   `,
-  props: { caption: String, columns: Array, rows: Array, sort: Object, empty: String, busy: Boolean },
+  props: { caption: String, columns: Array, rows: Array, sort: Object, empty: String, busy: Boolean, keep: Boolean },
   emits: ["sort", "act"],
 };
