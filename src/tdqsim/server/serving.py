@@ -26,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.server.console import mount as mount_console
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
@@ -179,6 +180,7 @@ async def _run(
     host: Host, access: Gate, listener: socket.socket, ready: Callable[[], None], request_seconds: float
 ) -> None:
     app = application(host, access, request_seconds=request_seconds)
+    mount_console(app, host, access)
     protocol = type("_PunctualWithin", (_Punctual,), {"seconds": request_seconds})
     config = uvicorn.Config(
         app, http=protocol, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5
