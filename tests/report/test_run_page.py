@@ -66,7 +66,7 @@ def test_a_run_leaves_its_page(tdq: Tdq, directory: Path, look: Look) -> None:  
         "The last operations",
     ):
         assert head in page.text
-    assert "WRITEQ TD PAYQ '</script><b>6'" in page.text
+    assert "READQ TD PAYQ '</script><b>5'" in page.text
     assert len(page.figures) == 3
     kinds = {trace["name"] for trace in page.figures[2]["data"]}
     assert {"task", "waits"} <= kinds
@@ -161,7 +161,7 @@ def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, proc
     assert {"abend", "backed out", "waits"} <= set().union(*(each for each in kinds if "abend" in each))
 
 
-def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path) -> None:
     from tdqsim.testing._report_plugin import ReportPlugin
 
     class Config:
@@ -189,11 +189,11 @@ def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path, look: Look, monk
     session = type("Session", (), {"exitstatus": 1})()
     plugin.pytest_sessionfinish(session)
     assert (tmp_path / "page.html").stat().st_size < 25_000_000
-    page = look(tmp_path / "page.html")
-    assert "15,000 of 30,000 went wrong" in page.text
-    assert re.search(r"14,2\d\d more have no section", page.text)
-    assert re.search(r"14,6\d\d more have no section", page.text)
-    assert "20,000 of 30,000 are shown" in page.text
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "15,000 of 30,000 went wrong" in text
+    assert re.search(r"14,2\d\d more have no section", text)
+    assert re.search(r"14,6\d\d more have no section", text)
+    assert "20,000 of 30,000 are shown" in text
 
 
 def test_a_page_that_cannot_be_is_refused_before_tests_run(tmp_path: Path) -> None:
