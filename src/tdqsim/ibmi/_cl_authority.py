@@ -99,8 +99,8 @@ class AuthorityCommands(JobCore):
                 self.fail("CPF9810", name)
             target = found
         else:
-            target = self.locate(operation, *self.place(obj, library))[1]
-        self.authorize(operation, target)
+            target = self._locate(operation, *self.place(obj, library))[1]
+        self._authorize(operation, target)
         return target
 
     def _users(self, user: str | Sequence[str]) -> list[str]:

@@ -36,16 +36,16 @@ class ObjectCommands(JobCore):
             ParameterError: a state or scope that does not exist, too many objects, or a wait that is none.
         """
         self.begin("ALCOBJ")
-        wait_ns = self.default_wait_ns() if wait is None else wait_seconds(wait, "wait")
+        wait_ns = self._default_wait_ns() if wait is None else wait_seconds(wait, "wait")
         requests = self._requests(objects, scope)
         if not self.system.locks.acquire(self, requests, wait_ns, scope):
             blocked = next((one for one in requests if self.system.locks.blockers(self, one)), requests[0])
-            self.fail_for("CPF1002", self._target(blocked))
+            self._fail_for("CPF1002", self._target(blocked))
         deleted = next((self._target(one) for one in requests if one.target.gone), None)
         if deleted is not None:
             for request in requests:
                 self.system.locks.release(self, request, scope)
-            self.fail_for("CPF1002", deleted)
+            self._fail_for("CPF1002", deleted)
         for request in requests:
             self.note("ALCOBJ", self._target(request), lock=request.state)
         self.give_turn()
@@ -89,9 +89,9 @@ class ObjectCommands(JobCore):
         return [Request(self._queue("ALCOBJ", name)[1], state) for name, state in objects]
 
     def _queue(self, operation: str, name: str, library: str = "") -> tuple[Library, DataQueue]:
-        holder, found = self.locate(OPERATIONS[operation], *self.place(name, library))
+        holder, found = self._locate(OPERATIONS[operation], *self.place(name, library))
         assert isinstance(found, DataQueue)
-        self.authorize(OPERATIONS[operation], found)
+        self._authorize(OPERATIONS[operation], found)
         return holder, found
 
     @declare("WRKOBJLCK")

@@ -55,12 +55,14 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
 
     def refuse(self, faults: tuple[Diagnostic, ...]) -> NoReturn:
         """Send the diagnostics and end the command."""
+        self._dispatcher.check_thread()
         diagnostics = tuple(self.message(fault.message_id, *fault.values) for fault in faults)
         self.log(*diagnostics)
         raise EscapeMessage(self.message("CPF0006"), diagnostics)
 
     def refuse_elements(self, keyword: str, values: list[Any]) -> NoReturn:
         """Refuse values that do not have the shape of the parameter."""
+        self._dispatcher.check_thread()
         shown = " ".join(map(str, values))
         self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
 

@@ -252,6 +252,7 @@ class Machine:
         Raises:
             ParameterError: there is none (CPF2204).
         """
+        self.dispatcher.check_thread()
         found = self.profiles.get(new_name(name, "user profile"))
         if found is None:
             raise ParameterError(f"user profile {name.upper()} not found (CPF2204); create it with crtusrprf")
@@ -292,6 +293,7 @@ class Machine:
         In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
         of his groups together, the public one.
         """
+        self.dispatcher.check_thread()
         profile = self.profile(user)
         if profile.allobj:
             return ALL
@@ -320,7 +322,7 @@ class Machine:
         self.dispatcher.check_thread()
         self._recorder = recorder
         trace = recorder.trace if recorder is not None else None
-        for queue in self.all_queues():
+        for queue in self._all_queues():
             queue.trace = trace
 
     @property
@@ -334,7 +336,7 @@ class Machine:
         self._faults = faults
         self.forget_places()  # while there are faults no job keeps anything in front of its look-ups
 
-    def all_queues(self) -> Iterator[DataQueue]:
+    def _all_queues(self) -> Iterator[DataQueue]:
         """Every data queue of its libraries."""
         return (one for one in self._objects.values() if isinstance(one, DataQueue))
 
@@ -343,6 +345,7 @@ class Machine:
         /, **info: Any,
     ) -> None:  # fmt: skip
         """Tell the recorder, if there is one, what a job (None: nobody in particular) has done."""
+        self.dispatcher.check_thread()
         if self._recorder is not None:
             who = job.qualified_name if job is not None else ""
             place = queue.qualified if queue is not None else ""
@@ -360,20 +363,24 @@ class Machine:
 
     def journal_of(self, queue: DataQueue) -> Journal | None:
         """The journal a queue is journaled to."""
+        self.dispatcher.check_thread()
         found = self._objects.get(queue.journal)
         return found if isinstance(found, Journal) else None
 
     def sender_id(self, job: Who, current_user: str, ccsid: int) -> bytes:
         """The 36 bytes that a SENDERID(*YES) queue keeps of a sender."""
+        self.dispatcher.check_thread()
         values = {"job_name": job.name, "user": job.user, "number": job.number, "current_user": current_user}
         return layout("SENDERID").build(values, codepage(job_page(ccsid)))
 
     def offset_at(self, moment_ns: int) -> int:
         """Seconds that local time is ahead of UTC at a moment."""
+        self.dispatcher.check_thread()
         return 0 if self._utc else offset_seconds(moment_ns, self.timezone)
 
     def add_object(self, holder: Library, make: Callable[[int], SystemObject]) -> SystemObject:
         """Put a new object, made with its number, into a library, and keep it unless it is in a QTEMP."""
+        self.dispatcher.check_thread()
         one = make(self._next("object"))
         holder.objects[(one.type, one.name)] = one
         if holder.number:
@@ -393,11 +400,13 @@ class Machine:
 
     def save_object(self, one: SystemObject) -> None:
         """Keep what the catalogue keeps of an object."""
+        self.dispatcher.check_thread()
         if one.number in self._objects:
             self._catalogue.save("object", str(one.number), one.save())
 
     def move_object(self, one: SystemObject, holder: Library, target: Library, name: str) -> None:
         """Put an object under another name, into another library, or both."""
+        self.dispatcher.check_thread()
         del holder.objects[(one.type, one.name)]
         one.name, one.library = name, target.name
         target.objects[(one.type, name)] = one
@@ -406,6 +415,7 @@ class Machine:
 
     def remove_object(self, one: SystemObject, holder: Library | None = None, job: Who | None = None) -> None:
         """Delete an object: whoever waits for it is woken."""
+        self.dispatcher.check_thread()
         self._remove([one], holder or self._libraries[one.library], job)
 
     def _remove(
@@ -419,7 +429,7 @@ class Machine:
             meta[b"object/%d" % one.number] = None
             if isinstance(one, DataQueue) and not one.ddm:
                 meta[one.allocation_key] = None
-        ended = [queue for queue in self.all_queues() if queue.journal in {one.number for one in gone}]
+        ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
         for queue in ended:
             if queue not in objects:
                 meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
@@ -454,6 +464,7 @@ class Machine:
 
     def forget_places(self) -> None:
         """Empty what jobs keep in front of their look-ups."""
+        self.dispatcher.check_thread()
         for directory in self.directories.values():
             directory.clear()
 
@@ -480,12 +491,12 @@ class Machine:
             StoreFull: there is no room.
         """
         self.check_open()
-        self.save_allocations()
+        self._save_allocations()
         self.store.volatile.write_out()
 
-    def save_allocations(self) -> None:
+    def _save_allocations(self) -> None:
         """Keep how much each queue has allocated."""
-        changed = [queue for queue in self.all_queues() if queue.unsaved and queue.number in self._objects]
+        changed = [queue for queue in self._all_queues() if queue.unsaved and queue.number in self._objects]
         if changed:
             self.store.durable.commit(meta={key: value for one in changed for key, value in one.allocation().items()})
             for queue in changed:
