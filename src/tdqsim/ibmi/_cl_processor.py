@@ -34,7 +34,7 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
         The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CRTJRN, STRJRNOBJ, ENDJRNOBJ.
+        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRN, STRJRNOBJ, ENDJRNOBJ.
 
         Returns:
             What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, else None.
@@ -119,8 +119,13 @@ def _crtusrprf(job: CommandProcessor, values: Values) -> None:
     groups = [one for one in values.get("supgrpprf", []) if one != "*NONE"]
     job.crtusrprf(
         values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
-        supgrpprf=groups,
+        supgrpprf=groups, status=values.get("status", "*ENABLED"), pwdexp=values.get("pwdexp") == "*YES",
     )  # fmt: skip
+
+
+def _chgusrprf(job: CommandProcessor, values: Values) -> None:
+    pwdexp = {"*YES": True, "*NO": False}.get(values.get("pwdexp", "*SAME"))
+    job.chgusrprf(values["usrprf"], status=values.get("status", "*SAME"), pwdexp=pwdexp)
 
 
 def _parameters(values: Values) -> list[bytearray]:
@@ -147,7 +152,7 @@ def _submitted(job: Any, values: Values) -> Any:
         lambda own: own.command(text),
         name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
     )  # fmt: skip
-    job.log(job.message("CPC1221", started.job.qualified_name))
+    job.log(job.message("CPC1221", started.job.name, started.job.user, started.job.number, "QBATCH", "QGPL"))
     return started
 
 
@@ -194,6 +199,7 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         ),
         "RVKOBJAUT": lambda job, values: job.rvkobjaut(*_authority(values), objtype=values["objtype"]),
         "CRTUSRPRF": _crtusrprf,
+        "CHGUSRPRF": _chgusrprf,
         "CRTJRN": lambda job, values: job.crtjrn(values["jrn"]),
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
         "CALL": _called,

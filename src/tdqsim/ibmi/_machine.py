@@ -61,6 +61,12 @@ def job_page(ccsid: int) -> int:
     return LIMITS["default_ccsid"] if ccsid == LIMITS["no_conversion_ccsid"] else ccsid
 
 
+def _disabled(status: str) -> bool:
+    if status not in ("*ENABLED", "*DISABLED"):
+        raise ParameterError(f"status {status!r}: allowed are *ENABLED and *DISABLED")
+    return status == "*DISABLED"
+
+
 class Machine:
     """See the module's text; arguments and attributes are those of :class:`~tdqsim.ibmi.System`."""
 
@@ -219,21 +225,25 @@ class Machine:
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
     def crtusrprf(
-        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = ()
-    ) -> Profile:
-        """Create a user profile, or change it.
+        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
+        status: str = "*ENABLED", pwdexp: bool = False,
+    ) -> Profile:  # fmt: skip
+        """Create a user profile, or make it anew.
 
         Args:
             name: 1 to 10 characters.
             allobj: it has the special authority *ALLOBJ.
             grpprf: the group profile whose authorities its user has too, or ``*NONE``.
             supgrpprf: more of them, at most 15.
+            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
+            pwdexp: its password has to be changed before somebody can.
 
         Raises:
-            ParameterError: a name is not one, a group is not there, or there are too many.
+            ParameterError: a name is not one, a group is not there, there are too many, or a status is none.
         """
         self.check_open()
         name = new_name(name, "user profile")
+        disabled = _disabled(status)
         wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
         if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
             most = LIMITS["supplemental_groups_maximum"]
@@ -241,9 +251,27 @@ class Machine:
         groups = tuple(self.profile(group).name for group in wanted)
         if name in groups:
             raise ParameterError(f"grpprf {name}: a profile is no group of its own")
-        profile = self.profiles[name] = Profile(name, allobj, groups)
+        profile = self.profiles[name] = Profile(name, allobj, groups, disabled, pwdexp)
         self._catalogue.save("profile", name, profile.save())
         self.forget_places()
+        return profile
+
+    def chgusrprf(self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None) -> Profile:
+        """Change who can sign on with a user profile.
+
+        Args:
+            name: the profile.
+            status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
+            pwdexp: whether its password has to be changed first; None leaves it.
+
+        Raises:
+            ParameterError: there is no such profile or status.
+        """
+        self.check_open()
+        profile = self.profile(name)
+        profile.disabled = profile.disabled if status == "*SAME" else _disabled(status)
+        profile.expired = profile.expired if pwdexp is None else pwdexp
+        self._catalogue.save("profile", profile.name, profile.save())
         return profile
 
     def profile(self, name: str) -> Profile:

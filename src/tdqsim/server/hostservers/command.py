@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tdqsim.ibmi import EscapeMessage, Job, Message, ParameterError
+from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
+from tdqsim.server.hostservers.told import message_blocks
 
 __all__ = ["CommandServer", "expanded"]
 
-_DATA_STREAM_LEVEL = 10
 _OK, _FAILED, _UNRESOLVED, _ESCAPED, _TOO_MUCH = 0x0000, 0x0400, 0x0500, 0x0501, 0x0303
-_MESSAGE, _PARAMETER = 0x1106, 0x1103
+_PARAMETER = 0x1103
 _UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
-_TYPES = {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
 _NO_MESSAGES = 1
 _UP_TO_TEN = (0, 3, 5)
-_MOST_PARAMETERS, _MOST_STORAGE = 255, 32 * 1024 * 1024
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
@@ -38,7 +37,7 @@ class CommandServer(Conversation):
         if frame.request == 0x1001:
             nlv = frame.fixed(24, 4)
             template = bytes(2) + job.page.ccsid.to_bytes(4, "big") + nlv + self.host.vrm
-            return Reply(reply(frame, 0x8001, template + _DATA_STREAM_LEVEL.to_bytes(2, "big")))
+            return Reply(reply(frame, 0x8001, template + BOUNDS["command_level"].to_bytes(2, "big")))
         if frame.request == 0x1002:
             return self._command(frame, job)
         if frame.request == 0x1003:
@@ -116,14 +115,14 @@ def expanded(data: bytes, most: int) -> bytes:
 
 
 def _parameters(frame: Frame, count: int) -> list[Parameter]:
-    if count > _MOST_PARAMETERS:
+    if count > BOUNDS["parameters"]:
         raise FrameError(f"{count} parameters")
     found: list[Parameter] = []
     total = 0
     for point, data in blocks(frame.body, 23):
         length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
         total += length
-        if point != _PARAMETER or len(data) < 6 or total > _MOST_STORAGE:
+        if point != _PARAMETER or len(data) < 6 or total > BOUNDS["parameter_bytes"]:
             raise FrameError("a parameter that is none, or too much storage")
         if usage == _NULL:
             found.append(Parameter(0, None))
@@ -177,13 +176,4 @@ def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) ->
 def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:
     """The count and the messages, as the option asks for."""
     chosen = [] if option == _NO_MESSAGES else sent[-10:] if option in _UP_TO_TEN else sent
-    return len(chosen).to_bytes(2, "big") + b"".join(_message(job, one) for one in chosen)
-
-
-def _message(job: Job, sent: Message) -> bytes:
-    page, encode = job.page, EBCDIC.encode
-    ccsid = page.ccsid.to_bytes(4, "big")
-    text = sent.text.encode("cp037", "replace")
-    fields = (encode(_TYPES.get(sent.kind, "02")), encode(sent.message_id), encode("QCPFMSG   "), encode("QSYS      "))
-    rest = b"".join(len(one).to_bytes(4, "big") + one for one in (*fields, text, sent.message_data))
-    return block(_MESSAGE, ccsid + ccsid + sent.severity.to_bytes(2, "big") + rest + bytes(4))
+    return message_blocks(chosen, job.page)

@@ -11,30 +11,30 @@ else is taken before.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
-from tdqsim.server.hostservers.frames import LONGEST_FRAME, Frame, FrameError, FrameReader, block, reply
-from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, check
+from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, reply
+from tdqsim.server.hostservers.passwords import Level
 
 __all__ = [
     "EBCDIC",
-    "LONGEST_BEFORE_SIGNON",
     "Conversation",
     "End",
     "Host",
     "Reply",
     "Step",
     "Work",
+    "attempt_of",
     "sign_on",
     "text10",
 ]
 
 EBCDIC = codepage(37)
-LONGEST_BEFORE_SIGNON = 4096
 PING, PONG = 0x7FFE, 0xFFFE
 _HIGHEST_SEED = 0xDFFFFFFFFFFFFFFF
 
@@ -67,17 +67,19 @@ class Host:
 
     Attributes:
         system: the system.
-        accounts: who may sign on, by user.
+        accounts: who may sign on.
         level: QPWDLVL, 0 to 4.
         release: version, release, modification.
         seed: makes the server's seeds; eight bytes.
+        signed_on: when somebody has signed on last, by user.
     """
 
     system: System
-    accounts: Mapping[str, Account]
+    accounts: Accounts
     level: int = 3
     release: tuple[int, int, int] = (7, 5, 0)
     seed: Callable[[], bytes] = field(default_factory=lambda: random_seed)
+    signed_on: dict[str, int] = field(default_factory=dict)
 
     @property
     def vrm(self) -> bytes:
@@ -95,17 +97,16 @@ def text10(raw: bytes) -> str:
     return EBCDIC.printable(raw).rstrip(" ").upper()
 
 
-def sign_on(host: Host, frame: Frame, start: int, client_seed: bytes, server_seed: bytes) -> tuple[SignOnCode, str]:
-    """What the credentials of 7002 or 7004 come to, and whose they are."""
+def attempt_of(frame: Frame, start: int, client_seed: bytes, server_seed: bytes) -> Attempt:
+    """Who signs on by a request, and with what."""
     found = frame.blocks(start)
     user = text10(found.get(0x1104, b"")[:10])
-    kind = frame.number(20, 1)
-    account = host.accounts.get(user)
-    level = Level.of(host.level)
-    code = check(account, level, kind, found.get(0x1105, b""), client_seed=client_seed, server_seed=server_seed)
-    if code is SignOnCode.GOOD and user not in host.system.profiles:
-        code = SignOnCode.USER_UNKNOWN
-    return code, user
+    return Attempt(user, frame.number(20, 1), found.get(0x1105, b""), (client_seed, server_seed))
+
+
+def sign_on(host: Host, attempt: Attempt) -> SignOnCode:
+    """What a sign-on comes to."""
+    return check(host.system, host.accounts.find(attempt.user), Level.of(host.level), attempt)
 
 
 class Conversation:
@@ -126,7 +127,7 @@ class Conversation:
         self.host = host
         self.job: Job | None = None
         self.user = ""
-        self._reader = FrameReader(LONGEST_BEFORE_SIGNON)
+        self._reader = FrameReader(BOUNDS["frame_before_sign_on"])
         self._client_seed = self._server_seed = b""
         self._over = False
 
@@ -186,15 +187,17 @@ class Conversation:
 
     def _start(self, frame: Frame) -> Step:
         frame.fixed(20, 2)
+        attempt = attempt_of(frame, 22, self._client_seed, self._server_seed)
+        user = attempt.user
 
         def start() -> bytes:
-            code, user = sign_on(self.host, frame, 22, self._client_seed, self._server_seed)
+            code = sign_on(self.host, attempt)
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
             self.job = self.host.system.job(self.job_name, "QUSER")
             self.job.current_user = user
             self.user = user
-            self._reader.longest = LONGEST_FRAME
+            self._reader.longest = BOUNDS["frame"]
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
             rest = block(0x1104, ccsid + EBCDIC.encode(user.ljust(10)))
             rest += block(0x111F, ccsid + EBCDIC.encode(self.job.qualified_name))
