@@ -27,13 +27,14 @@ from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import LockManager
-from tdqsim.ibmi._objects import Library, SystemObject, new_name
+from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import Recorder
 from tdqsim.ibmi._who import Who
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.journals import Journal, JournalWriter
 from tdqsim.ibmi.layouts import layout
+from tdqsim.ibmi.parms import Parm, check_parms
 
 __all__ = ["SECURITY_OFFICER", "Machine", "Remote", "job_page"]
 
@@ -105,7 +106,7 @@ class Machine:
         self.clock = self.dispatcher.clock
         self.locks = LockManager(self.dispatcher)
         self.journals = JournalWriter(self)
-        self.programs: dict[tuple[str, str], Callable[..., object]] = {}
+        self.programs: dict[tuple[str, str], Program] = {}
         self.directories: dict[int, dict[tuple[str, str], DataQueue]] = {}
         self._utc = timezone == "UTC"
         self.store = (
@@ -204,23 +205,26 @@ class Machine:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
-    def register_program(self, name: str, program: Callable[..., object]) -> None:
+    def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
         """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
 
         Args:
             name: ``"LIB/PGM"``; the library must be there.
-            program: called as ``program(job, *parameters)``, each parameter a ``bytearray`` that it may change.
+            program: called as ``program(job, *parameters)``.
+            parms: its parameters: it is called with the values of those that come in, and returns those that go out
+                (one, or a tuple; None leaves one as it is). Without them each parameter is a ``bytearray`` (or None, a
+                null one) that it may change in place.
 
         Raises:
             TdqError: the library is not there.
-            ParameterError: the name is not one.
+            ParameterError: the name is not one, or a parameter that must be passed follows one that need not be.
         """
         self.check_open()
         library, _, pgm = name.upper().rpartition("/")
         new_name(pgm, "program")
         if library not in self._libraries:
             raise TdqError(f"library {library} is not there")
-        self.programs[library, pgm] = program
+        self.programs[library, pgm] = Program(program, None if parms is None else check_parms(parms))
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
