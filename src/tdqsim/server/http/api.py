@@ -1,7 +1,7 @@
 """The JSON API under ``/api/v1``, with its OpenAPI document.
 
-Every request is signed on by a bearer token (:mod:`~tdqsim.server.http.guard`) and carried out in the engine's thread
-as the token's user, so that the region's security policy decides what it may do. Waiting requests are parked tasks. A
+Every request is signed on (:mod:`~tdqsim.server.http.access`) and carried out in the engine's thread as its user, so
+that the region's security policy decides what it may do. Waiting requests are parked tasks. A
 million records are never in one answer: records and queues come in pages.
 """
 
@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Body, Depends, FastAPI, Query, Request
+from fastapi import Body, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
@@ -24,10 +24,13 @@ from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server.host import Host
-from tdqsim.server.http.guard import Guard, User
+from tdqsim.server.http.access import Breaker, Gate, Looker, Operator
+from tdqsim.server.http.guard import install_guard
 from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
+from tdqsim.server.http.signon import add_sign_on
 from tdqsim.server.http.values import Encoding, Record, Statement, Wait, shown, values_in, values_out
+from tdqsim.server.users import User
 
 __all__ = ["Streams", "application"]
 
@@ -63,13 +66,16 @@ class Streams:
             there.set()
 
 
-def application(host: Host, guard: Guard, *, request_seconds: float = _BOUNDS["request_seconds"]) -> FastAPI:
+def application(
+    host: Host, access: Gate, *, request_seconds: float = _BOUNDS["request_seconds"], any_host: bool = False
+) -> FastAPI:
     """The HTTP application that serves a host.
 
     Args:
         host: what is served.
-        guard: who may ask.
+        access: who may ask.
         request_seconds: in which the body of a request must arrive.
+        any_host: whatever name a request gives to this host is served; beyond loopback it cannot be known.
     """
 
     @asynccontextmanager
@@ -85,16 +91,18 @@ def application(host: Host, guard: Guard, *, request_seconds: float = _BOUNDS["r
     app.add_exception_handler(TdqError, answer_for)
     app.add_exception_handler(TimeoutError, answer_for)
     app.add_exception_handler(RequestValidationError, not_valid)
-    guard.install(app, _BOUNDS["body_bytes"], request_seconds)
+    access.install(app)
+    install_guard(app, _BOUNDS["body_bytes"], request_seconds, any_host=any_host)
+    add_sign_on(app, access)
     _add_health(app, host)
-    _add_regions(app, host, guard)
-    _add_queues(app, host, guard)
-    _add_records(app, host, guard)
-    _add_commands(app, host, guard)
-    _add_units(app, host, guard)
-    _add_tasks(app, host, guard)
-    _add_clock(app, host, guard)
-    _add_events(app, host, guard)
+    _add_regions(app, host)
+    _add_queues(app, host)
+    _add_records(app, host)
+    _add_commands(app, host)
+    _add_units(app, host)
+    _add_tasks(app, host)
+    _add_clock(app, host)
+    _add_events(app, host)
     return app
 
 
@@ -116,14 +124,14 @@ def _add_health(app: FastAPI, host: Host) -> None:
         return PlainTextResponse(await host.ask(lambda: exposition(host)), media_type="text/plain; version=0.0.4")
 
 
-def _add_regions(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_regions(app: FastAPI, host: Host) -> None:
     @app.get(f"{_PREFIX}/regions", tags=["regions"])
-    async def regions(_user: Annotated[User, Depends(guard.look)]) -> list[dict[str, Any]]:
+    async def regions(_user: Looker) -> list[dict[str, Any]]:
         """The regions that are served."""
         return await host.ask(lambda: [_about(region) for region in host.regions.values()])
 
     @app.get(f"{_PREFIX}/regions/{{name}}", tags=["regions"])
-    async def region(name: str, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+    async def region(name: str, _user: Looker) -> dict[str, Any]:
         """One region."""
         found = host.region(name)
         return await host.ask(lambda: _about(found))
@@ -147,13 +155,13 @@ def _queue(region: Region, name: str) -> dict[str, Any]:
     return {"name": name, **values_out(found.as_dict(), region)}
 
 
-def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_queues(app: FastAPI, host: Host) -> None:
     base = f"{_PREFIX}/regions/{{name}}/queues"
 
     @app.get(base, tags=["queues"])
     async def queues(
         name: str,
-        _user: Annotated[User, Depends(guard.look)],
+        _user: Looker,
         prefix: Annotated[str, Query(max_length=4, description="names that begin so")] = "",
         after: Annotated[str, Query(max_length=4, description="names behind this one")] = "",
         limit: Annotated[int, Query(ge=1, le=_BOUNDS["queues_page"])] = 100,
@@ -170,15 +178,13 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         return await host.ask(look)
 
     @app.get(f"{base}/{{queue}}", tags=["queues"])
-    async def inquire(name: str, queue: str, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+    async def inquire(name: str, queue: str, _user: Looker) -> dict[str, Any]:
         """INQUIRE TDQUEUE with all options."""
         region = host.region(name)
         return await host.ask(lambda: _queue(region, queue))
 
     @app.patch(f"{base}/{{queue}}", tags=["queues"])
-    async def set_queue(
-        name: str, queue: str, options: dict[str, str | int], user: Annotated[User, Depends(guard.operate)]
-    ) -> dict[str, Any]:
+    async def set_queue(name: str, queue: str, options: dict[str, str | int], user: Operator) -> dict[str, Any]:
         """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
         region = host.region(name)
         words = " ".join(f"{word.upper()}(V{at})" for at, word in enumerate(options) if word.isalnum())
@@ -191,20 +197,20 @@ def _add_queues(app: FastAPI, host: Host, guard: Guard) -> None:
         return await host.ask(lambda: _queue(region, queue))
 
     @app.get(f"{base}/{{queue}}/explain", tags=["queues"])
-    async def explain(name: str, queue: str, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+    async def explain(name: str, queue: str, _user: Looker) -> dict[str, Any]:
         """Why a queue is as it is, and what each request would meet, in sentences."""
         region = host.region(name)
         return {"explanation": await host.ask(lambda: str(region.explain(queue)))}
 
 
-def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_records(app: FastAPI, host: Host) -> None:
     base = f"{_PREFIX}/regions/{{name}}/queues/{{queue}}"
 
     @app.get(f"{base}/records", tags=["records"])
     async def peek(
         name: str,
         queue: str,
-        _user: Annotated[User, Depends(guard.look)],
+        _user: Looker,
         position: Annotated[int, Query(ge=0, description="from this record on, the first is 0")] = 0,
         limit: Annotated[int, Query(ge=1, le=_BOUNDS["page_records"])] = 100,
         encoding: Encoding = "text",
@@ -219,9 +225,7 @@ def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
         return await host.ask(look)
 
     @app.post(f"{base}/records", tags=["records"], status_code=201)
-    async def write(
-        name: str, queue: str, record: Record, user: Annotated[User, Depends(guard.operate)]
-    ) -> dict[str, Any]:
+    async def write(name: str, queue: str, record: Record, user: Operator) -> dict[str, Any]:
         """WRITEQ TD, as a task of its own."""
         region = host.region(name)
         data = record.bytes_for(region)
@@ -232,7 +236,7 @@ def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
     async def read(
         name: str,
         queue: str,
-        user: Annotated[User, Depends(guard.operate)],
+        user: Operator,
         nosuspend: Annotated[bool, Query(description="QBUSY rather than a wait")] = False,
         encoding: Encoding = "text",
     ) -> dict[str, Any]:
@@ -243,7 +247,7 @@ def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
         return {"record": shown(record, region, encoding), "length": len(record)}
 
     @app.delete(f"{base}/records", tags=["records"], status_code=204)
-    async def clear(name: str, queue: str, user: Annotated[User, Depends(guard.operate)]) -> None:
+    async def clear(name: str, queue: str, user: Operator) -> None:
         """DELETEQ TD."""
         region = host.region(name)
         await host.ask(partial(_in_a_task, region, user, lambda task: task.deleteq_td(queue)))
@@ -253,7 +257,7 @@ def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
         name: str,
         queue: str,
         records: Annotated[list[Record], Body(max_length=_BOUNDS["page_records"])],
-        _user: Annotated[User, Depends(guard.break_)],
+        _user: Breaker,
     ) -> dict[str, Any]:
         """Put records on a queue outside any task: no trigger, no statistics."""
         region = host.region(name)
@@ -263,7 +267,7 @@ def _add_records(app: FastAPI, host: Host, guard: Guard) -> None:
 
 def _in_a_task(region: Region, user: User, action: Any) -> Any:
     """One command as a task of its own, with the user's authority."""
-    with region.task(userid=user.userid or region.default_user) as task:
+    with region.task(userid=user.id or region.default_user) as task:
         return action(task)
 
 
@@ -285,9 +289,9 @@ def _executed(task: Task, region: Region, statement: Statement) -> dict[str, Any
     }
 
 
-def _add_commands(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_commands(app: FastAPI, host: Host) -> None:
     @app.post(f"{_PREFIX}/regions/{{name}}/exec", tags=["commands"])
-    async def execute(name: str, statement: Statement, user: Annotated[User, Depends(guard.operate)]) -> dict[str, Any]:
+    async def execute(name: str, statement: Statement, user: Operator) -> dict[str, Any]:
         """An EXEC CICS command as text, as a task of its own."""
         region = host.region(name)
         call = partial(_in_a_task, region, user, lambda task: _executed(task, region, statement))
@@ -295,7 +299,7 @@ def _add_commands(app: FastAPI, host: Host, guard: Guard) -> None:
         return found
 
     @app.post(f"{_PREFIX}/regions/{{name}}/wait", tags=["commands"])
-    async def wait(name: str, what: Wait, _user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+    async def wait(name: str, what: Wait, _user: Looker) -> dict[str, Any]:
         """Wait until a queue has so many items, or until all tasks have ended."""
         region = host.region(name)
         queue = what.queue
@@ -311,39 +315,39 @@ def _add_commands(app: FastAPI, host: Host, guard: Guard) -> None:
         return {"met": True}
 
 
-def _add_units(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_units(app: FastAPI, host: Host) -> None:
     base = f"{_PREFIX}/units-of-work"
 
     @app.post(f"{_PREFIX}/regions/{{name}}/units-of-work", tags=["units of work"], status_code=201)
     async def begin(
         name: str,
-        user: Annotated[User, Depends(guard.operate)],
+        user: Operator,
         idle_seconds: Annotated[float | None, Query(gt=0, le=_BOUNDS["unit_idle_most"])] = None,
     ) -> dict[str, Any]:
         """Begin a unit of work that stays open between requests; it is backed out when nothing is asked of it."""
         region = host.region(name)
-        unit = await asyncio.wrap_future(host.units.begin(region, user.userid or region.default_user, idle_seconds))
+        unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.default_user, idle_seconds))
         return {"id": unit, "region": region.applid}
 
     @app.post(f"{base}/{{unit}}/exec", tags=["units of work"])
-    async def execute(unit: str, statement: Statement, user: Annotated[User, Depends(guard.operate)]) -> dict[str, Any]:
+    async def execute(unit: str, statement: Statement, user: Operator) -> dict[str, Any]:
         """An EXEC CICS command in an open unit of work."""
         found: dict[str, Any] = await _in_unit(unit, user, lambda task: _executed(task, _region_of(task), statement))
         return found
 
     @app.post(f"{base}/{{unit}}/commit", tags=["units of work"])
-    async def commit(unit: str, user: Annotated[User, Depends(guard.operate)]) -> dict[str, Any]:
+    async def commit(unit: str, user: Operator) -> dict[str, Any]:
         """Commit an open unit of work, which ends it."""
         await _in_unit(unit, user, lambda task: task.syncpoint(), last=True)
         return {"committed": True}
 
     @app.delete(f"{base}/{{unit}}", tags=["units of work"], status_code=204)
-    async def back_out(unit: str, user: Annotated[User, Depends(guard.operate)]) -> None:
+    async def back_out(unit: str, user: Operator) -> None:
         """Back an open unit of work out, which ends it."""
         await _in_unit(unit, user, lambda task: task.syncpoint_rollback(), last=True)
 
     async def _in_unit(unit: str, user: User, action: Any, *, last: bool = False) -> Any:
-        owner = user.userid or host.units.owner(unit)
+        owner = user.id or host.units.owner(unit)
         return await asyncio.wrap_future(host.units.do(unit, owner, action, last=last))
 
 
@@ -352,9 +356,9 @@ def _region_of(task: Task) -> Region:
     return region  # type: ignore[no-any-return]
 
 
-def _add_tasks(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_tasks(app: FastAPI, host: Host) -> None:
     @app.get(f"{_PREFIX}/regions/{{name}}/tasks", tags=["tasks"])
-    async def tasks(name: str, _user: Annotated[User, Depends(guard.look)]) -> list[dict[str, Any]]:
+    async def tasks(name: str, _user: Looker) -> list[dict[str, Any]]:
         """The tasks that have begun and not ended, with what they wait for."""
         region = host.region(name)
 
@@ -370,7 +374,7 @@ def _add_tasks(app: FastAPI, host: Host, guard: Guard) -> None:
     async def purge(
         name: str,
         number: int,
-        user: Annotated[User, Depends(guard.operate)],
+        user: Operator,
         how: Literal["PURGE", "FORCEPURGE"] = "PURGE",
     ) -> None:
         """SET TASK PURGE or FORCEPURGE."""
@@ -378,7 +382,7 @@ def _add_tasks(app: FastAPI, host: Host, guard: Guard) -> None:
         await host.ask(partial(_in_a_task, region, user, lambda task: task.set_task(number, purgetype=how)))
 
     @app.get(f"{_PREFIX}/regions/{{name}}/units-of-work", tags=["units of work"])
-    async def units(name: str, _user: Annotated[User, Depends(guard.look)]) -> list[dict[str, Any]]:
+    async def units(name: str, _user: Looker) -> list[dict[str, Any]]:
         """The units of work of a region."""
         region = host.region(name)
 
@@ -396,19 +400,19 @@ def _add_tasks(app: FastAPI, host: Host, guard: Guard) -> None:
         return await host.ask(look)
 
 
-def _add_clock(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_clock(app: FastAPI, host: Host) -> None:
     def shown_clock() -> dict[str, Any]:
         clock = host.engine.dispatcher.clock
         return {"time_ns": clock.time_ns(), "frozen": clock.frozen}
 
     @app.get(f"{_PREFIX}/clock", tags=["clock"])
-    async def clock(_user: Annotated[User, Depends(guard.look)]) -> dict[str, Any]:
+    async def clock(_user: Looker) -> dict[str, Any]:
         """The time, and whether it stands still."""
         return await host.ask(shown_clock)
 
     @app.post(f"{_PREFIX}/clock", tags=["clock"])
     async def move(
-        _user: Annotated[User, Depends(guard.break_)],
+        _user: Breaker,
         frozen: bool | None = None,
         advance: Annotated[float, Query(ge=0, le=10**9, description="seconds")] = 0,
     ) -> dict[str, Any]:
@@ -425,11 +429,11 @@ def _add_clock(app: FastAPI, host: Host, guard: Guard) -> None:
         return await host.ask(change)
 
 
-def _add_events(app: FastAPI, host: Host, guard: Guard) -> None:
+def _add_events(app: FastAPI, host: Host) -> None:
     streams: Streams = app.state.streams
 
     @app.get(f"{_PREFIX}/events", tags=["events"])
-    async def events(request: Request, _user: Annotated[User, Depends(guard.look)]) -> StreamingResponse:
+    async def events(request: Request, _user: Looker) -> StreamingResponse:
         """What happens, as server-sent events: commands, units of work, tasks, seeds."""
 
         async def stream() -> AsyncIterator[str]:
