@@ -85,7 +85,7 @@ def test_what_a_command_processor_refuses(officer, rule_id, text, said):
     error = caught.value
     assert error.message_id == "CPF0006"
     assert (rule(rule_id).message, said) in [(one.message_id, one.text) for one in error.diagnostics]
-    assert tuple(officer.joblog[-len(error.diagnostics) :]) == error.diagnostics
+    assert tuple(officer.joblog[-len(error.diagnostics) - 1 :]) == (*error.diagnostics, error.message)
     assert list(officer.system.queues()) == []
 
 

@@ -31,6 +31,8 @@ _QUOTED = re.compile(r"'(?:[^']|'')*+'")
 _HEXADECIMAL = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2})+)'", re.ASCII)
 _KEYWORD = re.compile(r"[A-Z][A-Z0-9]{0,9}", re.ASCII)
 _DEEPEST = 5
+_JOB_PARTS = 2
+_JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 class Word(str):
@@ -290,6 +292,8 @@ def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic
         return str(value), [Diagnostic("CPD0074", (keyword, str(value), parameter.limits[0]), keyword)] if wrong else []
     if kind in ("qualified", "generic-qualified"):
         return _qualified(parameter, value)
+    if kind == "job":
+        return _job(parameter, value)
     return _name(parameter, value, parameter.limits[0])
 
 
@@ -325,3 +329,12 @@ def _qualified(parameter: ClParameter, value: Word) -> tuple[object, list[Diagno
     if slash and library not in parameter.values:
         faults = faults + _name(parameter, library, longest)[1]
     return str(value), faults
+
+
+def _job(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+    """A job name: ``number/user/name``, the number and the user left out or not."""
+    *before, name = value.split("/")
+    if len(before) > _JOB_PARTS or (len(before) == _JOB_PARTS and not _JOB_NUMBER.fullmatch(before[0])):
+        return "", [_not_valid(parameter, value)]
+    longest = LIMITS["object_name_length"]
+    return str(value), [fault for one in (*before[-1:], name) for fault in _name(parameter, one, longest)[1]]

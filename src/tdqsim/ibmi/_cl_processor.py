@@ -40,16 +40,25 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
         The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRN, STRJRNOBJ, ENDJRNOBJ.
+        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRN, STRJRNOBJ,
+        ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
 
         Returns:
-            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, else None.
+            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
+            the messages of DSPJOBLOG, else None.
 
         Raises:
             EscapeMessage: CPF0006 the text is not one known command with parameters that it can have (the diagnostics
                 say what), and those of the command.
         """
         self.check_usable()
+        try:
+            return self._run(text)
+        except EscapeMessage as error:
+            self.log(error.message)
+            raise
+
+    def _run(self, text: str) -> Any:
         checked = check_command(read_command(text))
         handler = HANDLERS.get(checked.name)
         faults = checked.diagnostics
@@ -247,6 +256,7 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
         "CALL": _called,
         "SBMJOB": _submitted,
+        "DSPJOBLOG": lambda job, values: job.dspjoblog(values.get("job", "*")),
         "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"]),
     }
 )

@@ -55,6 +55,7 @@ class JobCore:
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
         joblog: messages that were sent to it, oldest first; the last few thousand of them.
+        logged: how many messages were sent to it.
         ended: it can do no more.
     """
 
@@ -89,6 +90,7 @@ class JobCore:
         self.default_wait = default_wait
         self.date_format = "*YMD"
         self.joblog: list[Message] = []
+        self.logged = 0
         self.ended = False
         self.strand: Strand | None = None
         self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*EXCLUDE")
@@ -149,6 +151,7 @@ class JobCore:
         """Put messages into the job log, which forgets the oldest when it is full."""
         self._dispatcher.check_thread()
         self.joblog.extend(messages)
+        self.logged += len(messages)
         if len(self.joblog) > LIMITS["joblog_messages"]:
             del self.joblog[: len(self.joblog) - LIMITS["joblog_messages"] // 2]
 

@@ -10,5 +10,6 @@ from __future__ import annotations
 
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.face import HostServers
+from tdqsim.server.hostservers.user_accounts import UserAccounts
 
-__all__ = ["Account", "Accounts", "HostServers"]
+__all__ = ["Account", "Accounts", "HostServers", "UserAccounts"]

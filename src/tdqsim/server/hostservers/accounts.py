@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hmac
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -20,14 +19,13 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
-from tdqsim.server.hostservers.passwords import Level, covered, substitute, token
+from tdqsim.server.hostservers.passwords import LONGEST_DES, Level, covered, is_des_password, substitute, token, tokens
 
-__all__ = ["BOUNDS", "Account", "Accounts", "Attempt", "SignOnCode", "change_password", "check"]
+__all__ = ["BOUNDS", "Account", "Accounts", "Attempt", "SignOnCode", "change_password", "check", "sign_on"]
 
 BOUNDS: Final[Mapping[str, int]] = {row["name"]: int(row["value"]) for row in table("hostservers")}
 _LOG: Final = logging.getLogger(__name__)
 _EBCDIC: Final = codepage(37)
-_OLD_PASSWORD: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]*", re.ASCII)
 
 
 class SignOnCode(IntEnum):
@@ -46,12 +44,7 @@ class SignOnCode(IntEnum):
     PASSWORD_NONE = 0x00030010
     PASSWORD_CHANGE_NOT_ALLOWED = 0x00030012
     PASSWORD_NOT_VALID = 0x00030013
-
-
-def _is_old(password: str) -> bool:
-    """Whether password levels 0 and 1 know such a password: ten letters and digits, a Q put before a digit."""
-    word = f"Q{password}" if password[:1].isdigit() else password
-    return len(word) <= BOUNDS["password_longest_des"] and _OLD_PASSWORD.fullmatch(word.upper()) is not None
+    SECURITY_GENERAL = 0x00040000
 
 
 @dataclass(slots=True)
@@ -63,17 +56,18 @@ class Account:
         tokens: what is kept of the password, by level; none for PASSWORD(*NONE).
         wrong: wrong passwords in a row.
         most_wrong: QMAXSIGN: so many of them disable the profile.
+        disabled: nobody can sign on, whatever the profile says.
     """
 
     user: str
     tokens: dict[Level, bytes] = field(default_factory=dict, repr=False)
     wrong: int = 0
     most_wrong: int = BOUNDS["sign_on_attempts"]
+    disabled: bool = False
 
     def set_password(self, password: str) -> None:
-        """Keep the tokens of a new password; none of levels 0 and 1 when those know no such password."""
-        levels = [level for level in Level if level is not Level.DES or _is_old(password)]
-        self.tokens = {level: token(level, self.user, password) for level in levels}
+        """Keep the tokens of a new password."""
+        self.tokens = tokens(self.user, password)
         self.wrong = 0
 
 
@@ -90,6 +84,13 @@ class Accounts:
     def find(self, user: str) -> Account | None:
         """The account of a user, in capitals."""
         return self._accounts.get(user)
+
+    def admit(self, user: str, origin: str) -> bool:  # noqa: ARG002  (for those who count)
+        """Whether a sign-on may be looked at; it is counted."""
+        return True
+
+    def succeeded(self, user: str, origin: str) -> None:
+        """The sign-on that was counted was a good one."""
 
     def change(self, account: Account, password: str) -> None:
         """Give an account another password.
@@ -108,12 +109,24 @@ class Attempt(NamedTuple):
         kind: kind of credential.
         sent: the substitute.
         seeds: the client's and the server's.
+        origin: where it comes from, such as an address.
     """
 
     user: str
     kind: int
     sent: bytes
     seeds: tuple[bytes, bytes]
+    origin: str = ""
+
+
+def sign_on(system: System, accounts: Accounts, level: Level, attempt: Attempt) -> SignOnCode:
+    """What a sign-on comes to, when not too many have failed before it."""
+    if not accounts.admit(attempt.user, attempt.origin):
+        return SignOnCode.SECURITY_GENERAL
+    code = check(system, accounts.find(attempt.user), level, attempt)
+    if code in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
+        accounts.succeeded(attempt.user, attempt.origin)
+    return code
 
 
 def check(system: System, account: Account | None, level: Level, attempt: Attempt) -> SignOnCode:
@@ -123,7 +136,7 @@ def check(system: System, account: Account | None, level: Level, attempt: Attemp
         return SignOnCode.REQUEST_NOT_VALID
     if account is None or profile is None:
         return SignOnCode.USER_UNKNOWN
-    if profile.disabled:
+    if profile.disabled or account.disabled:
         return SignOnCode.USER_DISABLED
     kept = account.tokens.get(level)
     if kept is None:
@@ -162,8 +175,8 @@ def change_password(
     system: System, accounts: Accounts, level: Level, attempt: Attempt, hidden: NewPassword
 ) -> SignOnCode:
     """Change a password, an expired one too. The old one must be right, as for a sign-on."""
+    code = sign_on(system, accounts, level, attempt)
     account = accounts.find(attempt.user)
-    code = check(system, account, level, attempt)
     if account is None or code not in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
         return code
     user, kept = account.user, account.tokens[level]
@@ -188,7 +201,7 @@ def change_password(
 def _plain(level: Level, data: bytes, length: int) -> str | None:
     """The password in what was laid open; None when there is none."""
     if level is Level.DES:
-        return _EBCDIC.printable(data[: BOUNDS["password_longest_des"]]).rstrip(" ")
+        return _EBCDIC.printable(data[:LONGEST_DES]).rstrip(" ")
     if not 0 <= length <= len(data):
         return None
     try:
@@ -199,10 +212,10 @@ def _plain(level: Level, data: bytes, length: int) -> str | None:
 
 def _refused(level: Level, new: str) -> SignOnCode:
     """What is against a new password."""
-    longest = BOUNDS["password_longest_des" if level is Level.DES else "password_longest"]
+    longest = LONGEST_DES if level is Level.DES else BOUNDS["password_longest"]
     if len(new) > longest:
         return SignOnCode.NEW_PASSWORD_TOO_LONG
     if len(new) < BOUNDS["password_shortest"]:
         return SignOnCode.NEW_PASSWORD_TOO_SHORT
-    valid = _OLD_PASSWORD.fullmatch(new) if level is Level.DES else new.isprintable() and new[0] != "*"
+    valid = is_des_password(new) if level is Level.DES else new.isprintable() and new[0] != "*"
     return SignOnCode.GOOD if valid else SignOnCode.NEW_PASSWORD_CHARACTER

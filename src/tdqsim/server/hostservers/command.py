@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tdqsim.errors import ConversionError, TdqError
 from tdqsim.ibmi import EscapeMessage, Job, Message, ParameterError
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
@@ -18,6 +20,9 @@ _PARAMETER = 0x1103
 _UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
 _NO_MESSAGES = 1
 _UP_TO_TEN = (0, 3, 5)
+_OLD_OPTIONS = (0, 2)
+_LONGEST_REASON = 500
+_LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
@@ -149,31 +154,56 @@ def _command_text(frame: Frame, job: Job) -> str:
     raise FrameError("a command without text")
 
 
-def _run(job: Job, text: str) -> tuple[int, list[Message]]:
+def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
     """Run a command; its return code and the messages that it sent."""
-    del job.joblog[:]
+    before = job.logged
     try:
-        job.command(text)
-    except EscapeMessage as error:
-        return _FAILED, [*job.joblog, error.message]
-    except ParameterError as error:
-        return _FAILED, [job.message("CPF0006")._replace(text=str(error))]
-    return _OK, list(job.joblog)
+        answer = job.command(text)
+    except EscapeMessage:
+        return _FAILED, _since(job, before)
+    except (ParameterError, ConversionError) as error:
+        return _FAILED, [*_since(job, before), *_ended(job, "CPF0006", error)]
+    except TdqError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+        return _FAILED, [*_since(job, before), *_ended(job, "CPF9999", error)]
+    if isinstance(answer, tuple):  # of DSPJOBLOG
+        return _OK, answer
+    return _OK, _since(job, before)
 
 
-def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, list[Message]]:
-    del job.joblog[:]
+def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, Sequence[Message]]:
+    before = job.logged
     try:
         job.call_program(name, library, [one.storage for one in parameters])
     except EscapeMessage as error:
         code = _UNRESOLVED if error.message_id == "MCH3401" else _ESCAPED
-        return code, [*job.joblog, error.message]
-    except ParameterError as error:
-        return _ESCAPED, [job.message("CPF24B4")._replace(text=str(error))]
+        return code, [*_since(job, before), *error.diagnostics, error.message]
+    except (ParameterError, ConversionError) as error:
+        return _ESCAPED, [*_since(job, before), *_ended(job, "CPF24B4", error)]
+    except TdqError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+        return _ESCAPED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     return _OK, []
 
 
+def _since(job: Job, before: int) -> Sequence[Message]:
+    """The messages that were sent to a job since it had got so many."""
+    new = job.logged - before
+    return job.joblog[-new:] if new else []
+
+
+def _ended(job: Job, message_id: str, error: Exception) -> list[Message]:
+    """What is told of a command or program that ended by an error of Python: its text, then an escape message."""
+    reason = Message("", "diagnostic", 0, f"{type(error).__name__}: {error}"[:_LONGEST_REASON], b"")
+    if message_id == "CPF9999":
+        _LOG.warning("%s: a program ended", job.qualified_name, exc_info=error)
+        return [reason, job.message(message_id, "", "")]
+    return [reason, job.message(message_id)]
+
+
 def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:
-    """The count and the messages, as the option asks for."""
+    """The count and the messages, as the option asks for: older options bring the form of fixed length."""
     chosen = [] if option == _NO_MESSAGES else sent[-10:] if option in _UP_TO_TEN else sent
-    return message_blocks(chosen, job.page)
+    return message_blocks(chosen, job.page, fixed=option in _OLD_OPTIONS)

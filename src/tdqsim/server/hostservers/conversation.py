@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
-from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, check
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, reply
 from tdqsim.server.hostservers.passwords import Level
 
@@ -29,8 +29,6 @@ __all__ = [
     "Reply",
     "Step",
     "Work",
-    "attempt_of",
-    "sign_on",
     "text10",
 ]
 
@@ -97,18 +95,6 @@ def text10(raw: bytes) -> str:
     return EBCDIC.printable(raw).rstrip(" ").upper()
 
 
-def attempt_of(frame: Frame, start: int, client_seed: bytes, server_seed: bytes) -> Attempt:
-    """Who signs on by a request, and with what."""
-    found = frame.blocks(start)
-    user = text10(found.get(0x1104, b"")[:10])
-    return Attempt(user, frame.number(20, 1), found.get(0x1105, b""), (client_seed, server_seed))
-
-
-def sign_on(host: Host, attempt: Attempt) -> SignOnCode:
-    """What a sign-on comes to."""
-    return check(host.system, host.accounts.find(attempt.user), Level.of(host.level), attempt)
-
-
 class Conversation:
     """One connection to one server.
 
@@ -118,6 +104,7 @@ class Conversation:
     Attributes:
         job: the server job, when somebody has signed on.
         user: who has.
+        origin: where the client is, such as its address.
     """
 
     server_id = 0
@@ -126,7 +113,7 @@ class Conversation:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.job: Job | None = None
-        self.user = ""
+        self.user = self.origin = ""
         self._reader = FrameReader(BOUNDS["frame_before_sign_on"])
         self._client_seed = self._server_seed = b""
         self._over = False
@@ -176,6 +163,12 @@ class Conversation:
             raise FrameError(f"request {frame.request:04X} before a sign-on")
         return self.serve(frame)
 
+    def attempt(self, frame: Frame, start: int) -> Attempt:
+        """Who signs on by a request, and with what."""
+        found = frame.blocks(start)
+        user, seeds = text10(found.get(0x1104, b"")[:10]), (self._client_seed, self._server_seed)
+        return Attempt(user, frame.number(20, 1), found.get(0x1105, b""), seeds, self.origin)
+
     def serve(self, frame: Frame) -> Step | None:
         """A request of somebody who has signed on."""
         raise NotImplementedError
@@ -187,14 +180,14 @@ class Conversation:
 
     def _start(self, frame: Frame) -> Step:
         frame.fixed(20, 2)
-        attempt = attempt_of(frame, 22, self._client_seed, self._server_seed)
-        user = attempt.user
+        attempt = self.attempt(frame, 22)
+        user, host = attempt.user, self.host
 
         def start() -> bytes:
-            code = sign_on(self.host, attempt)
+            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
-            self.job = self.host.system.job(self.job_name, "QUSER")
+            self.job = host.system.job(self.job_name, "QUSER")
             self.job.current_user = user
             self.user = user
             self._reader.longest = BOUNDS["frame"]

@@ -127,6 +127,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._servers.connections.add(self)
+        self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
         self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
     def _too_late(self) -> None:

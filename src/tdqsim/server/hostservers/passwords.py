@@ -12,6 +12,7 @@ the old password under those of the new token with the numbers after them: so th
 from __future__ import annotations
 
 import hashlib
+import re
 from enum import IntEnum
 
 from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
@@ -19,9 +20,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from tdqsim.core.codepage import codepage
 
-__all__ = ["Credential", "Level", "covered", "substitute", "token"]
+__all__ = ["LONGEST_DES", "Credential", "Level", "covered", "is_des_password", "substitute", "token", "tokens"]
 
 _NAME = 10
+LONGEST_DES = 10
+"""Characters of a password at levels 0 and 1."""
+_DES_PASSWORD = re.compile(r"[A-Z$#@][A-Z0-9$#@_]*", re.ASCII)
 _ROUNDS = 10_022
 _EBCDIC = codepage(37)
 _BLANK = b"\x40"
@@ -63,6 +67,18 @@ def token(level: Level, user: str, password: str) -> bytes:
         salt = hashlib.sha256((name + password[-4:].ljust(4)).encode("utf-16-be")).digest()
         return hashlib.pbkdf2_hmac("sha512", password.encode("utf-8"), salt, _ROUNDS, 64)
     return _des_token(user, password)
+
+
+def is_des_password(word: str) -> bool:
+    """Whether it is a password for levels 0 and 1: ten letters and digits at most, the first no digit."""
+    return len(word) <= LONGEST_DES and _DES_PASSWORD.fullmatch(word.upper()) is not None
+
+
+def tokens(user: str, password: str) -> dict[Level, bytes]:
+    """The tokens of a password, without those of levels that know no such password."""
+    word = f"Q{password}" if password[:1].isdigit() else password
+    levels = [level for level in Level if level is not Level.DES or is_des_password(word)]
+    return {level: token(level, user, password) for level in levels}
 
 
 def substitute(

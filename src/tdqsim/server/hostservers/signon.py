@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.ibmi import message
-from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, NewPassword, SignOnCode, change_password
+from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, NewPassword, SignOnCode, change_password, sign_on
 from tdqsim.server.hostservers.conversation import (
     EBCDIC,
     PING,
@@ -16,8 +16,6 @@ from tdqsim.server.hostservers.conversation import (
     Reply,
     Step,
     Work,
-    attempt_of,
-    sign_on,
 )
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
 from tdqsim.server.hostservers.passwords import Level
@@ -70,16 +68,16 @@ class SignOn(Conversation):
         return Reply(reply(frame, 0xF003, bytes(4), rest))
 
     def _retrieve(self, frame: Frame) -> Step:
-        attempt = attempt_of(frame, 21, self._client_seed, self._server_seed)
+        attempt = self.attempt(frame, 21)
         told = _TELL_MESSAGES in frame.blocks(21)
 
         def retrieve() -> bytes:
-            code = sign_on(self.host, attempt)
+            host = self.host
+            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return _refused(frame, 0xF004, code, attempt, told=told)
-            now = self.host.system.clock.time_ns()
-            last = self.host.signed_on.get(attempt.user)
-            self.host.signed_on[attempt.user] = now
+            now, last = host.system.clock.time_ns(), host.signed_on.get(attempt.user)
+            host.signed_on[attempt.user] = now
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
             rest = block(_CURRENT, self._moment(now)) + (block(_LAST, self._moment(last)) if last is not None else b"")
             rest += block(0x1114, ccsid) + block(0x1104, ccsid + EBCDIC.encode(attempt.user.ljust(10)))
@@ -93,7 +91,7 @@ class SignOn(Conversation):
         return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
 
     def _change(self, frame: Frame) -> Step:
-        attempt = attempt_of(frame, 21, self._client_seed, self._server_seed)
+        attempt = self.attempt(frame, 21)
         found = frame.blocks(21)
         told = _TELL_MESSAGES in found
         hidden = NewPassword(
