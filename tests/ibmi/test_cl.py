@@ -138,8 +138,8 @@ def test_commands_do_what_their_methods_do(system, officer):
     run("ENDJRNOBJ ONE/Q *DTAQ")
     assert [entry.type for entry in officer.dspjrn("ONE/JRN")] == ["QB", "QE"]
     assert [one.message_id for one in officer.joblog] == [
-        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2201", "CPC2201",
-        "CPC2202", "CPC2202", "CPC2205",
+        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2193", "CPC2192",
+        "CPC2201", "CPC2201", "CPC2202", "CPC2202", "CPC2205",
     ]  # fmt: skip
     run("DLTLIB ONE")
     assert [one.qualified for one in system.queues()] == ["APPLIB/S"]

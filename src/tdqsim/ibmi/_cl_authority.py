@@ -151,7 +151,8 @@ class AuthorityCommands(JobCore):
             pwdexp: its password has to be changed before somebody can.
 
         Raises:
-            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it.
+            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it
+                (*SECADM, which every profile takes really, is not modelled).
         """
         self.begin("CRTUSRPRF")
         name = new_name(usrprf, "usrprf")
