@@ -68,13 +68,16 @@ class Task(TaskBase):
 
     Attributes:
         level: the level of the program that runs; None at the top.
+        storage: what programs in another language have there, such as the items of a COBOL program by name; None
+            before the first.
     """
 
-    __slots__ = ("level",)
+    __slots__ = ("level", "storage")
 
     def __init__(self, region: Any, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
         TaskBase.__init__(self, region, number, transid, userid, startcode=startcode)
         self.level: Level | None = None
+        self.storage: Any = None
 
     @property
     def commarea(self) -> memoryview | None:

@@ -101,7 +101,7 @@ def _deliver(
             continue
         if word == "SET":
             data = bytes(values[word])
-            areas[at].point(level.storage.hold(data))
+            areas[at].point(level.storage.hold(level.task.eib.last[:2], data))
         else:
             store(areas[at], values[word])
 
@@ -192,15 +192,26 @@ def _handle_condition(level: Level, options: dict[str, Area | None], declared: E
     level.task.handle_condition(**labels)
 
 
+def _handle_aid(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    del options
+    labels = {name: level.take_branch(number) if number else None for name, number in declared.labels}
+    level.task.handle_aid(**labels)
+
+
 def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     if declared.labels:
-        level.abend_label, level.cancelled_label = declared.labels[0][1], 0
-    elif "RESET" in options:
-        level.abend_label, level.cancelled_label = level.abend_label or level.cancelled_label, 0
-    elif "PROGRAM" in options:
-        raise Unserved(f"{declared.place}: HANDLE ABEND PROGRAM is not served; allowed are LABEL, CANCEL and RESET")
+        level.task.handle_abend(level.abend_exit(declared.labels[0][1]))
+        return
+    named = options.get("PROGRAM")
+    if named is not None:
+        level.task.handle_abend_program(_name(named), nohandle=_quiet(options))
     else:
-        level.abend_label, level.cancelled_label = 0, level.abend_label or level.cancelled_label
+        level.task.handle_abend(reset="RESET" in options)
+    _respond(level, options)
+
+
+def _name(area: Area) -> str:
+    return area.read().decode("latin-1")[:8].rstrip(" \0")
 
 
 def _getmain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -243,7 +254,7 @@ def _given(options: dict[str, Area | None]) -> tuple[str, dict[str, Any]]:
         given["commarea"] = area.view()
     if length is not None:
         given["length"] = length.number
-    return named.read().decode("latin-1")[:8].rstrip(" \0"), given
+    return _name(named), given
 
 
 def _quiet(options: Container[str]) -> bool:
@@ -276,6 +287,7 @@ def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) 
 
 _OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
     "HANDLE CONDITION": _handle_condition,
+    "HANDLE AID": _handle_aid,
     "HANDLE ABEND": _handle_abend,
     "GETMAIN": _getmain,
     "FREEMAIN": _freemain,

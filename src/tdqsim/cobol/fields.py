@@ -14,7 +14,7 @@ from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.facts import table
 
-__all__ = ["Area", "Storage"]
+__all__ = ["Area"]
 
 _FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
 _NUMERIC: Final = range(0x10, 0x20)
@@ -100,28 +100,3 @@ class Area:
         attributes = self._field.contents.attr.contents
         native = self.binary and self.size == size and not attributes.flags & _SWAPPED
         self.fill(value.to_bytes(size, "little" if native else "big", signed=True))
-
-
-class Storage:
-    """What a task's programs have got from CICS, by address; it is freed with the task."""
-
-    def __init__(self) -> None:
-        self._got: dict[int, Any] = {}
-        self._held: list[Any] = []
-
-    def get(self, size: int, fill: bytes) -> int:
-        """Storage of so many bytes on a 16-byte boundary."""
-        buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
-        address = -(-ctypes.addressof(buffer) // 16) * 16
-        self._got[address] = buffer
-        return address
-
-    def free(self, address: int) -> bool:
-        """Give storage back; False when it was not got here."""
-        return self._got.pop(address, None) is not None
-
-    def hold(self, data: bytes) -> int:
-        """Keep a record for the program to look at."""
-        buffer = ctypes.create_string_buffer(data, max(len(data), 1))
-        self._held.append(buffer)
-        return ctypes.addressof(buffer)
