@@ -211,9 +211,7 @@ WILD = "MOVE 4096 TO Q\nSET ADDRESS OF L-X TO P\nMOVE 'A' TO L-X\nGOBACK."
 
 @pytest.mark.parametrize("_again", range(2))
 def test_a_bad_address_is_asra_and_the_session_goes_on(workshop, _again):
-    workshop.program(
-        "WILD", "01 P USAGE POINTER.\n01 Q REDEFINES P PIC 9(18) COMP-5.", WILD, "01 L-X PIC X(4)."
-    )
+    workshop.program("WILD", "01 P USAGE POINTER.\n01 Q REDEFINES P PIC 9(18) COMP-5.", WILD, "01 L-X PIC X(4).")
     with pytest.raises(Abend) as caught:
         workshop.run("WILD")
     assert caught.value.code == "ASRA"

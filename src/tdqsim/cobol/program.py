@@ -27,7 +27,7 @@ import shutil
 import struct
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import count
@@ -40,11 +40,12 @@ from tdqsim.cics.kernel.eib import Completion
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan
-from tdqsim.cobol.compiler import Module
+from tdqsim.cobol.compiler import Module, entry_symbol
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.pages import NO_PAGES, Pages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
 
 __all__ = ["AbendLabel", "CobolFailure", "Level", "Settings", "Verb", "Watcher", "copies_of"]
@@ -86,18 +87,12 @@ class _Copies:
         shutil.copyfile(self._module.path, copy)
         library = ctypes.PyDLL(str(copy), mode=ctypes.RTLD_LOCAL)
         self._loaded.append(library)
-        entry = getattr(library, _symbol(self._module.program))
+        entry = getattr(library, entry_symbol(self._module.program))
         return int(ctypes.cast(entry, ctypes.c_void_p).value or 0)
 
     def give_back(self, address: int) -> None:
         """Nobody runs it any more."""
         self._free.append(address)
-
-
-def _symbol(program: str) -> str:
-    """The name of a program's entry in its module: what C cannot have is written as hexadecimal by the compiler."""
-    name = "".join(c if c.isalnum() or c == "_" else "__" if c == "-" else f"_{ord(c):02X}" for c in program)
-    return f"_{name}" if name[:1].isdigit() else name
 
 
 @cache
@@ -205,6 +200,7 @@ class Level:
         self.called: dict[str, tuple[Module, int]] = {}
         self.entry = 0
         self._programs: dict[int, Module] = {}
+        self._active = 0
         self._frames: list[_Frame] = []
         self._serial = 0
         self._commarea = task.level.commarea if task.level is not None else None
@@ -214,6 +210,21 @@ class Level:
         self._slow: tuple[Any, ...] = ()
         self._last: Any = None
         self._fill_eib()
+
+    def programs(self) -> Iterator[ProgramStorage]:
+        """The items of the programs of this level, those of the one whose command is at hand first."""
+        entries = [(self.module, self.entry), *self.called.values()]
+        last = self._programs.get(self._active)
+        for module, entry in sorted(entries, key=lambda each: each[0] is not last):
+            yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry)
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of what it is in, as far as that is known; else 0."""
+        area = self.commarea_address
+        if area is not None and self._commarea is not None and area <= address < area + len(self._commarea):
+            return area + len(self._commarea) - address
+        rooms = (program.room_from(address) for program in self.programs())
+        return next((room for room in rooms if room), 0) or self.storage.room_from(address)
 
     @property
     def place(self) -> str:
@@ -290,6 +301,7 @@ class Level:
             program = self._programs[module] = self._module_of(module)
         if frame != self._serial:
             self._enter(frame)
+        self._active = module
         declared = self.declared = program.commands[number - 1]
         library, written = self.libcob, declared.written
         self.control = fields[0].contents.data

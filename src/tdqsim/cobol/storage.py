@@ -7,7 +7,11 @@ above it; see :mod:`~tdqsim.cobol.view` for the names.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any
+
+from tdqsim.cobol.view import ProgramStorage
+from tdqsim.errors import TdqError
 
 __all__ = ["TaskStorage"]
 
@@ -23,6 +27,53 @@ class TaskStorage:
         self.levels: list[Any] = []
         self._got: dict[int, Any] = {}
         self._held: dict[object, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
+
+        Raises:
+            TdqError: no program of the task has it, or :class:`~tdqsim.cobol.view.ProgramStorage` refuses.
+        """
+        return self._with(name)[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._with(name)[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in program for program in self._programs())
+
+    def program(self, name: str) -> ProgramStorage:
+        """The items of one program of the task.
+
+        Raises:
+            TdqError: it does not run for this task.
+        """
+        found = {program.program: program for program in reversed([*self._programs()])}
+        if name.upper() not in found:
+            raise TdqError(f"program {name} does not run here; there are {', '.join(found) or 'none'}")
+        return found[name.upper()]
+
+    def _programs(self) -> Iterator[ProgramStorage]:
+        for level in reversed(self.levels):
+            yield from level.programs()
+
+    def _with(self, name: str) -> ProgramStorage:
+        first = None
+        for program in self._programs():
+            first = first or program
+            if name in program:
+                return program
+        if first is None:
+            raise TdqError(f"{name}: no COBOL program of the task runs now")
+        return first  # it says why not
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of the storage that was got there; 0 when it is not in such."""
+        for start, buffer in self._got.items():
+            end = ctypes.addressof(buffer) + len(buffer)
+            if start <= address < end:
+                return end - address
+        return 0
 
     def get(self, size: int, fill: bytes) -> int:
         """Storage of so many bytes on a 16-byte boundary."""

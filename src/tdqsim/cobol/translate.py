@@ -80,12 +80,14 @@ class Translation:
         text: the COBOL text.
         commands: the commands by number.
         labels: the labels by number, from 1.
+        using: the names behind USING of the PROCEDURE DIVISION.
     """
 
     program: str
     text: str
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
+    using: tuple[str, ...] = ()
 
 
 _EIB: Final = """ 01 DFHEIBLK GLOBAL.
@@ -177,6 +179,7 @@ class _Translator:
         self.abend_labels: set[int] = set()
         self.problems: list[str] = []
         self.program = ""
+        self.using: tuple[str, ...] = ()
         self.divisions = _Divisions([])
         self.blocks: list[tuple[Word, Word, int, list[str]]] = []
 
@@ -198,7 +201,9 @@ class _Translator:
             self.edits.append((storage.end, storage.end, f"\n{_DIB}{self._mark(storage)}"))
         if self.problems:
             raise CobolError(self.problems)
-        return Translation(self.program, self._edited(), tuple(self.commands), tuple(self.labels.get(1, ())))
+        return Translation(
+            self.program, self._edited(), tuple(self.commands), tuple(self.labels.get(1, ())), self.using
+        )
 
     def _labels_of(self, word: Word) -> list[str]:
         """The labels of the program in which a word stands: a program inside another has its own."""
@@ -434,10 +439,13 @@ class _Translator:
         if using is None:
             assert stop is not None, divisions
             self.edits.append((stop.start, stop.start, " USING DFHEIBLK DFHCOMMAREA"))
+            self.using = ("DFHEIBLK", "DFHCOMMAREA")
             return
         given = {word.text.upper() for word in divisions.using_names}
         wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in given]
         self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
+        ways = ("BY", "REFERENCE", "VALUE", "OPTIONAL")
+        self.using = (*wanted, *(word.text.upper() for word in divisions.using_names if not word.is_word(*ways)))
 
 
 class _Divisions:
