@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.eib import NO_COMMAND, completion
+from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, brought, resolve
@@ -204,7 +205,10 @@ def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecC
         return
     named = options.get("PROGRAM")
     if named is not None:
-        level.task.handle_abend_program(_name(named), nohandle=_quiet(options))
+        try:
+            level.task.handle_abend(abend_program(level.task, _name(named)))
+        except Condition as met:
+            level.task.respond(met, "HANDLE ABEND", _name(named), nohandle=_quiet(options), otherwise=None)
     else:
         level.task.handle_abend(reset="RESET" in options)
     _respond(level, options)

@@ -6,7 +6,7 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdqsim.errors import TdqError
@@ -26,6 +26,7 @@ class Condition(TdqError):
         data: with LENGERR of READQ TD: the truncated record.
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
         brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
+        taken_by: who takes it before any HANDLE CONDITION: a label of HANDLE AID.
         detail: the same in words, for people.
     """
 
@@ -40,6 +41,7 @@ class Condition(TdqError):
         data: bytes = b"",
         length: int = 0,
         brings: Mapping[str, Any] | None = None,
+        taken_by: Callable[[Condition], Any] | None = None,
     ) -> None:
         super().__init__(resp, resp2, detail)
         self.resp = resp
@@ -50,6 +52,7 @@ class Condition(TdqError):
         self.data = data
         self.length = length
         self.brings = brings
+        self.taken_by = taken_by
 
     @property
     def name(self) -> str:

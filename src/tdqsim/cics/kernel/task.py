@@ -220,6 +220,8 @@ class TaskBase:
             return value  # type: ignore[no-any-return]
         if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
             return value  # type: ignore[no-any-return]
+        if condition.taken_by is not None:
+            return condition.taken_by(condition)  # type: ignore[no-any-return]
         label = handles.labels.get(condition.resp)
         if label is None:
             if condition.resp in handles.ignored:
