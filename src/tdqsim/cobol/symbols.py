@@ -1,4 +1,4 @@
-"""What the compiler tells of a program's items and statements: its symbol listing, its C text, the symbols of its module.
+"""What the compiler tells of a program's items and statements: its listing, its C text, the module's symbols.
 
 The listing has the items of each section with level, size and picture; offsets follow from the sizes. The C text says
 which C variable is the storage of each item of level 01 or 77, and the module's symbol table where that is. Statements
@@ -154,7 +154,7 @@ def _variables(local: str, places: dict[str, tuple[int, int]], using: Sequence[s
             yield Variable(name.upper(), offset, size, linkage)
 
 
-# -- the symbol table of a shared object ------------------------------------------------------------------------------
+# -- the symbol table of a shared object -----------------------------------------------------------------------------
 
 
 def _elf_symbols(module: bytes) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -177,7 +177,7 @@ def _elf_symbols(module: bytes) -> Iterator[tuple[str, tuple[int, int]]]:
             yield module[strings + name : end].decode("latin-1").partition(".")[0], (value, length)
 
 
-# -- the listing --------------------------------------------------------------------------------------------------------
+# -- the listing -----------------------------------------------------------------------------------------------------
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str]]]:

@@ -7,8 +7,8 @@ groups                 bytes
 POINTER, INDEX         int
 =====================  ============================================================================
 
-A text is padded with blanks or cut, a number must fit its picture. Numbers are read as GnuCOBOL keeps them here: DISPLAY
-digits in ASCII with the sign over the last one, COMP big-endian, COMP-5 the machine's.
+A text is padded with blanks or cut, a number must fit its picture. Numbers are read as GnuCOBOL keeps them here:
+DISPLAY digits in ASCII with the sign over the last one, COMP big-endian, COMP-5 the machine's.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _displacement(item: Item, subscripts: str, name: str) -> int:
     return displacement
 
 
-# -- values -------------------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------------------------
 
 
 def _scale(item: Item) -> int:

@@ -266,7 +266,7 @@ ASSIGN_OPTIONS: Final[dict[str, Any]] = {
     "NEXTTRANSID": _terminal(lambda _task: ""),
     "TERMCODE": _terminal(lambda _task: b"\x91\x02"),
     "CWALENG": lambda _task: 0,
-    "TWALENG": lambda task: _twa_length(task),
+    "TWALENG": _twa_length,
     "TCTUALENG": _terminal(lambda _task: 0),
     "TASKPRIORITY": lambda _task: 1,
     "TRANPRIORITY": lambda _task: 1,

@@ -7,6 +7,7 @@ CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), START
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -17,6 +18,7 @@ from tdqsim.cics.programs.table import Level
 from tdqsim.facts import Resp
 
 __all__ = [
+    "Contents",
     "delete_container",
     "endbrowse_container",
     "get_container",
@@ -33,6 +35,24 @@ _Channel = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 _Full = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
 _CONDITIONS: Final = "CCSIDERR CHANNELERR CODEPAGEERR CONTAINERERR INVREQ LENGERR LOCKED"
 _KINDS: Final = ("BIT", "CHAR")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What GET CONTAINER gives back.
+
+    Attributes:
+        data: what the container holds; None with NODATA.
+        length: its length in bytes.
+    """
+
+    data: bytes | None
+    length: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receivers by option."""
+        received: dict[str, Any] = {"FLENGTH": self.length, "CCSID": 0}
+        return received if self.data is None else {**received, "INTO": self.data, "SET": self.data}
 
 
 class ContainerTask(Issuer, Protocol):
@@ -179,7 +199,7 @@ def get_container(
     intocodepage: Annotated[str | None, Opt("name", 56)] = None,  # noqa: ARG001
     convertst: Annotated[int | None, Opt("cvda", 4)] = None,  # noqa: ARG001
     nohandle: Flag = False,
-) -> dict[str, Any]:
+) -> Contents | bytes:
     """Get the data of a container, which stays there.
 
     Args:
@@ -192,14 +212,14 @@ def get_container(
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        INTO and SET: the data; FLENGTH: its length.
+        The data and its length; ``b""`` after a condition that was not raised.
 
     Raises:
         Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4. LENGERR 11 with the data cut: it is longer than FLENGTH.
     """
     data = _container(_named(task, channel), container).data[byteoffset:]
     if nodata:
-        return {"FLENGTH": len(data)}
+        return Contents(None, len(data))
     if length is not None and len(data) > length:
         cut = data[: max(length, 0)]
         raise Condition(
@@ -210,7 +230,7 @@ def get_container(
             length=len(data),
             brings={"INTO": cut, "SET": cut, "FLENGTH": len(data)},
         )
-    return {"INTO": data, "SET": data, "FLENGTH": len(data), "CCSID": 0}
+    return Contents(data, len(data))
 
 
 @command("DELETE CONTAINER", _CONDITIONS)

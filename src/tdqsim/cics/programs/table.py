@@ -2,8 +2,9 @@
 
 A program is a callable that gets its task, whatever it was written in. A *level* is what LINK begins and RETURN ends:
 it has its program's name, COMMAREA and channel. XCTL puts another program on the same level. HANDLE, IGNORE and their
-stack belong to a level: a linked program starts with none and its caller's are active again when it is over. An abend exit is
-searched from the level of the abend upwards. Source: LINK, XCTL, RETURN, Abnormal termination recovery (IBM Docs).
+stack belong to a level: a linked program starts with none and its caller's are active again when it is over. An abend
+exit is searched from the level of the abend upwards. Source: LINK, XCTL, RETURN, Abnormal termination recovery (IBM
+Docs).
 """
 
 from __future__ import annotations
