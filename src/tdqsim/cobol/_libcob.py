@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from tdqsim.cobol.compiler import CobolMissing, compiler_path
 
@@ -32,7 +32,6 @@ __all__ = [
     "RUNAWAY",
     "STOPPED",
     "Callbacks",
-    "CobField",
     "Libcob",
     "libcob",
 ]
@@ -44,29 +43,13 @@ STOPPED: Final = 3
 CRASHED: Final = 4
 INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
+_TABLE: Final = 64 * 4
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file's above these bits, the line below."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
 
 
-class _Attributes(ctypes.Structure):
-    _fields_ = (
-        ("type", ctypes.c_ushort),
-        ("digits", ctypes.c_ushort),
-        ("scale", ctypes.c_short),
-        ("flags", ctypes.c_ushort),
-        ("picture", ctypes.c_void_p),
-    )
-
-
-class CobField(ctypes.Structure):
-    """A COBOL item as the run-time passes it: size in bytes, address, what it is."""
-
-    _fields_ = (("size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("attr", ctypes.POINTER(_Attributes)))
-
-
-_FIELDS = ctypes.POINTER(ctypes.POINTER(CobField))
-_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, _FIELDS, ctypes.c_size_t, ctypes.c_uint)
+_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
 _FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
 _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
@@ -75,8 +58,8 @@ _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, c
 class Callbacks(Protocol):
     """What the run-time asks of Python."""
 
-    def command(self, number: int, count: int, fields: Any, module: int, frame: int) -> int:
-        """A command: its number, how many arguments, which, and from which program.
+    def command(self, number: int, count: int, module: int, frame: int) -> int:
+        """A command: its number, how many arguments are in the table, and from which program.
 
         Gives the number of the label to go to, 0 to go on, or -LEFT when the level is over.
         """
@@ -92,7 +75,11 @@ class Callbacks(Protocol):
 
 
 class Libcob:
-    """The run-time and its shim."""
+    """The run-time and its shim.
+
+    Attributes:
+        table: the arguments of the command at hand, four numbers each: address, size, type, item.
+    """
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:
         kept = {name: signal.getsignal(getattr(signal, name)) for name in _SIGNALS}
@@ -120,8 +107,13 @@ class Libcob:
         if crashes:
             faulthandler.enable(file=2)  # sys.stderr may be something without a descriptor
         self.run: Callable[[int, int, int | None, int], int] = library.dfh_run
-        self.number: Callable[[Any], int] = library.dfh_number
-        self.set_number: Callable[[Any, int], None] = library.dfh_set_number
+        self.number: Callable[[int], int] = library.dfh_number
+        self.set_number: Callable[[int, int], None] = library.dfh_set_number
+        library.dfh_number.argtypes = (ctypes.c_void_p,)
+        library.dfh_set_number.argtypes = (ctypes.c_void_p, ctypes.c_int)
+        library.dfh_table.restype = ctypes.c_void_p
+        rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
+        self.table = memoryview(rows).cast("B").cast("q")
         self.below: Callable[[], int] = library.dfh_below
         self.watch: Callable[[int], None] = library.dfh_watch
         self.forget_reached: Callable[[], None] = library.dfh_forget_reached

@@ -43,7 +43,7 @@ struct level {
 static struct level *current;
 static cob_global *global;
 int dfh_exec(void);
-static int (*command)(int, int, cob_field **, cob_module *, unsigned);
+static int (*command)(int, int, cob_module *, unsigned);
 static void *(*resolver)(const char *);
 static int (*again)(void);
 static int (*statement)(cob_module *, const char *, unsigned);
@@ -440,7 +440,7 @@ void dfh_watch(int how) { watching = how; }
 
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
-int dfh_start(int (*on_command)(int, int, cob_field **, cob_module *, unsigned), void *(*on_call)(const char *),
+int dfh_start(int (*on_command)(int, int, cob_module *, unsigned), void *(*on_call)(const char *),
               int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
@@ -476,17 +476,31 @@ static unsigned frame_of(struct level *level, cob_module *module) {
     return level->frames[at].serial;
 }
 
+/* The arguments of the command at hand: address, size, type with flags and scale, and the item itself. */
+#define ARGUMENTS 64
+static long long table[ARGUMENTS * 4];
+
+long long *dfh_table(void) { return table; }
+
 /* Every command comes here. The first argument holds its number, and gets the number of the label to go to. */
 int dfh_exec(void) {
     struct level *mine = current;
     cob_module *module = global->cob_current_module;
     cob_field **arguments = module->cob_procedure_params;
-    int count = global->cob_call_params, answer;
+    int count = global->cob_call_params, answer, at;
     int *control = (int *)arguments[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
     out_of_program();
-    answer = command(*control, count, arguments, module, frame);
+    for (at = 0; at < count && at < ARGUMENTS; at++) {
+        long long *row = table + at * 4;
+        const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
+        row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
+        row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
+        row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
+        row[3] = (long long)(size_t)arguments[at];
+    }
+    answer = command(*control, count, module, frame);
     current = mine;
     global->cob_current_module = module;
     if (answer < 0)

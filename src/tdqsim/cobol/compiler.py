@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -62,7 +62,7 @@ class Options:
         return [*_FACTS["compile_flags"].split(), *self.flags]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Module:
     """A compiled program.
 
@@ -73,6 +73,7 @@ class Module:
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
         symbols: its items and statements.
+        plans: what its commands come to, once it has run.
     """
 
     program: str
@@ -81,6 +82,7 @@ class Module:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     symbols: Symbols
+    plans: list[Any] = field(default_factory=list, repr=False)
 
 
 def _own_copybooks() -> Path:

@@ -26,6 +26,7 @@ import re
 import shutil
 import struct
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -39,16 +40,17 @@ from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import Completion
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
-from tdqsim.cobol.calls import Plan
+from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.mismatch import CobolWarning
 from tdqsim.cobol.pages import NO_PAGES, Pages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure", "Level", "Settings", "Verb", "Watcher", "copies_of"]
+__all__ = ["AbendLabel", "CobolFailure", "Level", "Settings", "Verb", "Watcher", "copies_of", "warned"]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
@@ -108,6 +110,11 @@ Watcher = Callable[["Level", str, str], object]
 """Told of each statement: the level, the statement's verb and its place."""
 
 
+def warned(text: str) -> None:
+    """Tell of a mismatch as a warning, which pytest shows."""
+    warnings.warn(text, CobolWarning, stacklevel=2)
+
+
 @dataclass(slots=True)
 class Settings:
     """How the programs of one region run.
@@ -119,14 +126,24 @@ class Settings:
         on_warning: told of each mismatch that CICS would punish or that would show as garbage there.
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
         pages: what is converted between the programs' characters and those of records.
+        cwa: the common work area, or None.
+        checked, told: the commands that were looked at for mismatches, and those that were told.
     """
 
     modules: Callable[[str], Module | None]
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
-    on_warning: Callable[[str], object] = lambda _text: None
+    on_warning: Callable[[str], object] = warned
     runaway_ms: int = 0
     pages: Pages = NO_PAGES
+    cwa: Any = None
+    checked: set[object] = field(default_factory=set)
+    told: set[object] = field(default_factory=set)
+
+    @property
+    def cwa_address(self) -> int | None:
+        """Where the common work area is; None for none."""
+        return None if self.cwa is None else ctypes.addressof(self.cwa)
 
     def find(self, name: str) -> Callable[[Task], None] | None:
         """The program of this name as a program of the region; None when there is none."""
@@ -200,6 +217,7 @@ class Level:
         self.called: dict[str, tuple[Module, int]] = {}
         self.entry = 0
         self._programs: dict[int, Module] = {}
+        self._plans: dict[int, list[Plan]] = {}
         self._active = 0
         self._frames: list[_Frame] = []
         self._serial = 0
@@ -294,21 +312,26 @@ class Level:
 
     # -- commands -----------------------------------------------------------------------------------------------------
 
-    def command(self, number: int, count: int, fields: Any, module: int, frame: int) -> int:
+    def command(self, number: int, count: int, module: int, frame: int) -> int:
         """Do one command; gives the label to go to, or 0."""
-        program = self._programs.get(module)
-        if program is None:
-            program = self._programs[module] = self._module_of(module)
+        plans = self._plans.get(module)
+        if plans is None:
+            found = self._programs[module] = self._module_of(module)
+            plans = self._plans[module] = found.plans
+            if not plans:
+                plans += plans_of(found.commands)
         if frame != self._serial:
             self._enter(frame)
         self._active = module
-        declared = self.declared = program.commands[number - 1]
+        plan = plans[number - 1]
+        declared = self.declared = plan.declared
         library, written = self.libcob, declared.written
-        self.control = fields[0].contents.data
-        areas = [Area(library, fields[i + 1], written[i]) for i in range(count - 1)]
+        rows = library.table[: count * 4].tolist()
+        self.control = rows[0]
+        areas = [Area(library, rows[i * 4 + 4 : i * 4 + 8], written[i]) for i in range(count - 1)]
         self.branch = 0
         try:
-            Plan.of(declared).issue(self, areas)
+            plan.issue(self, areas)
         except (Abend, Condition) as error:
             if not self._handles(error):
                 raise
@@ -386,6 +409,20 @@ class Level:
         """What HANDLE ABEND names: the program whose command is at hand goes on at a label."""
         return AbendLabel(self, label, self.control)
 
+    def take_aid(self, label: int) -> Callable[[Any], Any]:
+        """What HANDLE AID calls: the program goes on at a label once it has what was received."""
+
+        def branch(received: Any) -> Any:
+            self.branch = label
+            return None if isinstance(received, Condition) else received
+
+        return branch
+
+    @property
+    def twa_address(self) -> int | None:
+        """Where the task's work area is; None for none."""
+        return self.storage.twa(self.task.assign("TWALENG"))
+
     def take_branch(self, label: int) -> Callable[[Condition], None]:
         """What HANDLE CONDITION calls: the program goes on at a label."""
 
@@ -405,11 +442,11 @@ def _completed(last: Completion) -> tuple[bytes, bytes, bytes]:
 class _Callbacks:
     """What the run-time asks, of the level that is at hand. No exception may pass COBOL's frames: it is kept."""
 
-    def command(self, number: int, count: int, fields: Any, module: int, frame: int) -> int:
+    def command(self, number: int, count: int, module: int, frame: int) -> int:
         level = Level.current
         assert level is not None
         try:
-            return level.command(number, count, fields, module, frame)
+            return level.command(number, count, module, frame)
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return -LEFT

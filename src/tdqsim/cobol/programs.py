@@ -10,9 +10,12 @@ from tdqsim.cics import Region
 from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.program import Settings, Verb
 from tdqsim.cobol.translate import CobolError
+from tdqsim.core.codepage import codepage
 
 __all__ = ["CobolPrograms"]
 
+_ASCII: Final = 819
+"""The code page of what terminals and these programs say to each other: they run in ASCII."""
 _SUFFIXES: Final = (".cbl", ".CBL", ".cob", ".COB", ".cobol")
 
 
@@ -47,6 +50,7 @@ class CobolPrograms:
         self.settings = Settings(self.module)
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
+        region.screens.codepage = codepage(_ASCII)
         region.programs.finders.append(self.settings.find)
 
     def handler(self, program: str) -> Any:

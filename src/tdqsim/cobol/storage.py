@@ -27,6 +27,7 @@ class TaskStorage:
         self.levels: list[Any] = []
         self._got: dict[int, Any] = {}
         self._held: dict[object, Any] = {}
+        self._twa: Any = None
 
     def __getitem__(self, name: str) -> Any:
         """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
@@ -81,6 +82,14 @@ class TaskStorage:
         address = -(-ctypes.addressof(buffer) // 16) * 16
         self._got[address] = buffer
         return address
+
+    def twa(self, size: int) -> int | None:
+        """The task's work area, binary zeros at first; None when its size is 0."""
+        if not size:
+            return None
+        if self._twa is None:
+            self._twa = ctypes.create_string_buffer(size)
+        return ctypes.addressof(self._twa)
 
     def free(self, address: int) -> bool:
         """Give storage back; False when it was not got here."""

@@ -44,6 +44,7 @@ class ProgramTask(Issuer, Protocol):
         level: where it runs; None when nothing was linked to.
         program: the name of its first program.
         browses: the browses that it has begun.
+        abcode: the code of its abend.
     """
 
     handles: Handles
@@ -51,6 +52,7 @@ class ProgramTask(Issuer, Protocol):
     level: Level | None
     program: str
     browses: dict[str, Any]
+    abcode: str
 
     @property
     def region(self) -> ProgramRegion:
@@ -126,7 +128,9 @@ def _run(task: ProgramTask, program: Program) -> Any:
         if leave_by is None:
             raise
         task.handles = task.handles._replace(abend=None, cancelled=leave_by)
-        return leave_by(task.to_abend(error))
+        abend = task.to_abend(error)
+        task.abcode = abend.code
+        return leave_by(abend)
 
 
 @command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
