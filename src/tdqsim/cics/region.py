@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import Channel, Level
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -522,12 +522,13 @@ class Region(RegionCommands, RegionParts):
         self.dispatcher.check_thread()
         return end(self, clean=clean)
 
-    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes) -> Strand:
-        """Start the transaction of a terminal's input, with the COMMAREA that the one before has left for it."""
+    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
+        """Start the transaction of a terminal's input, with the COMMAREA or channel that the one before has left."""
         handle = self.start(transid, terminal=terminal)
         task = handle.local
-        if commarea and isinstance(task, Task):
-            task.level = Level(task.program, memoryview(bytearray(commarea)), None)
+        if (commarea or channel is not None) and isinstance(task, Task):
+            area = memoryview(bytearray(commarea)) if commarea else None
+            task.level = Level(task.program, area, None, channel)
             task.eib.eibcalen = len(commarea)
         return handle
 

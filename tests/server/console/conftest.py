@@ -16,7 +16,9 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the extra [test] brings it")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the extra [test] brings it"
+)
 
 from tdqsim.testing.served import ServerProcess, serving
 

@@ -54,7 +54,7 @@ class DepthChart:
 
     def show(self, points: list[list[int]]) -> None:
         """Show these points; nothing is sent when they are the same as before."""
-        if points[:-1] == self._shown[:-1] and len(points) == len(self._shown) and len(points) < 3:  # noqa: PLR2004
+        if points[:-1] == self._shown[:-1] and len(points) == len(self._shown) and len(points) < 3:
             return
         self._shown = points
         self._chart.options["series"][0]["data"] = points
