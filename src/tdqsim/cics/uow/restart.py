@@ -205,13 +205,14 @@ def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
     """The definition in an entry. It was valid when it was kept, and its checksum says that it is what was kept."""
     try:
         default, given = _nameless(record["kind"]), record["fields"]
-        if not given.keys() <= default.__dict__.keys() | {"name"}:
-            raise ValueError(f"attributes that are none: {', '.join(given.keys() - default.__dict__.keys())}")
+        others = given.keys() - type(default).model_fields.keys()
         for moment in _MOMENTS & given.keys():
             given[moment] = datetime.fromisoformat(given[moment]) if given[moment] != "None" else None
-        return default.model_copy(update=given)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(region, key, error) from error
+    if others:
+        raise _damaged(region, key, ValueError(f"attributes that are none: {', '.join(sorted(others))}"))
+    return default.model_copy(update=given)
 
 
 @lru_cache(_SIGNATURES_KEPT)
