@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from tdqsim.cics import Condition
 from tdqsim.cics.look.explain import Explanation
 from tdqsim.cics.look.explain_requests import Prediction
-from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cli.errors import InputError
 from tdqsim.client import Client, RemoteError, RemoteRegion
 from tdqsim.client.control import find
