@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.queues.directory import empty
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.intra import check_size
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
@@ -197,7 +198,7 @@ def _readq(task: Any, queue: IntraQueue, _size: int) -> None:
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if record is None:
-        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
+        raise empty(queue.name)
 
 
 def _next_record(task: Any, queue: IntraQueue) -> Any:
@@ -206,7 +207,7 @@ def _next_record(task: Any, queue: IntraQueue) -> Any:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue)
+    twin = work.twin() if work is not None else LogicalWork(queue.stored)
     record = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
