@@ -99,19 +99,41 @@ class Decoder:
         self._rest += chunk
         found = []
         at = 0
-        while len(self._rest) - at >= _PREFIX.size:
-            version, zero, header, data = _PREFIX.unpack_from(self._rest, at)
-            if version != VERSION or zero:
-                raise MessageError(f"a message of version {version}.{zero}; understood is {VERSION}.0")
-            if data > self._data_limit:
-                raise MessageError(f"a message with {data} bytes of data; allowed are {self._data_limit}")
-            start = at + _PREFIX.size
-            if len(self._rest) < start + header + data:
-                break
-            middle, at = start + header, start + header + data
-            found.append(self._message(bytes(self._rest[start:middle]), bytes(self._rest[middle:at])))
+        while (one := self._next(at)) is not None:
+            message, at = one
+            found.append(message)
         del self._rest[:at]
         return found
+
+    def first(self, chunk: bytes) -> tuple[Frame, bytes] | None:
+        """Take the next bytes; the first message and what follows it, which is not looked at. None: more has to come.
+
+        Raises:
+            MessageError: that is no message.
+        """
+        self._rest += chunk
+        one = self._next(0)
+        if one is None:
+            return None
+        message, at = one
+        rest = bytes(self._rest[at:])
+        self._rest.clear()
+        return message, rest
+
+    def _next(self, at: int) -> tuple[Frame, int] | None:
+        """The message that stands at a place, and where it ends; None when more has to come."""
+        if len(self._rest) - at < _PREFIX.size:
+            return None
+        version, zero, header, data = _PREFIX.unpack_from(self._rest, at)
+        if version != VERSION or zero:
+            raise MessageError(f"a message of version {version}.{zero}; understood is {VERSION}.0")
+        if data > self._data_limit:
+            raise MessageError(f"a message with {data} bytes of data; allowed are {self._data_limit}")
+        middle = at + _PREFIX.size + header
+        end = middle + data
+        if len(self._rest) < end:
+            return None
+        return self._message(bytes(self._rest[at + _PREFIX.size : middle]), bytes(self._rest[middle:end])), end
 
     def _message(self, header: bytes, data: bytes) -> Frame:
         try:

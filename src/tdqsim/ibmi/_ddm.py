@@ -208,7 +208,20 @@ class DdmServer:
             kind, (fields, data) = "FAILED", _failure(error)
         else:
             kind = "DONE"
-        self._channel.send(kind, fields, data, answers=frame.number)
+        try:
+            self._channel.send(kind, fields, data, answers=frame.number)
+        except LinkDown:
+            if frame.kind == "RECEIVE" and kind == "DONE" and fields["found"]:
+                self._put_back(frame, Frame(kind, fields, data))
+            raise
+
+    def _put_back(self, frame: Frame, answer: Frame) -> None:
+        """Nobody hears of the entry that was received: it is the next one again."""
+        entry = _entry(answer)
+        job = self._job(frame.fields["user"], frame.fields)
+        assert entry is not None
+        job.return_entry(frame.fields["name"], frame.fields["library"], entry)
+        self._idle.setdefault(frame.fields["user"], []).append(job)
 
     def _carry_out(self, frame: Frame) -> tuple[Mapping[str, Any], bytes]:
         fields = frame.fields
