@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tdqsim.cli.output import emit_json
+
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
@@ -65,6 +67,31 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
             typer.echo(f"{source}: {found.program} compiled")
     if wrong:
         raise typer.Exit(1)
+
+
+@app.command()
+def survey(
+    folder: Path,
+    copybooks: _Copybooks = None,
+    compile_only: Annotated[bool, typer.Option("--compile-only", help="Run nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Report of each CICS program in a folder whether it translates, compiles and runs."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from tdqsim.cobol.survey import survey as found_in  # noqa: PLC0415
+
+    counts = {"programs": 0, "translated": 0, "compiled": 0, "ran": 0}
+    for found in found_in(folder, copybooks=copybooks or (), run=not compile_only):
+        counts["programs"] += 1
+        for name in ("translated", "compiled", "ran"):
+            counts[name] += getattr(found, name) == "yes"
+        if as_json:
+            emit_json(asdict(found), indent=None)
+        else:
+            typer.echo(f"{found.translated:4}{found.compiled:4}{found.ran:4}{found.source}  {found.why}")
+    if not as_json:
+        typer.echo(", ".join(f"{number} {name}" for name, number in counts.items()))
 
 
 @app.command()

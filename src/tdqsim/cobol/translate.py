@@ -186,8 +186,11 @@ class _Translator:
     def translation(self) -> Translation:
         divisions = self.divisions = _Divisions(self.words)
         self.program = divisions.program
-        if not divisions.identification:
+        header = divisions.identification
+        if not header:
             self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+        elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
+            self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
         for first, last, number, arguments in self.blocks:
             self._replace(first, last, self._call(number, arguments, self._labels_of(first)))
