@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cobol._tokens import Place, Word, words
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, table
 
 __all__ = ["CobolError", "ExecCommand", "Translation", "translate"]
 
@@ -142,6 +142,10 @@ _DIB: Final = """ 01 DLZDIB.
  02 DIBFIL03 PIC X(6).
 """
 """The DL/I interface block, which the translator puts into programs with EXEC DLI."""
+_CVDAS: Final[Mapping[str, int]] = {
+    **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
+    **{name: int(each) for name, each in Cvda.__members__.items()},
+}
 _ADDRESS: Final = "pointer "
 _COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
@@ -275,7 +279,7 @@ class _Translator:
         return at + 4
 
     def _value(self, function: Word, name: Word) -> int:
-        members = Resp.__members__ if function.is_word("DFHRESP") else Cvda.__members__
+        members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else _CVDAS
         found = members.get(name.text.upper())
         if found is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
@@ -340,6 +344,8 @@ class _Translator:
         labels: dict[str, int] = {}
         for name, argument in options:
             word = name.text.upper()
+            if argument is None and word in parts:
+                continue  # NOHANDLE twice, which translators take
             if argument is None:
                 if labelled and word not in names:
                     labels[word] = 0
