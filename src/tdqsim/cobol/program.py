@@ -44,7 +44,7 @@ from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.mismatch import CobolWarning
-from tdqsim.cobol.pages import NO_PAGES, Pages
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.view import ProgramStorage
@@ -135,7 +135,7 @@ class Settings:
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = warned
     runaway_ms: int = 0
-    pages: Pages = NO_PAGES
+    pages: CodePages = NO_CODE_PAGES
     cwa: Any = None
     checked: set[object] = field(default_factory=set)
     told: set[object] = field(default_factory=set)

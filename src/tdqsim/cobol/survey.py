@@ -24,7 +24,7 @@ from tdqsim.cobol.compiler import Options, compile_program, expand
 from tdqsim.cobol.translate import CobolError, translate
 from tdqsim.errors import TdqError
 
-__all__ = ["Found", "sources_in", "survey"]
+__all__ = ["Surveyed", "sources_in", "survey"]
 
 _SUFFIXES: Final = (".cbl", ".cob", ".cobol", ".ccp")
 _LIBRARY: Final = (".cpy", ".copy", ".cbl", ".cob", ".bms", ".dcl")
@@ -37,7 +37,7 @@ State = Literal["yes", "no", "-"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Surveyed:
     """What became of one program.
 
     Attributes:
@@ -78,7 +78,7 @@ def _libraries(folder: Path) -> tuple[Path, ...]:
 
 def survey(
     folder: Path, *, copybooks: Sequence[Path] = (), cache: Path | None = None, run: bool = True, seconds: float = 20
-) -> Iterator[Found]:
+) -> Iterator[Surveyed]:
     """Survey the programs of a folder.
 
     Args:
@@ -97,21 +97,21 @@ def survey(
             yield _one(source, options, cache or Path(temporary), folder if run else None, seconds)
 
 
-def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds: float) -> Found:
+def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds: float) -> Surveyed:
     try:
         translation = translate(expand(source, options), str(source))
     except CobolError as error:
-        return Found(str(source), "no", "-", "-", why=error.problems[0])
+        return Surveyed(str(source), "no", "-", "-", why=error.problems[0])
     size = len(translation.commands)
     queues = any(_QUEUE.match(command.text) for command in translation.commands)
     try:
         compile_program(source, options, cache)
     except CobolError as error:
-        return Found(str(source), "yes", "no", "-", size, queues, error.problems[0])
+        return Surveyed(str(source), "yes", "no", "-", size, queues, error.problems[0])
     if maps is None:
-        return Found(str(source), "yes", "yes", "-", size, queues)
+        return Surveyed(str(source), "yes", "yes", "-", size, queues)
     ran, why = _apart(lambda: _run(source, options, cache, maps), seconds)
-    return Found(str(source), "yes", "yes", ran, size, queues, why)
+    return Surveyed(str(source), "yes", "yes", ran, size, queues, why)
 
 
 # -- running one -----------------------------------------------------------------------------------------------------
