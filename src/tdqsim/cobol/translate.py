@@ -66,6 +66,12 @@ class ExecCommand:
     labels: tuple[tuple[str, int], ...] = ()
 
     @property
+    def shown(self) -> str:
+        """The command as the program has it, in one line."""
+        text = re.sub(r"\bA(\d+)\b", lambda found: self.written[int(found[1]) - 1], self.text)
+        return f"EXEC {'' if self.verb in _LANGUAGES else 'CICS '}{text}"
+
+    @property
     def verb(self) -> str:
         """The first word."""
         return self.text.partition(" ")[0]
