@@ -107,7 +107,17 @@ class Symbols:
     def from_json(cls, kept: dict[str, Any]) -> Symbols:
         """What :meth:`as_json` has given."""
         items = tuple(
-            Item(*row[:6], tuple(row[6]), tuple((count, step) for count, step in row[7]), row[8])
+            Item(
+                name=row[0],
+                level=row[1],
+                kind=row[2],
+                picture=row[3],
+                size=row[4],
+                offset=row[5],
+                above=tuple(row[6]),
+                dimensions=tuple((count, step) for count, step in row[7]),
+                root=row[8],
+            )  # fmt: skip
             for row in kept["items"]
         )
         variables = tuple(Variable(*row) for row in kept["variables"])
@@ -236,9 +246,10 @@ def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
         count = int(occurs[1]) if occurs else 1
         if row["kind"] == "GROUP":  # the listing has all occurrences of a group, but one of an elementary item
             size //= count
-        if not stack:
-            offset, above, tables = 0, (), ()
-        else:
+        offset = 0
+        above: tuple[str, ...] = ()
+        tables: tuple[tuple[int, int], ...] = ()
+        if stack:
             group, filled = stack[-1][1], stack[-1][2]
             offset = starts.get(redefines[1].upper(), filled) if redefines else filled
             above, tables = (group.name, *group.above), group.dimensions
