@@ -206,7 +206,7 @@ def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
     try:
         default, given = _nameless(record["kind"]), record["fields"]
         if not given.keys() <= default.__dict__.keys() | {"name"}:
-            raise ValueError(f"attributes that are none: {', '.join(given.keys() - default.__dict__.keys())}")
+            raise ValueError(f"attributes that are none: {', '.join(given.keys() - default.__dict__.keys())}")  # noqa: TRY301 - one place says what is wrong
         for moment in _MOMENTS & given.keys():
             given[moment] = datetime.fromisoformat(given[moment]) if given[moment] != "None" else None
         return default.model_copy(update=given)

@@ -86,8 +86,8 @@ class Durable:
     """
 
     __slots__ = (
-        "_all_known", "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
-        "in_doubt", "path", "readonly", "room", "unlocked",
+        "_all_known", "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works",
+        "commits", "in_doubt", "path", "readonly", "room", "unlocked",
     )  # fmt: skip
 
     def __init__(
@@ -261,7 +261,8 @@ class Durable:
         check_queue(name, order, key_length)
         if self.queue(name) is not None:
             raise ValueError(f"queue {name!r} exists already")
-        self.room.counts  # noqa: B018 - it is no room when the store is only looked at, and says so
+        if self.readonly:
+            raise self.only_read()
         queue = self._queues[bytes(name)] = DurableQueue(self, bytes(name), order, key_length)
         return queue
 
@@ -443,11 +444,15 @@ class Durable:
     def broken(self, error: lmdb.Error, what: str) -> StoreError:
         """What an error of LMDB means, naming the file."""
         if isinstance(error, lmdb.ReadonlyError):
-            return StoreError(f"{self.path}: the store is open for reading only")
+            return self.only_read()
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
         return StoreDamaged(f"{place}; {HELP}") if isinstance(error, DAMAGE) else StoreError(place)
+
+    def only_read(self) -> StoreError:
+        """The error for a change to a store that is only looked at."""
+        return StoreError(f"{self.path}: the store is open for reading only")
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something that is not what was written."""
@@ -471,14 +476,9 @@ class Durable:
     def limit_bytes(self, value: int | None) -> None:
         self.room.limit = value
 
-    @property
-    def last_commit_ns(self) -> int:
-        """When the file was last written, in nanoseconds since 1970 UTC by the system's clock."""
-        return (self.path / "data.mdb").stat().st_mtime_ns
-
     def age(self, now_ns: int) -> float:
-        """Seconds from the last commit to ``now_ns``, never negative."""
-        return max(0, now_ns - self.last_commit_ns) / 1e9
+        """Seconds from the last commit, by the system's clock, to ``now_ns``, never negative."""
+        return max(0, now_ns - (self.path / "data.mdb").stat().st_mtime_ns) / 1e9
 
     def statistics(self) -> dict[str, int]:
         """Figures about the file, as of the last commit.

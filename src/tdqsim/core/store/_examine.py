@@ -264,7 +264,7 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
 def _save(half: Half, store: Store, *, durable: bool) -> None:
     """Put what is whole in a half into the new store.
 
-    The last record of a FIFO queue keeps its number, so who had taken the records up to a number and has not committed
+    The last record of a FIFO queue keeps its number, also when all are lost, so who had taken the records up to a number and has not committed
     takes none that lies behind them, whichever are lost; of his own he may leave some.
     """
     before = {queue.name: queue.now.last - queue.whole for queue in half.queues.values() if not queue.lost}
@@ -292,6 +292,13 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
         found.saved += 1
     if durable and work is not None:
         store.durable.commit((work,))
+    for found in half.queues.values():
+        if durable and found.order is Order.FIFO and not found.lost and not found.whole and found.now.last > 0:
+            empty = store.durable.create_queue(found.name)
+            empty.now = Standing(found.now.last + 1, found.now.last)
+            work = empty.work()
+            work.clear()
+            store.durable.commit((work,))
 
 
 # -- the process ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ interrupted so that they disagree. Where the records of a queue are:
 In memory a put or a take is one operation of a deque. Otherwise, and only then, the queue is ``careful``.
 
 Records move in a commit of the disk, which says to the queue in the same moment what is left in memory: if that is
-interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it.
+interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it. What was read from
+the disk stays there until all of it was taken: a process that is killed loses nothing that was written out, though some
+of what was taken last may be there again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, not_keyed
 from tdqsim.errors import StoreFull
@@ -27,8 +29,9 @@ from tdqsim.errors import StoreFull
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
+    from tdqsim.core.store._work import Work
 
-__all__ = ["PER_RECORD", "FifoQueue", "LifoQueue", "VolatileQueue"]
+__all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
 
 PER_RECORD: Final = 64
 """Memory that a record takes beside its data, and what is charged for that."""
@@ -43,18 +46,20 @@ NOTHING: Final[deque[bytes]] = deque(maxlen=0)
 class Moved:
     """Records were moved in a commit: what is in memory then, told to the queue by its settling."""
 
-    __slots__ = ("head", "queue", "tail")
+    __slots__ = ("head", "queue", "reader", "tail")
 
-    def __init__(self, queue: FifoQueue, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
-        self.queue, self.head, self.tail = queue, deque(head), deque(tail)
+    def __init__(
+        self, queue: VolatileQueue, head: Iterable[bytes], tail: Iterable[bytes], reader: Work | None = None
+    ) -> None:
+        self.queue, self.head, self.tail, self.reader = queue, deque(head), deque(tail), reader
 
     def committed(self) -> None:
         """See :class:`~tdqsim.core.store._durable.Owner`."""
-        self.queue.head, self.queue.tail = self.head, self.tail
+        self.queue.head, self.queue.tail, self.queue.reader = self.head, self.tail, self.reader
 
 
 class VolatileQueue:
-    """One volatile queue; see the module's text. This is what all orders and places have in common.
+    """A volatile FIFO queue, and what the others have in common with it; see the module's text.
 
     Attributes:
         name: its name.
@@ -62,11 +67,15 @@ class VolatileQueue:
         key_length: the length of its keys; 0 unless KEYED.
     """
 
-    __slots__ = ("disk", "key_length", "name", "order", "pool")
+    __slots__ = ("batch", "careful", "disk", "head", "key_length", "name", "order", "pool", "reader", "tail")
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         self.pool, self.name, self.order, self.key_length = pool, name, order, key_length
         self.disk: DurableQueue | None = None
+        self.head = self.tail = NOTHING
+        self.reader: Work | None = None
+        self.batch = _MOST
+        self.careful = True
 
     def __repr__(self) -> str:
         return f"<volatile {self.order.name} queue {self.name!r} with {self.count} entries>"
@@ -80,128 +89,6 @@ class VolatileQueue:
             StoreFull: memory is used up, and there is no room on the disk; nothing was put.
             ValueError: the queue is KEYED.
         """
-        raise NotImplementedError
-
-    def take(self) -> bytes | None:
-        """Remove the next entry in the queue's order and return its data; None when the queue is empty."""
-        raise NotImplementedError
-
-    def put_entry(self, entry: Entry) -> int:  # noqa: ARG002 - a KEYED queue's
-        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is none or cannot take it."""
-        raise not_keyed(self.name, self.order)
-
-    def take_entry(self) -> Entry | None:
-        """Remove the next entry in the queue's order and return it; None when the queue is empty."""
-        data = self.take()
-        return None if data is None else Entry(data)
-
-    def put_back(self, item: Item) -> None:
-        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
-        raise NotImplementedError
-
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
-        """Remove the entry that :meth:`find` finds and return it."""
-        raise not_keyed(self.name, self.order)
-
-    # -- looking ------------------------------------------------------------------------------------------------------
-
-    @property
-    def count(self) -> int:
-        """How many entries there are."""
-        raise NotImplementedError
-
-    @property
-    def memory_count(self) -> int:
-        """How many of them are in memory only."""
-        return self.count - (self.disk.now.count if self.disk is not None else 0)
-
-    @property
-    def data_bytes(self) -> int:
-        """Bytes of their data; those in memory are added up."""
-        raise NotImplementedError
-
-    def peek(self, position: int = 0) -> Entry | None:
-        """The entry at a position in the queue's order; None when there are not so many."""
-        return next(self.entries(skip=position, limit=1), None)
-
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """The entries in the order in which they would be taken, as they are now.
-
-        Those that overflowed are read as they are asked for: they must not be taken meanwhile.
-
-        Args:
-            reverse: the other way round.
-            skip: how many to pass over first.
-            limit: how many at most.
-        """
-        raise NotImplementedError
-
-    def find(self, search: SearchOrder, key: bytes) -> Entry | None:
-        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
-
-        Raises:
-            ValueError: the queue is not KEYED, or the key has not its key length.
-        """
-        return next(self.search(search, key), None)
-
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
-        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
-        raise not_keyed(self.name, self.order)
-
-    # -- many entries -------------------------------------------------------------------------------------------------
-
-    def clear(self) -> int:
-        """Remove all entries; how many they were."""
-        raise NotImplementedError
-
-    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
-        """Remove all entries whose key relates to ``key`` as asked; how many they were."""
-        raise not_keyed(self.name, self.order)
-
-    # -- for the pool -------------------------------------------------------------------------------------------------
-
-    def memory_bytes(self) -> int:
-        """What the entries in memory take."""
-        raise NotImplementedError
-
-    def overflow(self) -> None:
-        """Write most of what is in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
-        raise NotImplementedError
-
-    def write_out(self) -> None:
-        """Write everything to the disk; StoreFull, and nothing is lost, when there is no room."""
-        raise NotImplementedError
-
-    def on_disk(self, stored: DurableQueue) -> None:
-        """Everything is in a queue on the disk, from a run before."""
-        raise NotImplementedError
-
-    def forget(self) -> None:
-        """Become an empty queue of nobody."""
-        raise NotImplementedError
-
-    def _made_on_disk(self) -> DurableQueue:
-        """The queue on the disk, made when there is none."""
-        disk = self.pool.disk
-        stored = disk.queue(self.name)
-        return disk.create_queue(self.name, self.order, self.key_length) if stored is None else stored
-
-
-class FifoQueue(VolatileQueue):
-    """A FIFO queue."""
-
-    __slots__ = ("batch", "careful", "head", "tail")
-
-    def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
-        super().__init__(pool, name, order, key_length)
-        self.head = self.tail = NOTHING
-        self.batch = _MOST
-        self.careful = True
-
-    # -- putting and taking -------------------------------------------------------------------------------------------
-
-    def put(self, data: bytes) -> int:
-        """See the base."""
         pool = self.pool
         pool.left -= len(data) + PER_RECORD
         if self.careful or pool.left < 0:
@@ -217,7 +104,7 @@ class FifoQueue(VolatileQueue):
         if stored is not None and self.careful and len(self.tail) >= 2 * self.batch:
             self._move_if_it_fits()
         self._tail().append(data)
-        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
+        return self.count
 
     def _settled(self) -> DurableQueue | None:
         """The queue on the disk, if there is one, when nothing of it is in doubt."""
@@ -241,7 +128,7 @@ class FifoQueue(VolatileQueue):
             self.batch = len(self.tail)  # memory will do until the budget is spent
 
     def take(self) -> bytes | None:
-        """See the base."""
+        """Remove the next entry in the queue's order and return its data; None when the queue is empty."""
         if self.careful:
             return self._take_with_care()
         tail = self.tail
@@ -250,19 +137,38 @@ class FifoQueue(VolatileQueue):
     def _take_with_care(self) -> bytes | None:
         stored = self._settled()
         if not self.head and stored is not None and stored.now.count:
-            work: Any = stored.work()
-            items = work.take_batch()
-            self._commit(work, items, self.tail)
+            self._give_up(self.tail)
+            reader = stored.work()
+            head = deque(reader.take_batch())
+            self.head, self.reader = head, reader
         if self.head:
             return self.head.popleft()
         self.careful = self.tail is NOTHING
         return self.tail.popleft() if self.tail else None
 
+    def _give_up(self, tail: Iterable[bytes] = ()) -> None:
+        """What was read from the disk was taken: it goes there too."""
+        if self.reader is not None:
+            self._commit(self.reader, (), tail)
+
     def put_back(self, item: Item) -> None:
-        """See the base."""
+        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
         self._settled()
         near = self._tail()
         (self.head if self.careful else near).appendleft(item)  # type: ignore[arg-type]
+
+    def put_entry(self, entry: Entry) -> int:  # noqa: ARG002 - a KEYED queue's
+        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is none or cannot take it."""
+        raise not_keyed(self.name, self.order)
+
+    def take_entry(self) -> Entry | None:
+        """Remove the next entry in the queue's order and return it; None when the queue is empty."""
+        data = self.take()
+        return None if data is None else Entry(data)
+
+    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
+        """Remove the entry that :meth:`find` finds and return it."""
+        raise not_keyed(self.name, self.order)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -273,27 +179,52 @@ class FifoQueue(VolatileQueue):
 
     @property
     def count(self) -> int:
-        """See the base."""
+        """How many entries there are."""
         stored = self._settled()
-        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
+        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count - self._reads)
+
+    @property
+    def _reads(self) -> int:
+        """How many were read from the disk and are there still."""
+        return 0 if self.reader is None else self.reader.reads
+
+    @property
+    def memory_count(self) -> int:
+        """How many of them are in memory only."""
+        return max(0, self.count - (self.disk.now.count if self.disk is not None else 0))
 
     @property
     def data_bytes(self) -> int:
-        """See the base."""
+        """Bytes of their data; those in memory are added up."""
         stored = self._settled()
-        return sum(map(len, self.head)) + sum(map(len, self.tail)) + (0 if stored is None else stored.data_bytes)
+        size = sum(map(len, self.head)) + sum(map(len, self.tail))
+        if stored is not None:
+            size += stored.data_bytes - sum(len(entry.data) for entry in stored.entries(limit=self._reads))
+        return size
+
+    def peek(self, position: int = 0) -> Entry | None:
+        """The entry at a position in the queue's order; None when there are not so many."""
+        return next(self.entries(skip=position, limit=1), None)
 
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """See the base."""
+        """The entries in the order in which they would be taken, as they are now.
+
+        Those that overflowed are read as they are asked for: they must not be taken meanwhile.
+
+        Args:
+            reverse: the other way round.
+            skip: how many to pass over first.
+            limit: how many at most.
+        """
         left = self.count if limit is None else limit
         walks: list[Iterator[Entry]] = []
         for part in self._parts()[:: -1 if reverse else 1]:
-            size = 0 if part is None else len(part) if isinstance(part, deque) else part.now.count
+            size = 0 if part is None else len(part) if isinstance(part, deque) else part.now.count - self._reads
             went = max(0, min(size - skip, left))
             if isinstance(part, deque):
                 walks.append(self._some(part, skip, skip + went, down=reverse != (self.order is Order.LIFO)))
             elif part is not None:
-                walks.append(part.entries(reverse=reverse, skip=skip, limit=went))
+                walks.append(part.entries(reverse=reverse, skip=skip + (0 if reverse else self._reads), limit=went))
             skip, left = max(0, skip - size), left - went
         return chain.from_iterable(walks)
 
@@ -302,26 +233,42 @@ class FifoQueue(VolatileQueue):
             return map(Entry, [part[-1 - start if down else start]])
         return map(Entry, list(islice(reversed(part) if down else part, start, stop)))
 
+    def find(self, search: SearchOrder, key: bytes) -> Entry | None:
+        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
+
+        Raises:
+            ValueError: the queue is not KEYED, or the key has not its key length.
+        """
+        return next(self.search(search, key), None)
+
+    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
+        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
+        raise not_keyed(self.name, self.order)
+
     # -- many records -------------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
-        """See the base."""
+        """Remove all entries; how many they were."""
         went = self.count
         if self.disk is not None and self.careful:
             work = self.disk.work()
             work.clear()
-            self._commit(work)
+            self._commit(work, (), ())
         elif went:
             self.tail = deque()
         return went
 
+    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
+        """Remove all entries whose key relates to ``key`` as asked; how many they were."""
+        raise not_keyed(self.name, self.order)
+
     def memory_bytes(self) -> int:
-        """See the base."""
+        """What the entries in memory take."""
         count = len(self.head) + len(self.tail)
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + PER_RECORD * count
 
     def overflow(self) -> None:
-        """See the base."""
+        """Write most of what is in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
         count = len(self.head) + len(self.tail)
         if count:
             most = min(_BATCH_BYTES, self.pool.budget // 8)
@@ -329,7 +276,7 @@ class FifoQueue(VolatileQueue):
             self._move(self.batch)
 
     def write_out(self) -> None:
-        """See the base."""
+        """Write everything to the disk; StoreFull, and nothing is lost, when there is no room."""
         if self.count:
             self._move(0)
 
@@ -339,18 +286,30 @@ class FifoQueue(VolatileQueue):
         With nothing kept, ``head`` is put back in front.
         """
         stored = self._about_to_move()
+        if not self.head:
+            self._give_up(self.tail)
         if not self.head and not stored.now.count:
             head, tail = deque(islice(self.tail, keep)), deque(islice(self.tail, keep, None))
             self.head, self.tail = head, tail
         while self.head and not keep:
-            work = stored.work()
+            work = self._reader_again(stored)
             for item in list(self.head)[: -_MOVED - 1 : -1]:
                 work.put_back(item)
             self._commit(work, islice(self.head, max(0, len(self.head) - _MOVED)), self.tail)
         while self.tail:
             work = stored.work()
             work.put_many(list(islice(self.tail, _MOVED)))
-            self._commit(work, self.head, islice(self.tail, _MOVED, None))
+            self._commit(work, self.head, islice(self.tail, _MOVED, None), self.reader)
+
+    def _reader_again(self, stored: DurableQueue) -> Work:
+        """A work that has taken what was read from the disk."""
+        return stored.work() if self.reader is None else self.reader.again()
+
+    def _made_on_disk(self) -> DurableQueue:
+        """The queue on the disk, made when there is none."""
+        disk = self.pool.disk
+        stored = disk.queue(self.name)
+        return disk.create_queue(self.name, self.order, self.key_length) if stored is None else stored
 
     def _about_to_move(self) -> DurableQueue:
         if self.disk is None:
@@ -361,22 +320,22 @@ class FifoQueue(VolatileQueue):
         self._settled()
         return self.disk
 
-    def _commit(self, work: Any, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
+    def _commit(self, work: Work, head: Iterable[bytes], tail: Iterable[bytes], reader: Work | None = None) -> None:
         """Move records; then so much is in memory."""
-        work.queue.durable.commit((work,), owner=Moved(self, head, tail))
+        work.queue.durable.commit((work,), owner=Moved(self, head, tail, reader))
 
     def on_disk(self, stored: DurableQueue) -> None:
-        """See the base."""
+        """Everything is in a queue on the disk, from a run before."""
         self.disk = stored
         self.head, self.tail = deque(), deque()
 
     def forget(self) -> None:
-        """See the base."""
-        self.disk, self.careful = None, True
+        """Become an empty queue of nobody."""
+        self.disk, self.reader, self.careful = None, None, True
         self.head = self.tail = NOTHING
 
 
-class LifoQueue(FifoQueue):
+class LifoQueue(VolatileQueue):
     """A LIFO queue."""
 
     __slots__ = ()
@@ -391,12 +350,13 @@ class LifoQueue(FifoQueue):
     def _take_with_care(self) -> bytes | None:
         stored = self._settled()
         if not self.tail:
+            self._give_up()
             if stored is None or not stored.now.count:
                 self.careful = self.tail is NOTHING
                 return None
-            work: Any = stored.work()
-            items = work.take_batch()
-            self._commit(work, (), items)
+            reader = stored.work()
+            tail = deque(reader.take_batch())
+            self.tail, self.reader = tail, reader
         return self.tail.pop()
 
     def put_back(self, item: Item) -> None:
@@ -411,8 +371,10 @@ class LifoQueue(FifoQueue):
     def _move(self, keep: int) -> None:
         """Put all but the newest of ``tail`` on top of what is on the disk."""
         stored = self._about_to_move()
+        if not self.tail:
+            self._give_up()
         while (more := len(self.tail) - keep) > 0:
-            work = stored.work()
+            work = self._reader_again(stored)
             went = min(more, _MOVED)
             work.put_many(list(islice(self.tail, went)))
             self._commit(work, (), islice(self.tail, went, None))

@@ -29,7 +29,7 @@ from tdqsim.core.store._layout import (
     queue_record,
     read_queue_record,
 )
-from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
+from tdqsim.core.store._work import KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _BATCH: Final = 256
 _AHEAD: Final = 64
 _END: Final = b"\xff" * 9
 """Behind every record number."""
-_WORKS: Final = {Order.FIFO: FifoWork, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
+_WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
 Found: TypeAlias = tuple[bytes, Item, Long | None]
 """An LMDB entry with one record: its key, the record, and where its data is when it is long."""
 
@@ -91,7 +91,13 @@ class DurableQueue:
         return self.now.data_bytes
 
     def work(self) -> Work:
-        """Something in which changes to the queue gather until they are committed, or thrown away."""
+        """Something in which changes to the queue gather until they are committed, or thrown away.
+
+        Raises:
+            StoreError: the store is open for reading only.
+        """
+        if self.durable.readonly:
+            raise self.durable.only_read()
         return self._work(self)
 
     def record(self, now: Standing) -> bytes:
