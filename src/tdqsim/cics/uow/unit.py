@@ -75,6 +75,7 @@ _INDOUBT: Final = Cvda.INDOUBT
 _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
+_DISABLING: Final = Cvda.DISABLING
 _NOT_KNOWN: Final[Mapping[Any, int]] = {}
 
 
@@ -390,12 +391,10 @@ class UnitOfWork:
         """Whoever waits for an end that it had tries again, and a pending disable may complete."""
         for lock in self.ends:
             if lock.taken_by is self:
-                queue = lock.queue
                 lock.give_back()
-                if lock is queue.write_end:
-                    queue.wake_readers()
         for queue in self.works:
-            if queue.enablestatus is Cvda.DISABLING:
+            queue.wake_readers()
+            if queue.enablestatus is _DISABLING:
                 self.region.settle_disable(queue)
 
     # -- two phases -----------------------------------------------------------------------------------------------
