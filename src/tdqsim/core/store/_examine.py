@@ -264,8 +264,8 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
 def _save(half: Half, store: Store, *, durable: bool) -> None:
     """Put what is whole in a half into the new store.
 
-    The last record of a FIFO queue keeps its number, also when all are lost. So who had taken the records up to a number
-    and has not committed takes none that lies behind them, whichever are lost; of his own he may leave some.
+    The last record of a FIFO queue keeps its number, also when all are lost. So who had taken the records up to a
+    number and has not committed takes none that lies behind them, whichever are lost; of his own he may leave some.
     """
     before = {queue.name: queue.now.last - queue.whole for queue in half.queues.values() if not queue.lost}
     if durable:
