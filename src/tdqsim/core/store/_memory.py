@@ -11,9 +11,7 @@ interrupted so that they disagree. Where the records of a queue are:
 In memory a put or a take is one operation of a deque. Otherwise, and only then, the queue is ``careful``.
 
 Records move in a commit of the disk, which says to the queue in the same moment what is left in memory: if that is
-interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it. What was read from
-the disk stays there until all of it was taken: a process that is killed loses nothing that was written out, though some
-of what was taken last may be there again.
+interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, not_keyed
 from tdqsim.errors import StoreFull
@@ -29,7 +27,6 @@ from tdqsim.errors import StoreFull
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
-    from tdqsim.core.store._work import Work
 
 __all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
 
@@ -46,16 +43,14 @@ NOTHING: Final[deque[bytes]] = deque(maxlen=0)
 class Moved:
     """Records were moved in a commit: what is in memory then, told to the queue by its settling."""
 
-    __slots__ = ("head", "queue", "reader", "tail")
+    __slots__ = ("head", "queue", "tail")
 
-    def __init__(
-        self, queue: VolatileQueue, head: Iterable[bytes], tail: Iterable[bytes], reader: Work | None = None
-    ) -> None:
-        self.queue, self.head, self.tail, self.reader = queue, deque(head), deque(tail), reader
+    def __init__(self, queue: VolatileQueue, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
+        self.queue, self.head, self.tail = queue, deque(head), deque(tail)
 
     def committed(self) -> None:
         """See :class:`~tdqsim.core.store._durable.Owner`."""
-        self.queue.head, self.queue.tail, self.queue.reader = self.head, self.tail, self.reader
+        self.queue.head, self.queue.tail = self.head, self.tail
 
 
 class VolatileQueue:
@@ -67,13 +62,12 @@ class VolatileQueue:
         key_length: the length of its keys; 0 unless KEYED.
     """
 
-    __slots__ = ("batch", "careful", "disk", "head", "key_length", "name", "order", "pool", "reader", "tail")
+    __slots__ = ("batch", "careful", "disk", "head", "key_length", "name", "order", "pool", "tail")
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         self.pool, self.name, self.order, self.key_length = pool, name, order, key_length
         self.disk: DurableQueue | None = None
         self.head = self.tail = NOTHING
-        self.reader: Work | None = None
         self.batch = _MOST
         self.careful = True
 
@@ -104,7 +98,7 @@ class VolatileQueue:
         if stored is not None and self.careful and len(self.tail) >= 2 * self.batch:
             self._move_if_it_fits()
         self._tail().append(data)
-        return self.count
+        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
 
     def _settled(self) -> DurableQueue | None:
         """The queue on the disk, if there is one, when nothing of it is in doubt."""
@@ -137,19 +131,13 @@ class VolatileQueue:
     def _take_with_care(self) -> bytes | None:
         stored = self._settled()
         if not self.head and stored is not None and stored.now.count:
-            self._give_up(self.tail)
-            reader = stored.work()
-            head = deque(reader.take_batch())
-            self.head, self.reader = head, reader
+            work: Any = stored.work()
+            items = work.take_batch()
+            self._commit(work, items, self.tail)
         if self.head:
             return self.head.popleft()
         self.careful = self.tail is NOTHING
         return self.tail.popleft() if self.tail else None
-
-    def _give_up(self, tail: Iterable[bytes] = ()) -> None:
-        """What was read from the disk was taken: it goes there too."""
-        if self.reader is not None:
-            self._commit(self.reader, (), tail)
 
     def put_back(self, item: Item) -> None:
         """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
@@ -181,26 +169,18 @@ class VolatileQueue:
     def count(self) -> int:
         """How many entries there are."""
         stored = self._settled()
-        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count - self._reads)
-
-    @property
-    def _reads(self) -> int:
-        """How many were read from the disk and are there still."""
-        return 0 if self.reader is None else self.reader.reads
+        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
 
     @property
     def memory_count(self) -> int:
         """How many of them are in memory only."""
-        return max(0, self.count - (self.disk.now.count if self.disk is not None else 0))
+        return self.count - (self.disk.now.count if self.disk is not None else 0)
 
     @property
     def data_bytes(self) -> int:
         """Bytes of their data; those in memory are added up."""
         stored = self._settled()
-        size = sum(map(len, self.head)) + sum(map(len, self.tail))
-        if stored is not None:
-            size += stored.data_bytes - sum(len(entry.data) for entry in stored.entries(limit=self._reads))
-        return size
+        return sum(map(len, self.head)) + sum(map(len, self.tail)) + (0 if stored is None else stored.data_bytes)
 
     def peek(self, position: int = 0) -> Entry | None:
         """The entry at a position in the queue's order; None when there are not so many."""
@@ -219,12 +199,12 @@ class VolatileQueue:
         left = self.count if limit is None else limit
         walks: list[Iterator[Entry]] = []
         for part in self._parts()[:: -1 if reverse else 1]:
-            size = 0 if part is None else len(part) if isinstance(part, deque) else part.now.count - self._reads
+            size = 0 if part is None else len(part) if isinstance(part, deque) else part.now.count
             went = max(0, min(size - skip, left))
             if isinstance(part, deque):
                 walks.append(self._some(part, skip, skip + went, down=reverse != (self.order is Order.LIFO)))
             elif part is not None:
-                walks.append(part.entries(reverse=reverse, skip=skip + (0 if reverse else self._reads), limit=went))
+                walks.append(part.entries(reverse=reverse, skip=skip, limit=went))
             skip, left = max(0, skip - size), left - went
         return chain.from_iterable(walks)
 
@@ -253,7 +233,7 @@ class VolatileQueue:
         if self.disk is not None and self.careful:
             work = self.disk.work()
             work.clear()
-            self._commit(work, (), ())
+            self._commit(work)
         elif went:
             self.tail = deque()
         return went
@@ -286,24 +266,18 @@ class VolatileQueue:
         With nothing kept, ``head`` is put back in front.
         """
         stored = self._about_to_move()
-        if not self.head:
-            self._give_up(self.tail)
         if not self.head and not stored.now.count:
             head, tail = deque(islice(self.tail, keep)), deque(islice(self.tail, keep, None))
             self.head, self.tail = head, tail
         while self.head and not keep:
-            work = self._reader_again(stored)
+            work = stored.work()
             for item in list(self.head)[: -_MOVED - 1 : -1]:
                 work.put_back(item)
             self._commit(work, islice(self.head, max(0, len(self.head) - _MOVED)), self.tail)
         while self.tail:
             work = stored.work()
             work.put_many(list(islice(self.tail, _MOVED)))
-            self._commit(work, self.head, islice(self.tail, _MOVED, None), self.reader)
-
-    def _reader_again(self, stored: DurableQueue) -> Work:
-        """A work that has taken what was read from the disk."""
-        return stored.work() if self.reader is None else self.reader.again()
+            self._commit(work, self.head, islice(self.tail, _MOVED, None))
 
     def _made_on_disk(self) -> DurableQueue:
         """The queue on the disk, made when there is none."""
@@ -320,9 +294,9 @@ class VolatileQueue:
         self._settled()
         return self.disk
 
-    def _commit(self, work: Work, head: Iterable[bytes], tail: Iterable[bytes], reader: Work | None = None) -> None:
+    def _commit(self, work: Any, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
         """Move records; then so much is in memory."""
-        work.queue.durable.commit((work,), owner=Moved(self, head, tail, reader))
+        work.queue.durable.commit((work,), owner=Moved(self, head, tail))
 
     def on_disk(self, stored: DurableQueue) -> None:
         """Everything is in a queue on the disk, from a run before."""
@@ -331,7 +305,7 @@ class VolatileQueue:
 
     def forget(self) -> None:
         """Become an empty queue of nobody."""
-        self.disk, self.reader, self.careful = None, None, True
+        self.disk, self.careful = None, True
         self.head = self.tail = NOTHING
 
 
@@ -350,13 +324,12 @@ class LifoQueue(VolatileQueue):
     def _take_with_care(self) -> bytes | None:
         stored = self._settled()
         if not self.tail:
-            self._give_up()
             if stored is None or not stored.now.count:
                 self.careful = self.tail is NOTHING
                 return None
-            reader = stored.work()
-            tail = deque(reader.take_batch())
-            self.tail, self.reader = tail, reader
+            work: Any = stored.work()
+            items = work.take_batch()
+            self._commit(work, (), items)
         return self.tail.pop()
 
     def put_back(self, item: Item) -> None:
@@ -371,10 +344,8 @@ class LifoQueue(VolatileQueue):
     def _move(self, keep: int) -> None:
         """Put all but the newest of ``tail`` on top of what is on the disk."""
         stored = self._about_to_move()
-        if not self.tail:
-            self._give_up()
         while (more := len(self.tail) - keep) > 0:
-            work = self._reader_again(stored)
+            work = stored.work()
             went = min(more, _MOVED)
             work.put_many(list(islice(self.tail, went)))
             self._commit(work, (), islice(self.tail, went, None))

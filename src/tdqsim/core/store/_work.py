@@ -136,9 +136,13 @@ class Work:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
-        durable.charge(cost)
+        room = durable.room
+        if cost > room.left:
+            durable.charge(cost)
+        else:
+            room.left -= cost
         if not self.held:
-            durable.room.holders.append(ref(self))
+            room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
@@ -175,12 +179,6 @@ class Work:
         """The next committed entry, as :meth:`take`."""
         data = self.take()
         return None if data is None else Entry(data)
-
-    def again(self) -> Work:
-        """Another that has taken what this one took, and done nothing else."""
-        twin = self.__class__(self.queue)
-        twin.taken, twin.spent = self.taken, list(self.spent)
-        return twin
 
     def take_own(self) -> bytes | None:
         """The oldest record that this work put on a FIFO queue and did not read back; or None."""
@@ -307,12 +305,6 @@ class LifoWork(Work):
     def reads(self) -> int:
         """How many committed entries were taken."""
         return len(self.gone)
-
-    def again(self) -> LifoWork:
-        """As :meth:`Work.again`."""
-        twin = self.__class__(self.queue)
-        twin.gone = dict(self.gone)
-        return twin
 
     def take(self) -> bytes | None:
         """The newest committed record not yet taken."""
