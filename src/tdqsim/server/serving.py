@@ -191,5 +191,8 @@ async def _run(
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
+        try:
+            loop.add_signal_handler(number, end)
+        except NotImplementedError:  # the loop of Windows has none
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
     await server.serve(sockets=[listener])
