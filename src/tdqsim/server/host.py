@@ -7,10 +7,10 @@ published by a recorder: each command that ended, as a plain value that any thre
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
@@ -21,6 +21,8 @@ from tdqsim.server.units import OpenUnits
 __all__ = ["Host", "UnknownRegion"]
 
 T = TypeVar("T")
+_RECENT: Final = 5000
+"""Events of a region that are kept for those who come later."""
 
 
 class UnknownRegion(TdqError):
@@ -35,6 +37,7 @@ class _Recorder:
     def __init__(self, host: Host, applid: str) -> None:
         self._host = host
         self._applid = applid
+        self._recent = host.recent.setdefault(applid, deque(maxlen=_RECENT))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -44,7 +47,7 @@ class _Recorder:
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
-        self._publish("unit_of_work", uow=uow.id.hex().upper(), committed=committed)
+        self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -59,7 +62,10 @@ class _Recorder:
         self._publish("seeded", queue=queue, records=len(records))
 
     def _publish(self, event: str, **facts: Any) -> None:
-        self._host.engine.publish({"event": event, "region": self._applid, **facts})
+        engine = self._host.engine
+        told = {"event": event, "region": self._applid, "time_ns": engine.dispatcher.clock.time_ns(), **facts}
+        self._recent.append(told)
+        engine.publish(told)
 
 
 class Host:
@@ -73,6 +79,7 @@ class Host:
         regions: by APPLID.
         units: the units of work that clients keep open.
         counts: commands that ended, by (region, command, condition).
+        recent: the last events of each region, as they were published, by APPLID.
     """
 
     def __init__(self, *, frozen: bool = False) -> None:
@@ -80,6 +87,7 @@ class Host:
         self.regions: dict[str, Region] = {}
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.recent: dict[str, deque[dict[str, Any]]] = {}
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 

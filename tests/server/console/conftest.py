@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: the extra [test] brings it")
-
 from tdqsim.testing.served import ServerProcess, serving
+
+pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the extra [test] brings it"
+)
 
 CHROMIUM = os.environ.get("TDQ_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 PAYREGN = """\

@@ -170,7 +170,7 @@ class Visit:
         while self._again and not self.client.is_deleted:
             self._again = False
             if self.console.door.who(self.request) is None:
-                self.client.open("/sign-on")
+                self.client.run_javascript("location.assign('/sign-on')")
                 return
             try:
                 with self.client:
@@ -214,9 +214,9 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)
-    dark = ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
+    ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
     with ui.header(elevated=False).classes("tdq-bar"):
-        _bar(visit, dark, here if not region else "")
+        _bar(visit, here if not region else "")
         if region:
             _region_bar(visit, region, here)
     with Block("div", "tdq-page") as main:
@@ -232,7 +232,7 @@ def _link(words: str, href: str, *, current: bool = False) -> None:
         link.props["aria-current"] = "page"
 
 
-def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
+def _bar(visit: Visit, here: str) -> None:
     with Block("div", "tdq-top"):
         Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
         with Block("nav", "tdq-nav", aria_label="Main"):
@@ -241,7 +241,7 @@ def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
             _link("IBM i", visit.href("systems"), current=here == "systems")
         with Block("div", "tdq-who"):
             Block("span", words=f"{visit.caller.name} ({visit.caller.roles})")
-            Button("Light / dark", partial(_other_theme, visit, dark), kind="small plain")
+            Button("Light / dark", partial(_other_theme, visit), kind="small plain")
             with Block("form", method="post", action="/sign-off"):
                 Block("button", "tdq-button small plain", "Sign off", type="submit")
 
@@ -255,7 +255,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
                     _link(name, visit.href("regions", region, key), current=key == here)
 
 
-def _other_theme(visit: Visit, dark: ui.dark_mode) -> None:
+def _other_theme(visit: Visit) -> None:
     """Light or dark, whichever it is not; remembered by the browser."""
     visit.client.run_javascript(
         "const dark = !document.body.classList.contains('body--dark'); Quasar.Dark.set(dark);"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ _POLICY: Final = (
     "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'"
 )
-"""Nothing is fetched from elsewhere. Vue makes functions of the console's own templates in the browser (unsafe-eval)."""
+"""Nothing is fetched from elsewhere. Vue makes functions of the console's own templates (unsafe-eval)."""
 _HEADERS: Final = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -47,7 +48,7 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     """
     console = Console(host, Live(host), Door(gate), MessageLog(), PREFIX)
     for region in host.regions.values():
-        host.engine.outside(lambda region=region: console.messages.listen(region)).result()
+        host.engine.outside(partial(console.messages.listen, region)).result()
     add_pages(console)
     core.app.add_static_file(local_file=_STYLE, url_path="/console.css")
     ui.add_head_html(f'<link rel="stylesheet" href="{PREFIX}/console.css?{__version__}">', shared=True)

@@ -19,7 +19,17 @@ from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 
-__all__ = ["SETTABLE", "QueueLook", "RecordPage", "as_value", "foresee_set", "inquire", "look_at", "record_at", "records_of"]
+__all__ = [
+    "SETTABLE",
+    "QueueLook",
+    "RecordPage",
+    "as_value",
+    "foresee_set",
+    "inquire",
+    "look_at",
+    "record_at",
+    "records_of",
+]
 
 SETTABLE: Final = {row["name"]: row["types"].split() for row in table("set_tdqueue")}
 """The options of SET TDQUEUE, and the types of queue that have each."""

@@ -68,7 +68,9 @@ class DataTable(Element, component="static/table.js"):
     ) -> None:
         super().__init__()
         self._shown: tuple[Any, ...] = ()
-        self.props.update({"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None, "keep": keep})
+        self.props.update(
+            {"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None, "keep": keep}
+        )
         if on_sort is not None:
             self.on("sort", lambda event: on_sort(_one_of(event, columns)))
         if on_act is not None:

@@ -130,7 +130,9 @@ class Actions:
         what = f"READQ TD {self.name}"
         record = await self.visit.task(Role.operate, what, self.region, lambda task: task.readq_td(self.name))
         if record is not REFUSED:
-            self.visit.say(f"{what}: NORMAL, {len(record):,} bytes: {self.region.codepage.printable(record[:200])}", "ok")
+            self.visit.say(
+                f"{what}: NORMAL, {len(record):,} bytes: {self.region.codepage.printable(record[:200])}", "ok"
+            )
 
     async def clear(self) -> None:
         """DELETEQ TD, when it is meant."""
@@ -175,8 +177,6 @@ class Actions:
         if not 0 < len(lines) <= _MOST_SEEDS:
             self.visit.say(f"Seed {self.name}: 1 to {_MOST_SEEDS} lines are needed, {len(lines)} are there", "bad")
             return
-        count = await self.visit.do(
-            Role.break_, f"Seed {self.name}", lambda: self.region.seed(self.name, lines)
-        )
+        count = await self.visit.do(Role.break_, f"Seed {self.name}", lambda: self.region.seed(self.name, lines))
         if count is not REFUSED:
             self.visit.say(f"Seed {self.name}: {count} records", "ok")
