@@ -377,19 +377,20 @@ class Region(RegionCommands, RegionParts):
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
-    def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
+    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
         Args:
             name: the queue; an alias stands for its target.
             limit: at most so many.
+            skip: so many are passed over first.
             uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
 
         Raises:
             Condition: QIDERR. TdqError: the queue is remote.
         """
         self._check("peek")
-        return peek(self, name, limit, with_uncommitted=uncommitted)
+        return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
 
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue as they are, outside any task: no trigger, no statistics.

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from nicegui import core, ui
-from starlette.responses import RedirectResponse
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -60,11 +59,6 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     route = app.router.routes[-1]
     assert isinstance(route, Mount), route
     route.app = _with_headers(route.app)
-
-    @app.get("/", include_in_schema=False)
-    async def to_console() -> RedirectResponse:
-        return RedirectResponse(f"{PREFIX}/")
-
     return console
 
 

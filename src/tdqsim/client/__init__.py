@@ -14,8 +14,10 @@ It needs nothing of the package but its errors, and nothing of others: the stand
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,27 +47,74 @@ class RemoteError(TdqError):
         self.abcode = str(body.get("abcode", ""))
 
 
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Reach the server."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
+    if url.startswith("unix:"):
+        return _UnixConnection(url.removeprefix("unix:"), timeout)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TdqError(f"url {url!r}: {error}") from error
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        raise TdqError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+    if parts.scheme == "http":
+        return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
+    try:
+        context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+    except OSError as error:
+        raise TdqError(f"certificate {certificate}: {error.strerror or error}") from error
+    return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
+
+
 class Client:
     """One connection to a server.
 
     Args:
-        url: such as ``http://127.0.0.1:8470``.
+        url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
         token: the bearer token.
         timeout: seconds that a request may take.
+        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+
+    Raises:
+        TdqError: the address is none, or the certificate cannot be read.
     """
 
-    def __init__(self, url: str, token: str, *, timeout: float = 60.0) -> None:
-        parts = urlsplit(url)
-        if parts.scheme != "http" or parts.hostname is None:
-            raise TdqError(f"url {url!r}: it must be http://HOST:PORT")
-        self._connection = HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    def __init__(self, url: str, token: str, *, timeout: float = 60.0, certificate: Path | str | None = None) -> None:
+        self._connection = _connection(url, timeout, certificate)
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
 
     @classmethod
     def from_ready_file(cls, path: Path | str, **options: Any) -> Client:
         """A client of the server that has written this ready file."""
         found = json.loads(Path(path).read_text("utf-8"))
-        return cls(found["url"], found["token"], **options)
+        return cls(found["url"], found["token"], **{"certificate": found.get("certificate"), **options})
+
+    @classmethod
+    def sign_on(cls, url: str, user: str, password: str, **options: Any) -> Client:
+        """A client of a user.
+
+        Raises:
+            RemoteError: user and password are not right, or too many sign-ons have failed.
+        """
+        with cls(url, "", **options) as nobody:
+            found = nobody.request("POST", "/session", {"user": user, "password": password})
+        return cls(url, found["token"], **options)
 
     def __enter__(self) -> Self:
         return self
