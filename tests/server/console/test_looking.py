@@ -18,6 +18,9 @@ PAGES = {
     "regions/PAYREGN/timeline": "Time line",
     "regions/PAYREGN/faults": "Faults",
     "clock": "Clock",
+    "systems": "IBM i systems",
+    "systems/PAYSYS": "System PAYSYS",
+    "systems/PAYSYS/queues/APPLIB/ORDERS": "Data queue APPLIB/ORDERS",
 }
 
 

@@ -221,3 +221,15 @@ def test_the_clock_is_frozen_advanced_and_let_go(browser, server):
     page.get_by_role("button", name="Go on").click()
     page.get_by_text("It goes on as the machine's clock does.").wait_for()
     assert not server.client.request("GET", "/clock")["frozen"]
+
+
+@pytest.mark.parametrize(("how", "records"), [("Commit", 1), ("Back out", 0)])
+def test_a_unit_of_work_in_doubt_is_decided_by_force(browser, server, how, records):
+    page = browser.open("regions/PAYREGN/units", "Units of work")
+    server.region.execute("START TRANSID('DOUB')")
+    page.get_by_text("has lost its coordinator. It keeps TWOQ TOQ").wait_for()
+    page.get_by_role("button", name=re.compile(f"^{how}: ")).click()
+    page.get_by_role("dialog").get_by_role("button", name=how.upper().replace(" ", "")).click()
+    browser.status("NORMAL")
+    page.get_by_text("0 shunted indoubt.").wait_for()
+    assert len(server.region.peek("TWOQ")) == records

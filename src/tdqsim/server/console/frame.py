@@ -161,6 +161,15 @@ class Visit:
         self.client.on_disconnect(lambda: live.stop(changed))
         self.client.on_delete(lambda: live.stop(changed))
 
+    def every(self, seconds: float, refresh: Callable[[], Awaitable[None]]) -> None:
+        """Show the page again after so many seconds, as long as the browser is there."""
+
+        async def again() -> None:
+            if self.client.has_socket_connection:
+                self._changed(refresh)
+
+        ui.timer(seconds, again, immediate=False)
+
     def _changed(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self._again = True
         if self._task is None or self._task.done():

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from tdqsim.server.console.pages import (
     clock,
     commands,
+    data_queue,
     faults,
     log,
     overview,
     queue,
     queues,
+    systems,
     tasks,
     timeline,
     topology,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_pages"]
 
-_PAGES = (overview, clock, queues, queue, tasks, units, commands, log, topology, timeline, faults)
+_PAGES = (overview, clock, queues, queue, tasks, units, commands, log, topology, timeline, faults, systems, data_queue)
 
 
 def add_pages(console: Console) -> None:

@@ -48,7 +48,7 @@ class _Clock:
                     self.seconds = Field("Seconds", "number", 60, least=0, most=_MOST, on_enter=self.advance)
                     Button("Advance", self.advance)
         await self.visit.follow(self.visit.console.host.regions, self.refresh)
-        ui.timer(1.0, self.refresh)
+        self.visit.every(1.0, self.refresh)
 
     async def refresh(self) -> None:
         clock, following = await self.visit.ask(self._look)
