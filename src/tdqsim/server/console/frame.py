@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -95,7 +96,8 @@ class Visit:
 
     def say(self, words: str, tone: str = "") -> None:
         """Tell what came of something."""
-        self.status.say(words, f"tdq-status {tone}".strip())
+        now = datetime.now(UTC)  # a person's own time, not a region's; the same words twice are told twice
+        self.status.say(f"{now:%H:%M:%S.%f}"[:-3] + f" {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
