@@ -101,8 +101,11 @@ class UnitsOfWork:
         if recorder is not None and not uow.recorded:
             recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
-            if uow.task is not None and not uow.task.ended:
-                uow.task.qzero = {**uow.task.qzero, **uow.qzero}
+            task = uow.task
+            if task is not None and not task.ended:
+                if not task.qzero:
+                    task.qzero = {}
+                task.qzero.update(uow.qzero)
             else:
                 for queue, cycle in uow.qzero.items():
                     self._region.ati.emptied(queue, cycle)
