@@ -28,7 +28,7 @@ from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RemoteLink, TdQueue
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -193,12 +193,12 @@ class RegionParts:
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 
-    def intra_queues(self) -> Iterator[IntraQueue]:
+    def intra_queues(self) -> Iterator[IntraTdQueue]:
         """The intrapartition queues in the order of installation."""
         self.dispatcher.check_thread()
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraQueue))
+        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
 
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+    def data_set(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set for an extrapartition queue that is being installed."""
         self.dispatcher.check_thread()
         return self.data_sets.make(queue)
@@ -236,7 +236,7 @@ class RegionParts:
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
         self.dispatcher.check_thread()
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraTdQueue):
             self.ati.arm(queue)
         self.refresh(queue)
         self.catalogue.save_queue(queue)
@@ -247,7 +247,7 @@ class RegionParts:
         self.dispatcher.check_thread()
         if queue.enablestatus is not Cvda.DISABLING:
             return
-        if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
+        if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
             return
         queue.enablestatus = Cvda.DISABLED
         self.refresh(queue)
