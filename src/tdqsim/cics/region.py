@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -174,7 +174,7 @@ class Region(RegionCommands, RegionParts):
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
+            self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
@@ -491,7 +491,7 @@ class Region(RegionCommands, RegionParts):
         handle = self.start(transid, terminal=terminal)
         task = handle.local
         if commarea and isinstance(task, Task):
-            task.level = Level(task.program, memoryview(bytearray(commarea)), None)
+            task.level = ProgramLevel(task.program, memoryview(bytearray(commarea)), None)
             task.eib.eibcalen = len(commarea)
         return handle
 

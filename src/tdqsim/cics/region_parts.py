@@ -28,7 +28,7 @@ from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units import UnitsOfWork
 from tdqsim.core.codepage import codepage as find_codepage
@@ -64,7 +64,7 @@ class RegionParts:
     store: Store
     hardening: Hardening
     data_sets: DataSets
-    catalogue: Catalogue
+    catalogue: ResourceCatalogue
     cold_start_abstime: int
     task_manager: Tasks[Task]
 
@@ -114,7 +114,7 @@ class RegionParts:
         self.transactions: dict[str, TransactionEntry] = {}
         self.terminals: dict[str, defs.Terminal] = {}
         self.connections: dict[str, defs.Connection] = {}
-        self.links: dict[str, RemoteLink] = {}
+        self.links: dict[str, RegionLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
         self.browses: dict[str, Any] = {}
         self.abends: dict[str, int] = {}
@@ -216,7 +216,7 @@ class RegionParts:
         half: Any = self.aside.durable if durable else self.aside.volatile
         return half.create_queue(name)
 
-    def link(self, sysid: str) -> RemoteLink:
+    def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
         Raises:

@@ -13,10 +13,10 @@ from tdqsim.errors import TdqError
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "Wait", "WaitQueue"]
+__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 
-class Wait:
+class WaitMark:
     """The type of :data:`WAIT`."""
 
     __slots__ = ()
@@ -25,7 +25,7 @@ class Wait:
         return "WAIT"
 
 
-WAIT: Final = Wait()
+WAIT: Final = WaitMark()
 """What an attempt returns when it cannot go on yet."""
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
 
-__all__ = ["Level", "Program", "Programs"]
+__all__ = ["Program", "ProgramLevel", "Programs"]

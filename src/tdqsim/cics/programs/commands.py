@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
 from tdqsim.facts import Resp, table
 
 __all__ = ["link", "xctl"]
@@ -43,7 +43,7 @@ class ProgramTask(Issuer, Protocol):
 
     handles: Handles
     handle_stack: HandleStack
-    level: Level | None
+    level: ProgramLevel | None
 
     @property
     def region(self) -> ProgramRegion:
@@ -72,7 +72,7 @@ def _find(task: ProgramTask, name: str) -> Program:
 
 
 @contextmanager
-def _on(task: ProgramTask, level: Level) -> Iterator[None]:
+def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
     task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
@@ -124,7 +124,7 @@ def link(
     """
     area = _area(commarea, length)
     found = _find(task, program)
-    with _on(task, Level(program, area, task.level)):
+    with _on(task, ProgramLevel(program, area, task.level)):
         return _run(task, found)
 
 
@@ -151,6 +151,6 @@ def xctl(
     area = _area(commarea, length)
     found = _find(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with _on(task, Level(program, copy, task.level.up if task.level is not None else None)):
+    with _on(task, ProgramLevel(program, copy, task.level.up if task.level is not None else None)):
         value = _run(task, found)
     raise TaskReturn(value)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import IntraTdQueue
 
-__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "TriggerRequest", "latch_key"]
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -104,7 +104,7 @@ class Latch(NamedTuple):
             return None
 
 
-class Request:
+class TriggerRequest:
     """A request to start a task on behalf of a queue.
 
     Attributes:
@@ -136,7 +136,7 @@ class _Held:
 
     __slots__ = ("outcome", "queue", "request")
 
-    def __init__(self, queue: IntraTdQueue, request: Request | None) -> None:
+    def __init__(self, queue: IntraTdQueue, request: TriggerRequest | None) -> None:
         self.queue = queue
         self.request = request
         self.outcome = ""
@@ -243,13 +243,13 @@ class Ati:
         """Have a task started for the queue's cycle."""
         if self._resumed:
             self._resumed.discard(queue)
-        request = Request(queue)
+        request = TriggerRequest(queue)
         if request.facility == "FILE":
             self._attach(request, None)
         else:
             self._wait_for_facility(request)
 
-    def _wait_for_facility(self, request: Request) -> None:
+    def _wait_for_facility(self, request: TriggerRequest) -> None:
         facility = self._region.facility(request.facility, request.queue.facilityid)
         facility.requests.append(request)
         if not facility.inservice:
@@ -265,12 +265,12 @@ class Ati:
         """Give a facility that is free and in service its next task."""
         while facility.inservice and facility.task is None and facility.requests:
             request = facility.requests.popleft()
-            if isinstance(request, Request):
+            if isinstance(request, TriggerRequest):
                 self._attach(request, facility)
             else:
                 request(facility)
 
-    def _attach(self, request: Request, facility: Facility | None) -> None:
+    def _attach(self, request: TriggerRequest, facility: Facility | None) -> None:
         queue, region = request.queue, self._region
         entry = region.transactions.get(queue.transid)
         if entry is None or (failure := entry.why_not()):
@@ -322,7 +322,7 @@ class Ati:
         region = self._region
         waiting = (request for facility in region.facilities.values() for request in facility.requests)
         requests = chain((task.request for task in region.tasks.values()), waiting)
-        return any(isinstance(each, Request) and each.belongs_to(queue) for each in requests)
+        return any(isinstance(each, TriggerRequest) and each.belongs_to(queue) for each in requests)
 
     def gone(self, queue: IntraTdQueue) -> None:
         """The queue is discarded or replaced: its cycle is over, also one that is held."""
@@ -334,7 +334,7 @@ class Ati:
         queue.latch, queue.latched = False, None
         self.arm(queue)
 
-    def task_ended(self, request: Request, *, normal: bool) -> None:
+    def task_ended(self, request: TriggerRequest, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
         queue = request.queue
         if not queue.latch or not request.belongs_to(queue) or self._region.tdqueues.get(queue.name) is not queue:

@@ -50,7 +50,7 @@ __all__ = [
     "ExtraTdQueue",
     "IndirectTdQueue",
     "IntraTdQueue",
-    "RemoteLink",
+    "RegionLink",
     "RemoteTdQueue",
     "TdQueue",
 ]
@@ -89,7 +89,7 @@ class ExtraFile(Protocol):
         """Make the data set hold these records; for a queue that is closed or has not been read."""
 
 
-class RemoteLink(Protocol):
+class RegionLink(Protocol):
     """A way to another region: what remote queues and SYSID need of it."""
 
     @property
@@ -249,7 +249,7 @@ class IntraTdQueue(TdQueue):
             terminal or connection in effect; ``triggerlevel`` is 0 when neither it nor TRANSID was defined.
         stored: the records; of a recoverable queue the committed ones.
         ci_left, bounds, free_at, peak_cis: its account of control intervals, see
-            :class:`~tdqsim.cics.queues.intra.Account`.
+            :class:`~tdqsim.cics.queues.intra.IntervalAccount`.
         fire_at: the item count at which a write starts a task; NEVER while none can be started.
         latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
         latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
@@ -503,7 +503,7 @@ class RemoteTdQueue(TdQueue):
         """See the table of the module."""
         return (RemoteTdQueue.read_there, RemoteTdQueue.write_there, RemoteTdQueue.delete_there)
 
-    def _link(self, task: Any) -> RemoteLink:
+    def _link(self, task: Any) -> RegionLink:
         return task.region.link(self.remotesystem)  # type: ignore[no-any-return]
 
     def read_there(self, task: Any, busy: bool, length: int | None) -> bytes:

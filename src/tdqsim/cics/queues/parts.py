@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
 from tdqsim.core.store import Store
 
 __all__ = ["QueueRegion"]
@@ -16,7 +16,7 @@ class QueueRegion(TaskRegion, Protocol):
     """What the four kinds of queues and the requests to them need of a region."""
 
     tdqueues: dict[str, TdQueue]
-    links: dict[str, RemoteLink]
+    links: dict[str, RegionLink]
     store: Store
     intra: Any
     ati: Any
@@ -47,7 +47,7 @@ class QueueRegion(TaskRegion, Protocol):
     def refresh_facilities(self, installed: Container[tuple[str, str]] | None = None, /) -> None:
         """Definitions of terminals and connections have changed."""
 
-    def link(self, sysid: str) -> RemoteLink:
+    def link(self, sysid: str) -> RegionLink:
         """The way to another system; SYSIDERR when there is none."""
 
     def force(self) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import ProgramLevel
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 
@@ -35,7 +35,7 @@ class ConversationTask(Issuer, Protocol):
         level: the level of the program that runs; None at the top.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
 
     @property
     def region(self) -> ConversationRegion:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
-    "Catalogue",
+    "ResourceCatalogue",
     "begin_log",
     "begin_numbering",
     "check_nothing_kept",
@@ -73,7 +73,7 @@ _IDS_OF_A_RUN: Final = 2**32
 _SIGNATURES_KEPT: Final = 1024
 
 
-class Catalogue:
+class ResourceCatalogue:
     """The installed definitions on the store, from which a warm or emergency start takes them.
 
     A temporary store is never started again, so nothing is kept there.

@@ -29,7 +29,7 @@ class UnitsOfWork:
         self._last = now_ns
         self.inflight: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
-        self.damage: list[indoubt.Damage] = []
+        self.damage: list[indoubt.HeuristicDamage] = []
         self.before_commit: Callable[[UnitOfWork], object] | None = None
 
     def new(self, task: TaskBase) -> UnitOfWork:
