@@ -133,8 +133,8 @@ def test_entries_that_do_not_fit_are_refused(place: Path, half: str) -> None:
         keyed, fifo = owner.create_queue(b"K", Order.KEYED, 3), owner.create_queue(b"F")
         if half == "durable":
             keyed, fifo = keyed.work(), fifo.work()
-        for queue, entry in ((keyed, Entry(b"x", b"ab")), (fifo, Entry(b"x", b"k")), (fifo, Entry(b"x", b"", b"s" * 256)),
-                             (fifo, Entry(b"x", b"", b"", 2**64))):  # fmt: skip
+        for queue, entry in ((keyed, Entry(b"x", b"ab")), (fifo, Entry(b"x", b"k")), (fifo, Entry(b"x")),
+                             (keyed, Entry(b"x", b"abc", b"s" * 256)), (keyed, Entry(b"x", b"abc", b"", 2**64))):  # fmt: skip
             with pytest.raises(ValueError, match="queue"):
                 queue.put_entry(entry)
         with pytest.raises(ValueError, match="key"):

@@ -29,9 +29,10 @@ def make(path: Path, entries: int) -> Contents:
                 work, other = queue.work(), gone.work()
                 for number in range(start, min(entries, start + 20)):
                     data = b"%s %d." % (name, number) * (300 if number % 31 == 30 else 3)
-                    work.put_entry(
-                        Entry(data, b"%02d" % (number % 7) if order is Order.KEYED else b"", b"S" * 36, number)
-                    )
+                    if order is Order.KEYED:
+                        work.put_entry(Entry(data, b"%02d" % (number % 7), b"S" * 36, number))
+                    else:
+                        work.put(data)
                     other.put(b"never to be seen again")
                 for _ in range(7):
                     work.take()

@@ -18,7 +18,7 @@ from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import Tasks
-from tdqsim.cics.programs import ProgramLevel
+from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
@@ -96,6 +96,7 @@ class Task(TaskBase):
 
     handle_condition = handling.handle_condition
     ignore_condition = handling.ignore_condition
+    handle_aid = handling.handle_aid
     handle_abend = handling.handle_abend
     push_handle = handling.push_handle
     pop_handle = handling.pop_handle
@@ -147,6 +148,19 @@ class Task(TaskBase):
 
     link = programs.link
     xctl = programs.xctl
+    put_container = containers.put_container
+    get_container = containers.get_container
+    delete_container = containers.delete_container
+    move_container = containers.move_container
+    startbrowse_container = containers.startbrowse_container
+    getnext_container = containers.getnext_container
+    endbrowse_container = containers.endbrowse_container
+    write_operator = diagnostics.write_operator
+    enter_tracenum = diagnostics.enter_tracenum
+    dump_transaction = diagnostics.dump_transaction
+    write_journalname = diagnostics.write_journalname
+    wait_journalname = diagnostics.wait_journalname
+    bif_deedit = diagnostics.bif_deedit
     writeq_ts = ts.writeq_ts
     readq_ts = ts.readq_ts
     deleteq_ts = ts.deleteq_ts

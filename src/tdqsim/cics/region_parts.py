@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
-from tdqsim.cics.programs import Programs
+from tdqsim.cics.programs import Diagnostics, Programs
 from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
@@ -148,6 +148,7 @@ class RegionParts:
         self.unit_of_work_ended = self.recovery.ended
         self.image_of = restart.image_of
         self.programs = Programs()
+        self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage()
         self.files = Files()
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -236,14 +237,22 @@ def _characters(row: _Row) -> list[str]:
             byte, _, code = change.partition(":")
             characters[int(byte, 16)] = chr(int(code, 16)) if code else _UNDEFINED
         return characters
-    import_module("ebcdic")  # it registers its codecs at import
-    decode = codecs.lookup(row["codec"]).decode
+    decode = _decoder(row["codec"])
     characters = [_character(decode(bytes([byte]), "replace")[0]) for byte in range(256)]
     if row["kind"] == "EBCDIC":
         characters[0x15], characters[0x25] = "\x85", "\n"
         # Python's tables put SUB where a page has nothing; the real SUB is X'3F'.
         characters = [_UNDEFINED if c == _SUB and byte != 0x3F else c for byte, c in enumerate(characters)]
     return characters
+
+
+def _decoder(codec: str) -> Callable[[bytes, str], tuple[str, int]]:
+    """Python's own codec, or else the one that the package ebcdic registers, which costs as much as all else here."""
+    try:
+        return codecs.lookup(codec).decode
+    except LookupError:
+        import_module("ebcdic")
+        return codecs.lookup(codec).decode
 
 
 def _character(text: str) -> str:

@@ -6,7 +6,7 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdqsim.errors import TdqError
@@ -26,6 +26,7 @@ class Condition(TdqError):
         data: with LENGERR of READQ TD: the truncated record.
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
         brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
+        taken_by: who takes it before any HANDLE CONDITION: a label of HANDLE AID.
         detail: the same in words, for people.
     """
 
@@ -34,6 +35,7 @@ class Condition(TdqError):
     data = b""
     length = 0
     brings: Mapping[str, Any] | None = None
+    taken_by: Callable[[Condition], Any] | None = None
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class Condition(TdqError):
         data: bytes = b"",
         length: int = 0,
         brings: Mapping[str, Any] | None = None,
+        taken_by: Callable[[Condition], Any] | None = None,
     ) -> None:
         TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
@@ -61,6 +64,8 @@ class Condition(TdqError):
             self.length = length
         if brings is not None:
             self.brings = brings
+        if taken_by is not None:
+            self.taken_by = taken_by
 
     @property
     def name(self) -> str:

@@ -69,6 +69,8 @@ class TaskBase:
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
         level: the level of the program that runs; None at the top.
+        storage: what programs in another language have there, such as the items of a COBOL program by name; None
+            before the first.
         qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
             on, or had been the last, when each was.
         queues: what it looks queues up in; empty when it has ended.
@@ -81,7 +83,7 @@ class TaskBase:
     __slots__ = (
         "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
         "facility", "handle_stack", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
-        "region", "request", "start_data", "startcode", "strand", "suspended", "transid", "unit", "userid",
+        "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
@@ -106,6 +108,7 @@ class TaskBase:
         self.start_data: tuple[bytes, ...] = ()
         self.qzero: Mapping[Any, int] = _NONE
         self.level: Any = None
+        self.storage: Any = None
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
@@ -227,6 +230,8 @@ class TaskBase:
             return value  # type: ignore[no-any-return]
         if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
             return value  # type: ignore[no-any-return]
+        if condition.taken_by is not None:
+            return condition.taken_by(condition)  # type: ignore[no-any-return]
         label = handles.labels.get(condition.resp)
         if label is None:
             if condition.resp in handles.ignored:
@@ -382,6 +387,16 @@ class TaskBase:
             durable = self.region.store.durable
             if not durable.in_doubt:
                 uow.state, uow.ended = Cvda.BACKOUT, True
+
+    def open_browses(self) -> dict[str, Any]:
+        """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+        if self.implicit:
+            found: dict[str, Any] = self.region.browses
+        elif isinstance(self.browses, dict):
+            found = self.browses
+        else:
+            self.browses = found = {}
+        return found
 
     def end(self, *, normal: bool) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.

@@ -207,7 +207,7 @@ def _next_record(task: Any, queue: IntraTdQueue) -> Any:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue)
+    twin = work.twin() if work is not None else LogicalWork(queue.stored)
     record = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")

@@ -106,7 +106,7 @@ def attempt(work: LogicalWork, write_end: Lock, uow: Any) -> Any:
         return record
     met = READ_OUT[write_end.standing(uow)]
     if met is Resp.NORMAL:
-        return work.changes.take_own()
+        return work.take_own()
     if met is None:
         return WAIT
     raise Condition(met, detail=f"no committed record is left, and {write_end.holder()}")
@@ -126,7 +126,7 @@ def clear(queue: Any, task: Any) -> None:
         raise
     if work.left_before is None:
         work.left_before = queue.ci_left
-    work.delete()
+    work.clear()
     task.region.intra.forget(queue, work)
     uow.saw_qzero(queue)
     queue.deletes += 1

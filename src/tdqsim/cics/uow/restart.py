@@ -69,6 +69,7 @@ _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
 _COLD: Final = b"region/cold_start_under_way"
+_MOMENTS: Final = frozenset({"definetime", "changetime"})
 _IDS_OF_A_RUN: Final = 2**32
 _SIGNATURES_KEPT: Final = 1024
 
@@ -119,6 +120,8 @@ class ResourceCatalogue:
         """Install everything that the catalogue holds, queues in the order in which they were installed."""
         region = self._region
         queues = []
+        for half in (region.store.durable, region.store.volatile):
+            half.know_queues()
         for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
             resource = _resource(region, key, record)
@@ -136,6 +139,7 @@ class ResourceCatalogue:
             self._order = queues[-1][0]
         for _, definition, signature, changed in queues:
             self._load_queue(definition, signature, changed)
+        region.refresh_all()
         region.refresh_facilities()
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
@@ -146,7 +150,6 @@ class ResourceCatalogue:
             for name, value in changed.items():
                 setattr(queue, name, value)
             region.ati.arm(queue)
-        region.refresh(queue)
         if isinstance(queue, ExtraTdQueue):
             open_initially(region, queue)
 
@@ -171,7 +174,7 @@ def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
 
 def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(value))
+        return dict(json.loads(str(value, "utf-8")))
     except ValueError as error:
         raise _damaged(region, key, error) from error
 
@@ -192,11 +195,24 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
     }
 
 
+@cache
+def _nameless(kind: str) -> defs.Resource:
+    """A definition of a kind with nothing but defaults."""
+    return _kinds()[kind].model_construct(set())
+
+
 def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
+    """The definition in an entry. It was valid when it was kept, and its checksum says that it is what was kept."""
     try:
-        return _kinds()[record["kind"]].model_validate(record["fields"])
-    except (KeyError, ValueError) as error:
+        default, given = _nameless(record["kind"]), record["fields"]
+        others = given.keys() - type(default).model_fields.keys()
+        for moment in _MOMENTS & given.keys():
+            given[moment] = datetime.fromisoformat(given[moment]) if given[moment] != "None" else None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(region, key, error) from error
+    if others:
+        raise _damaged(region, key, ValueError(f"attributes that are none: {', '.join(sorted(others))}"))
+    return default.model_copy(update=given)
 
 
 @lru_cache(_SIGNATURES_KEPT)
@@ -284,10 +300,7 @@ def give_back_reads(region: Any) -> None:
         if isinstance(queue, IntraTdQueue) and queue.recovstatus == "PHYSICAL":
             work = queue.stored.work()
             for _, data in sorted(records, reverse=True):
-                try:
-                    work.put_back(data)
-                except StoreFull:  # a full store must start too: the room that it had is still its own
-                    work.front.append(data)
+                work.give_back(data)
             works.append((queue, work))
     if not gone:
         return

@@ -231,7 +231,7 @@ class UnitOfWork:
         """What it has done to a queue; a record of nothing the first time."""
         work = self.works.get(queue)
         if work is None:
-            work = self.works[queue] = LogicalWork(queue)
+            work = self.works[queue] = LogicalWork(queue.stored)
         return work
 
     @property
@@ -283,18 +283,15 @@ class UnitOfWork:
         """What the commit must change, and the cycles that begin with it."""
         works: list[Work] = []
         meta: Meta = self._forgotten_reads() if self.physical else {}
-        due: list[Any] = []
+        self._due = ()
         for queue, work in self.works.items():
-            changes = work.changes
-            if changes.changed:
-                works.append(changes)
-                fire_at, puts = queue.fire_at, len(changes.written)
-                if changes.queue.now.count + puts >= fire_at and puts > changes.own and work.items >= fire_at:
-                    latch = self.region.ati.due(queue, self, work.items)
+            if work.changed:
+                works.append(work)
+                if len(work.items) > work.own and work.count_after >= queue.fire_at:
+                    latch = self.region.ati.due(queue, self, work.count_after)
                     if latch is not None:
                         meta |= latch.meta(queue)
-                        due.append((queue, latch))
-        self._due = tuple(due)
+                        self._due = (*self._due, (queue, latch))
         for action in self.at_commit:
             meta |= action()
         if self.state is _INDOUBT:
@@ -367,14 +364,12 @@ class UnitOfWork:
             return
         region, committed = self.region, self.state is _COMMIT
         if not region.failed:
-            recorder = region.recorder
-            if recorder is not None and not self.recorded:
+            if region.is_watched and region.recorder is not None and not self.recorded:
                 self.recorded = True
-                recorder.unit_of_work_ended(self, committed=committed)
+                region.recorder.unit_of_work_ended(self, committed=committed)
             self._settle_accounts(committed=committed)
-            if self._due and committed:
-                for queue, latch in self._due:
-                    region.ati.begin(queue, latch)
+            for queue, latch in self._due if committed else ():
+                region.ati.begin(queue, latch)
         region.unit_of_work_ended(self, committed=committed)
         self._wake_others()
         self.works = {}

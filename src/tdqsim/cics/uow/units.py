@@ -97,9 +97,6 @@ class UnitsOfWork:
         self.inflight.pop(uow.id, None)
         if self._region.failed:
             return
-        recorder = self._region.recorder
-        if recorder is not None and not uow.recorded:
-            recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
             task = uow.task
             if task is not None and not task.ended:

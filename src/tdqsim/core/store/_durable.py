@@ -28,9 +28,9 @@ from tdqsim.core.store._layout import (
     LONG,
     MAX_NAME,
     META,
-    ONE,
     QUEUE,
     RECLAIM,
+    Entry,
     Head,
     Item,
     Long,
@@ -38,14 +38,12 @@ from tdqsim.core.store._layout import (
     Standing,
     check_long,
     check_queue,
-    data_of,
     decode,
+    encode,
     encode_long,
     piece_key,
     read_head,
     read_queue_record,
-    seal,
-    unseal,
 )
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
@@ -88,7 +86,7 @@ class Durable:
     """
 
     __slots__ = (
-        "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
+        "_all_known", "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
         "in_doubt", "path", "readonly", "room", "unlocked",
     )  # fmt: skip
 
@@ -105,7 +103,7 @@ class Durable:
         self._txn: Any = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
-        self.in_doubt = False
+        self.in_doubt = self._all_known = False
         self._fault: Callable[[str], None] | None = None
 
     # -- the one place where anything changes -------------------------------------------------------------------------
@@ -270,7 +268,7 @@ class Durable:
     def queue(self, name: bytes) -> DurableQueue | None:
         """The queue of that name; None when there is none. A writer gets the same object each time."""
         queue = self._queues.get(name)
-        if queue is not None or not 0 < len(name) <= MAX_NAME:
+        if queue is not None or self._all_known or not 0 < len(name) <= MAX_NAME:
             return queue
         record = self.look(lambda txn: txn.get(QUEUE + name))
         if record is None:
@@ -289,11 +287,24 @@ class Durable:
 
     def queues(self) -> Iterator[DurableQueue]:
         """All queues by name; they may be created and dropped meanwhile."""
-        names = {key[1:] for key, _ in self._walk(QUEUE)} | set(self._queues)
+        if not self.readonly:
+            self.know_queues()
+            names = set(self._queues)
+        else:
+            names = {key[1:] for key, _ in self._walk(QUEUE)}
         for name in sorted(names):
             queue = self.queue(name)
             if queue is not None:
                 yield queue
+
+    def know_queues(self) -> None:
+        """Look all queues up in one go, for who is going to ask for many."""
+        if self._all_known or self.readonly:
+            return
+        for key, record in self._walk(QUEUE):
+            if key[1:] not in self._queues:
+                self._queues[key[1:]] = self._load(key[1:], record)
+        self._all_known = True
 
     def drop(self, queue: DurableQueue) -> None:
         """Remove a queue and what it holds, in a commit of its own; the room is reclaimed bit by bit."""
@@ -333,7 +344,7 @@ class Durable:
             return None
         what = f"the meta data {key[1:]!r}"
         try:
-            found = decode(unseal(key, value, what), b"", what)
+            found = decode(key, value, what)
             return self.read_long(txn, found) if isinstance(found, Long) else bytes(found[0])  # type: ignore[arg-type]
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
@@ -341,8 +352,7 @@ class Durable:
     def _put_meta(self, txn: Any, key: bytes, value: bytes | None) -> None:
         self._delete_pieces_of(txn, key, txn.pop(key))
         if value is not None:
-            rest = ONE + value if len(value) <= INLINE else self.put_long(txn, value)
-            txn.put(key, seal(key, rest))
+            txn.put(key, encode(key, (value,)) if len(value) <= INLINE else self.put_long(txn, key, value))
 
     # -- what is long, and what is gone, for works --------------------------------------------------------------------
 
@@ -358,12 +368,12 @@ class Durable:
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def put_long(self, txn: Any, item: Item) -> bytes:
-        """Put long data in pieces; the value, not yet sealed, that stands for it."""
-        number, data = self.new_number(txn), data_of(item)
+    def put_long(self, txn: Any, key: bytes, item: Item) -> bytes:
+        """Put long data in pieces; the value under ``key`` that stands for it."""
+        number, data = self.new_number(txn), item.data if isinstance(item, Entry) else item
         for index, at in enumerate(range(0, len(data), INLINE)):
             txn.put(piece_key(number, index), data[at : at + INLINE])
-        return encode_long(item, number, data)
+        return encode_long(key, item, number)
 
     def read_long(self, txn: Any, long: Long) -> bytes:
         """Long data, put together; StoreDamaged when it is not what was put."""
@@ -380,7 +390,7 @@ class Durable:
         if value is None or value[4:5] != LONG:
             return
         try:
-            found = decode(unseal(key, value, ""), b"", "")
+            found = decode(key, value, "")
         except StoreDamaged:
             return  # its pieces are lost room, which salvage gets rid of
         if isinstance(found, Long):

@@ -34,7 +34,6 @@ from tdqsim.core.store._layout import (
     piece_key,
     read_head,
     read_queue_record,
-    unseal,
 )
 from tdqsim.core.store._lockfile import LockFile
 from tdqsim.core.store._meta import usable
@@ -135,7 +134,7 @@ class Half:
                 self.head = read_head(value)
             elif key.startswith(META):
                 what = f"the meta data {key[1:]!r}"
-                self.meta[key[1:]] = self._whole(decode(unseal(key, value, what), b"", what), what)
+                self.meta[key[1:]] = self._whole(decode(key, value, what), what)
             elif key.startswith(QUEUE):
                 order, key_length, now = read_queue_record(key[1:], value)
                 self.queues[now.number] = Found(key[1:], order, key_length, now)
@@ -158,13 +157,11 @@ class Half:
         queue = self.queues.get(number)
         if queue is None:
             queue = self.queues[number] = self._lost(number, len(key) - 16)
-        seq, user_key = entry_number(key), key[8:-8]
+        seq = entry_number(key)
         try:
-            found = decode(unseal(key, value, "a record"), user_key, "a record")
+            found = decode(key, value, "a record")
             if isinstance(found, Long):
-                data = self._whole(found, "a record")
-                plain = not (found.sender or found.time_ns or user_key)
-                found = [data if plain else Entry(data, user_key, found.sender, found.time_ns)]
+                found = [found.item(key, self._whole(found, "a record"))]
         except StoreDamaged:
             queue.damaged.append(seq)
             return
@@ -279,7 +276,7 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
     queue: Any = None
     work: Any = None
     for found, item in half.entries():
-        if queue is None or queue.name != found.name or (durable and len(work.written) >= _AT_ONCE):
+        if queue is None or queue.name != found.name or (durable and len(work.items) >= _AT_ONCE):
             if durable and work is not None:
                 store.durable.commit((work,))
             queue = owner.queue(found.name)

@@ -77,6 +77,11 @@ class Volatile:
                     self._queues[stored.name] = queue
         return queue
 
+    def know_queues(self) -> None:
+        """As :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
+        if self._disk is not None:
+            self._disk.know_queues()
+
     def queues(self) -> Iterator[VolatileQueue]:
         """All queues by name; they may be created and dropped meanwhile."""
         names = set(self._queues)
