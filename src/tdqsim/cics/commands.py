@@ -19,7 +19,7 @@ from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import Tasks
-from tdqsim.cics.programs import Level, containers, diagnostics
+from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
@@ -75,7 +75,7 @@ class Task(TaskBase):
         return self.level.commarea if self.level is not None else None
 
     region: _Region
-    level: Level | None
+    level: ProgramLevel | None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td
