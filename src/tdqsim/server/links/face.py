@@ -12,7 +12,7 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.engine import Engine
-from tdqsim.core.messages import FrameDecoder, MessageFrame, MessageError
+from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
 from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System

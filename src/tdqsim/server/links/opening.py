@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.core.messages import FrameDecoder, MessageFrame, Kinds, MessageError, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
 __all__ = ["DDM", "ISC", "Identity", "common_name", "decoder", "opening", "read_opening", "refusal", "taken"]
