@@ -6,7 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
@@ -22,8 +22,8 @@ from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
-from tdqsim.cics.programs import Programs
-from tdqsim.cics.queues.ati import Ati, Facility, Request
+from tdqsim.cics.programs import Diagnostics, Programs
+from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
@@ -58,7 +58,6 @@ class RegionParts:
     Attributes:
         store, hardening, data_sets, catalogue: what a region has once its store is open.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
-        run_alone: does one command as a task of its own.
         aside: a temporary store for queues that the store looked at does not show yet, or None.
     """
 
@@ -67,7 +66,7 @@ class RegionParts:
     data_sets: DataSets
     catalogue: Catalogue
     cold_start_abstime: int
-    run_alone: Callable[..., Any]
+    task_manager: Tasks[Task]
 
     def __init__(
         self,
@@ -136,7 +135,7 @@ class RegionParts:
         self.messages = Messages(self)
         self.statistics = Statistics(self)
         # What other parts ask of these, bound once.
-        self.run_alone = self.task_manager.run_alone
+        self.attach = self.task_manager.attach
         self.task_ended = self.task_manager.ended
         self.system_task = self.task_manager.system
         self.next_task_number = self.task_manager.next_number
@@ -149,6 +148,7 @@ class RegionParts:
         self.unit_of_work_ended = self.recovery.ended
         self.image_of = restart.image_of
         self.programs = Programs()
+        self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage()
         self.files = Files()
 
@@ -272,27 +272,11 @@ class RegionParts:
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def attach(
-        self,
-        entry: TransactionEntry,
-        *,
-        startcode: str,
-        userid: str,
-        facility: Facility | None = None,
-        request: Request | None = None,
-        data: bytes | None = None,
-        args: tuple[Any, ...] = (),
-    ) -> Strand:
-        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
-        self.dispatcher.check_thread()
-        return self.task_manager.attach(
-            entry, startcode=startcode, userid=userid, facility=facility, request=request, data=data, args=args
-        )
-
     def _task_ended(self, task: Task, *, normal: bool) -> None:
         """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        for queue, cycle in task.qzero.items():
-            self.ati.emptied(queue, cycle)
+        if task.qzero:
+            for queue, cycle in task.qzero.items():
+                self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
         facility = task.facility

@@ -15,7 +15,7 @@ from tdqsim.cli.place import Place, at_place, looking, unknown_outside, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+    from tdqsim.cics.spi.rows import TdqueueInfo
 
 __all__ = ["app", "is_generic", "matching"]
 

@@ -16,21 +16,22 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tdqsim.cobol._tokens import Place
+from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
+__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "5"
+_FORMAT: Final = "6"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -61,7 +62,7 @@ class Options:
         return [*_FACTS["compile_flags"].split(), *self.flags]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Module:
     """A compiled program.
 
@@ -71,6 +72,8 @@ class Module:
         source: the user's file.
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
+        symbols: its items and statements.
+        plans: what its commands come to, once it has run.
     """
 
     program: str
@@ -78,6 +81,8 @@ class Module:
     source: Path
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
+    symbols: Symbols
+    plans: list[Any] = field(default_factory=list, repr=False)
 
 
 def _own_copybooks() -> Path:
@@ -207,7 +212,9 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
         unit = Path(folder) / f"{translation.program}.i"
         unit.write_text(translation.text, "utf-8", errors="surrogateescape")
         debug = ["-debug"] if options.debug else []
-        command = [cobc, "-m", *debug, *options.arguments(), "-o", f"{translation.program}.so", str(unit)]
+        stem = translation.program
+        listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols"]
+        command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
         done = _run(command, folder)
         if done.returncode:
             raise CobolError(_problems(done.stderr, str(unit), source))
@@ -215,6 +222,7 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
             "program": translation.program,
             "labels": translation.labels,
             "commands": [asdict(command) for command in translation.commands],
+            "symbols": read_symbols(Path(folder), stem, entry_symbol(stem), translation.using).as_json(),
         }
         (Path(folder) / "program.json").write_text(json.dumps(kept), "utf-8")
         ready = Path(folder) / "ready"
@@ -228,10 +236,17 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
                 raise
 
 
-def _load(kept: dict[str, object], place: Path, source: Path) -> Module:
+def entry_symbol(program: str) -> str:
+    """The name of a program's entry in its module: what C cannot have is written as hexadecimal by the compiler."""
+    name = "".join(c if c.isalnum() or c == "_" else "__" if c == "-" else f"_{ord(c):02X}" for c in program)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
     program = str(kept["program"])
     commands = tuple(
         ExecCommand(row["text"], Place(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
-        for row in kept["commands"]  # type: ignore[attr-defined]
+        for row in kept["commands"]
     )
-    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]))  # type: ignore[arg-type]
+    symbols = Symbols.from_json(kept["symbols"])
+    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols)

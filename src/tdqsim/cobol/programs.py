@@ -8,11 +8,14 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cobol.compiler import Module, Options, compile_program
-from tdqsim.cobol.program import Runner, Verb
+from tdqsim.cobol.program import Settings, Verb
 from tdqsim.cobol.translate import CobolError
+from tdqsim.core.codepage import codepage
 
 __all__ = ["CobolPrograms"]
 
+_ASCII: Final = 819
+"""The code page of what terminals and these programs say to each other: they run in ASCII."""
 _SUFFIXES: Final = (".cbl", ".CBL", ".cob", ".COB", ".cobol")
 
 
@@ -44,10 +47,11 @@ class CobolPrograms:
         self._cache = Path(cache)
         self._options = Options(tuple(map(Path, copybooks)), debug, tuple(flags))
         self._modules: dict[str, Module | None] = {}
-        self._runner = Runner(self.module)
-        self.verbs = self._runner.verbs
+        self.settings = Settings(self.module)
+        self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
-        region.programs.finders.append(self._runner.find)
+        region.screens.codepage = codepage(_ASCII)
+        region.programs.finders.append(self.settings.find)
 
     def handler(self, program: str) -> Any:
         """The handler of a transaction whose program this is.
@@ -63,7 +67,7 @@ class CobolPrograms:
 
     def find(self, program: str) -> Any:
         """The program of this name as a handler; None when there is no source."""
-        return self._runner.find(program.upper())
+        return self.settings.find(program.upper())
 
     def module(self, name: str) -> Module | None:
         """The compiled program of this name; None when there is no source.

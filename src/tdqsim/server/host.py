@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,8 @@ from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
+from tdqsim.ibmi import System
+from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
 
 __all__ = ["Host", "UnknownRegion"]
@@ -24,7 +27,7 @@ T = TypeVar("T")
 
 
 class UnknownRegion(TdqError):
-    """No region of that name is served."""
+    """No region, or no system, of that name is served."""
 
 
 class _Recorder:
@@ -71,6 +74,7 @@ class Host:
     Attributes:
         engine: the thread that owns them.
         regions: by APPLID.
+        systems: IBM i systems by name.
         units: the units of work that clients keep open.
         counts: commands that ended, by (region, command, condition).
     """
@@ -78,6 +82,7 @@ class Host:
     def __init__(self, *, frozen: bool = False) -> None:
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
+        self.systems: dict[str, System] = {}
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         if frozen:
@@ -100,8 +105,27 @@ class Host:
         self.engine.outside(watch).result()
         return region
 
-    def add_directory(self, path: Path, **overrides: Any) -> Region:
-        """Serve the region that ``region.yaml`` in a directory describes."""
+    def add_system(self, factory: Callable[..., System], *args: Any, **options: Any) -> System:
+        """Make an IBM i system and serve it.
+
+        Raises:
+            TdqError: a system of that name is served already, or whatever the factory raised.
+        """
+        system = self.engine.make(factory, *args, **options)
+        if system.name in self.systems:
+            raise TdqError(f"a system {system.name} is served already; give each its own name")
+        self.systems[system.name] = system
+        return system
+
+    def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
+        """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
+
+        Raises:
+            TdqError: there is neither, or it cannot be made.
+        """
+        if (path / SYSTEM_FILE_NAME).is_file():
+            return self.add_system(partial(system_from_directory, path, store))
+        overrides = {} if store is None else {"store": store}
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
@@ -117,6 +141,17 @@ class Host:
         found = self.regions.get(name.upper())
         if found is None:
             raise UnknownRegion(f"no region {name} is served; there are {', '.join(self.regions) or 'none'}")
+        return found
+
+    def system(self, name: str) -> System:
+        """The IBM i system of this name.
+
+        Raises:
+            UnknownRegion: there is none.
+        """
+        found = self.systems.get(name.upper())
+        if found is None:
+            raise UnknownRegion(f"no system {name} is served; there are {', '.join(self.systems) or 'none'}")
         return found
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:

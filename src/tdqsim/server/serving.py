@@ -26,9 +26,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.server.console import mount as mount_console
 from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
-from tdqsim.server.http.guard import ROLES, Guard, User
 
 __all__ = ["Served", "serve"]
 
@@ -93,8 +94,8 @@ def serve(
             host.add_directory(directory, **({"store": store} if store is not None else {}))
         token = secrets.token_urlsafe(24)
         served = Served(f"http://{address}:{listener.getsockname()[1]}", token, os.getpid(), tuple(host.regions))
-        guard = Guard([(token, User("", frozenset(ROLES)))])
-        asyncio.run(_run(host, guard, listener, lambda: _ready(served, ready_file, told), request_seconds))
+        access = Gate(token=token)
+        asyncio.run(_run(host, access, listener, lambda: _ready(served, ready_file, told), request_seconds))
     finally:
         listener.close()
         ended = host.stop(timeout)
@@ -176,9 +177,10 @@ class _Server(uvicorn.Server):
 
 
 async def _run(
-    host: Host, guard: Guard, listener: socket.socket, ready: Callable[[], None], request_seconds: float
+    host: Host, access: Gate, listener: socket.socket, ready: Callable[[], None], request_seconds: float
 ) -> None:
-    app = application(host, guard, request_seconds=request_seconds)
+    app = application(host, access, request_seconds=request_seconds)
+    mount_console(app, host, access)
     protocol = type("_PunctualWithin", (_Punctual,), {"seconds": request_seconds})
     config = uvicorn.Config(
         app, http=protocol, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5

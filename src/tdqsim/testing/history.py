@@ -163,12 +163,12 @@ class History:
         """
         if self._region is not None and not self._region.closed:
             self._queues_changed(self._region)
-        return [_event(raw) for raw in self._kept()]
+        return [event_of(raw) for raw in self._kept()]
 
     def of(self, queue: str, limit: int | None = None) -> list[Any]:
         """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
         found: deque[AnyEvent] = deque(maxlen=limit)
-        found.extend(_event(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
+        found.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
         return list(found)
 
     def _kept(self) -> deque[tuple[Any, ...]]:
@@ -373,11 +373,12 @@ def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
             kind, task, queue, data, time_ns = raw
             lines.append(f'["{kind}",{names[task]},{names[queue]},"{data.hex()}",{time_ns}]\n')
         else:
-            lines.append(f"{_event(raw).as_json()}\n")
+            lines.append(f"{event_of(raw).as_json()}\n")
     return "".join(lines)
 
 
-def _event(raw: tuple[Any, ...]) -> AnyEvent:
+def event_of(raw: tuple[Any, ...]) -> AnyEvent:
+    """The event of a tuple that a recorder was given."""
     if isinstance(raw[1], str):
         return JobEvent(*raw)
     event = Event(*raw)

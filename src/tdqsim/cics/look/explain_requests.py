@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.queues.directory import empty
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.intra import check_size
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
@@ -197,7 +198,7 @@ def _readq(task: Any, queue: IntraQueue, _size: int) -> None:
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if record is None:
-        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
+        raise empty(queue.name)
 
 
 def _next_record(task: Any, queue: IntraQueue) -> Any:

@@ -35,11 +35,12 @@ class QueueSnapshot:
     records: tuple[bytes, ...]
 
 
-def peek(region: QueueRegion, name: str, limit: int | None, *, with_uncommitted: bool) -> list[bytes]:
+def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, with_uncommitted: bool) -> list[bytes]:
     """See :meth:`tdqsim.cics.region.Region.peek`."""
     queue = final_target(region, name.rstrip(" "))
-    found = uncommitted(queue) if with_uncommitted and isinstance(queue, IntraQueue) else records(queue)
-    return list(islice(found, limit))
+    if with_uncommitted and isinstance(queue, IntraQueue):
+        return list(islice(uncommitted(queue), skip, None if limit is None else skip + limit))
+    return list(islice(records(queue, skip), limit))
 
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:

@@ -14,13 +14,16 @@ from tdqsim.facts import Resp
 __all__ = ["add", "records", "uncommitted"]
 
 
-def records(queue: TdQueue) -> Iterable[bytes]:
-    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read."""
+def records(queue: TdQueue, skip: int = 0) -> Iterable[bytes]:
+    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read.
+
+    To skip some costs nothing but for a data set, which is read from where it is.
+    """
     if isinstance(queue, ExtraQueue):
-        return queue.file.peek() if queue.file is not None else []
+        return islice(queue.file.peek(), skip, None) if queue.file is not None else []
     if not isinstance(queue, IntraQueue):
         raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
-    return (entry.data for entry in queue.stored.entries())
+    return (entry.data for entry in queue.stored.entries(skip=skip))
 
 
 def uncommitted(queue: IntraQueue) -> Iterable[bytes]:

@@ -66,6 +66,7 @@ AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
     ("SYSTEM", False): STAYS,
 }
 
+_new_latch: Final = tuple.__new__  # the call of a NamedTuple's class costs three times as much
 _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
 
 
@@ -199,13 +200,14 @@ class Ati:
             by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
             items: how many records the queue then has.
         """
-        if (message := self.why_no_cycle(queue)) is not None:
+        message = self.why_no_cycle(queue)
+        if message is not None:
             self._report_once(queue, *message)
             return None
         now = self._region.clock.time_ns()
         if isinstance(by, UnitOfWork):
             return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), now, items)
-        return Latch(by.number, by.transid, by.eib.eibtrmid, "", now, items)
+        return _new_latch(Latch, (by.number, by.transid, by.eib.eibtrmid, "", now, items))
 
     def begin(self, queue: IntraQueue, latch: Latch) -> None:
         """Begin a cycle and have its task started. It runs later, never inside the writer.
@@ -227,7 +229,8 @@ class Ati:
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined"
-        if entry.definition.remotesystem not in ("", self._region.sysid):
+        remote = entry.definition.remotesystem
+        if remote and remote != self._region.sysid:
             return "DFHTD0340", "it is remote"
         return None
 
@@ -238,13 +241,15 @@ class Ati:
 
     def schedule(self, queue: IntraQueue) -> None:
         """Have a task started for the queue's cycle."""
-        self._resumed.discard(queue)
-        self._request(Request(queue))
-
-    def _request(self, request: Request) -> None:
+        if self._resumed:
+            self._resumed.discard(queue)
+        request = Request(queue)
         if request.facility == "FILE":
             self._attach(request, None)
-            return
+        else:
+            self._wait_for_facility(request)
+
+    def _wait_for_facility(self, request: Request) -> None:
         facility = self._region.facility(request.facility, request.queue.facilityid)
         facility.requests.append(request)
         if not facility.inservice:
@@ -281,13 +286,10 @@ class Ati:
             return
         queue.starts += 1
         queue.triggers += 1
-        region.attach(entry, startcode="QD", userid=self._userid(request, facility), facility=facility, request=request)
-
-    def _userid(self, request: Request, facility: Facility | None) -> str:
-        region = self._region
-        if region.security is None:
-            return str(region.default_user)
-        return str((facility.userid if facility is not None else request.queue.userid) or region.default_user)
+        userid = region.default_user
+        if region.security is not None:
+            userid = (facility.userid if facility is not None else queue.userid) or userid
+        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
 
     # -- over -----------------------------------------------------------------------------------------------------
 
@@ -335,10 +337,10 @@ class Ati:
     def task_ended(self, request: Request, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
         queue = request.queue
-        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or not request.belongs_to(queue):
+        if not queue.latch or not request.belongs_to(queue) or self._region.tdqueues.get(queue.name) is not queue:
             return
         outcome = AFTER_TASK[queue.atifacility, normal]
-        held = self._holder(queue)
+        held = self._holder(queue) if self._held else None
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
@@ -377,7 +379,7 @@ class Ati:
         uow.at_end = (*uow.at_end, lambda _committed: self._resolved(uow.id))
 
     def _holder(self, queue: IntraQueue) -> _Held | None:
-        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
+        return next((held for held in self._held.values() if held.queue is queue), None)
 
     def _resolved(self, uow_id: bytes) -> None:
         """The doubt is over: what the end of the task would have done is done now."""

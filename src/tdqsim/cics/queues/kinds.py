@@ -142,9 +142,10 @@ class TdQueue:
         definition: what was installed.
         signature: who defined and installed it, and when.
         writes, reads, deletes: requests since the last reset of statistics.
-        read, write, delete: what it does to a request: ``read(task, busy, length)`` gives a record, ``busy`` says
-            that it must not wait; ``write(task, data, length)`` takes one, with LENGTH as it was given; then
-            ``delete(task)``. Each raises Condition and counts the request.
+        read, write, delete: what it does to a request: ``read(task, busy, length)`` gives a record, or None for the
+            QZERO of an empty queue, which is no exception until a program is told; ``busy`` says that it must not wait;
+            ``write(task, data, length)`` takes one, with LENGTH as it was given; then ``delete(task)``. Each raises
+            Condition and counts the request.
         read_ok, write_ok: what the EIB shows after a request that went well.
     """
 
@@ -173,7 +174,7 @@ class TdQueue:
         self.signature = signature
         self._enablestatus = Cvda.ENABLED
         self.writes = self.reads = self.deletes = 0
-        self.read: Callable[[Any, bool, int | None], bytes]
+        self.read: Callable[[Any, bool, int | None], bytes | None]
         self.write: Callable[[Any, bytes, int | None], None]
         self.delete: Callable[[Any], None]
         self.read_ok: Completion = completion(READQ, name)
@@ -457,10 +458,11 @@ class IndirectQueue(TdQueue):
         queue = queues.get(self.indirectname)
         return target_of(queues, self) if queue is None or queue.type == "INDIRECT" else queue  # type: ignore[no-any-return]
 
-    def read_target(self, task: Any, busy: bool, length: int | None) -> bytes:
+    def read_target(self, task: Any, busy: bool, length: int | None) -> bytes | None:
         """READQ TD."""
         data = self.target(task).read(task, busy, length)
-        self.reads += 1
+        if data is not None:
+            self.reads += 1
         return data
 
     def write_target(self, task: Any, data: bytes, length: int | None) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
@@ -39,7 +39,10 @@ _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
 _TRIGGER: Final = {"ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "TRIGGERLEVEL"}
 
-CvdaValue = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
+_CVDA: Final = Opt("cvda", 4)
+Facility = Annotated[Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"] | Cvda | int | None, _CVDA]
+Enablestatus = Annotated[Literal["DISABLED", "disabled", "ENABLED", "enabled"] | Cvda | int | None, _CVDA]
+Openstatus = Annotated[Literal["CLOSED", "closed", "OPEN", "open"] | Cvda | int | None, _CVDA]
 Name4Value = Annotated[str | None, Opt("name", 4)]
 Name8Value = Annotated[str | None, Opt("name", 8)]
 NumberValue = Annotated[int | None, Opt("fullword", 4)]
@@ -63,12 +66,12 @@ def set_tdqueue(
     task: SpiTask,
     tdqueue: Name4,
     *,
-    atifacility: CvdaValue = None,
+    atifacility: Facility = None,
     atitermid: Name4Value = None,
     atitranid: Name4Value = None,
     atiuserid: Name8Value = None,
-    enablestatus: CvdaValue = None,
-    openstatus: CvdaValue = None,
+    enablestatus: Enablestatus = None,
+    openstatus: Openstatus = None,
     triggerlevel: NumberValue = None,
     nohandle: bool = False,
 ) -> None:

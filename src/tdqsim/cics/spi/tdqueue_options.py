@@ -14,18 +14,12 @@ from typing import Any, Final
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
+from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
-__all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]
-
-
-class TdqueueInfo(Info):
-    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
-
-    __slots__ = ()
+__all__ = ["TDQUEUE", "split_dsname"]
 
 
 # -- where values are read --------------------------------------------------------------------------------------------

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sortedcontainers import SortedList
-
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
@@ -170,6 +168,8 @@ class KeyedQueue(VolatileQueue):
 
     def _in_order(self) -> Any:
         if self.keys is None:
+            from sortedcontainers import SortedList  # noqa: PLC0415  (few who import a store ever ask for an order)
+
             self.keys = SortedList(self.by_key)
         return self.keys
 
