@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import Channel, ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -175,7 +175,7 @@ class Region(RegionCommands, RegionParts):
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
+            self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
@@ -412,19 +412,20 @@ class Region(RegionCommands, RegionParts):
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
-    def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
+    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
         Args:
             name: the queue; an alias stands for its target.
             limit: at most so many.
+            skip: so many are passed over first.
             uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
 
         Raises:
             Condition: QIDERR. TdqError: the queue is remote.
         """
         self._check("peek")
-        return peek(self, name, limit, with_uncommitted=uncommitted)
+        return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
 
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue as they are, outside any task: no trigger, no statistics.
@@ -521,12 +522,13 @@ class Region(RegionCommands, RegionParts):
         self.dispatcher.check_thread()
         return end(self, clean=clean)
 
-    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes) -> Strand:
-        """Start the transaction of a terminal's input, with the COMMAREA that the one before has left for it."""
+    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
+        """Start the transaction of a terminal's input, with the COMMAREA or channel that the one before has left."""
         handle = self.start(transid, terminal=terminal)
         task = handle.local
-        if commarea and isinstance(task, Task):
-            task.level = Level(task.program, memoryview(bytearray(commarea)), None)
+        if (commarea or channel is not None) and isinstance(task, Task):
+            area = memoryview(bytearray(commarea)) if commarea else None
+            task.level = ProgramLevel(task.program, area, None, channel)
             task.eib.eibcalen = len(commarea)
         return handle
 

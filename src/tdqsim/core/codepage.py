@@ -25,7 +25,6 @@ written as by the page itself; but by the common ones only what they read.
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 import unicodedata
 from collections.abc import Callable
@@ -204,8 +203,8 @@ def _differences() -> dict[str, _Row]:
 
 def _table(file: str) -> tuple[_Row, ...]:
     text = (Path(__file__).parents[1] / "facts" / file).read_text("utf-8")
-    lines = (line for line in text.splitlines() if not line.startswith("#"))
-    return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    header, *rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    return tuple(dict(zip(header, row, strict=True)) for row in rows)
 
 
 @cache

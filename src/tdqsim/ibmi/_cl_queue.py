@@ -112,7 +112,7 @@ class QueueCommands(DescribeApi):
         if obstacle is not None:
             self.fail(*obstacle)
         queue = create_queue(self.system, holder, definition, self.current_user, self)
-        self.send_completion("CPC9801", queue)
+        self._send_completion("CPC9801", queue)
         self.give_turn()
         return queue
 
@@ -161,11 +161,11 @@ class QueueCommands(DescribeApi):
             self._delete(name, holder_name)
 
     def _delete(self, name: str, library: str) -> None:
-        holder, found = self.open_alone("DLTDTAQ", name, library)
+        holder, found = self._open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
         self.system.remove_object(found, holder, self)
-        self.send_completion("CPC2191", found)
+        self._send_completion("CPC2191", found)
 
     @declare("RTVDTAQXCL")
     def rtvdtaqxcl(self, dtaq: str, library: str = "") -> RTVDTAQXCL:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 from typing_extensions import TypeVar
 
 from tdqsim.core.dispatch import Strand
+from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._programs import ProgramCalls
 from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi.messages import Message
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
@@ -34,6 +36,28 @@ class Job(ProgramCalls):
     def qsys2(self) -> Services:
         """The SQL services for data queues, as Python calls."""
         return Services(self)
+
+    @declare("DSPJOBLOG")
+    def dspjoblog(self, job: str = "*") -> tuple[Message, ...]:
+        """The messages of a job's log, oldest first; the escape messages of commands are among them.
+
+        Args:
+            job: ``*`` for its own, or ``number/user/name``, ``user/name`` or ``name`` of an active one, of several the
+                one that began last.
+
+        Raises:
+            EscapeMessage: CPF1070 there is no such active job, CPF1071 another user's, which needs *ALLOBJ.
+        """
+        self.begin("DSPJOBLOG")
+        if job == "*":
+            return tuple(self.joblog)
+        words = job.upper().split("/")
+        found = [one for one in self.system.jobs.values() if one.qualified_name.split("/")[-len(words) :] == words]
+        if not found:
+            self.fail("CPF1070", job.upper())
+        if found[-1].user != self.current_user and not self.system.profile(self.current_user).allobj:
+            self.fail("CPF1071", found[-1].qualified_name)
+        return tuple(found[-1].joblog)
 
     def __enter__(self) -> Self:
         return self

@@ -186,9 +186,9 @@ class System(Machine):
         self.check_open()
         self.dispatcher.run()
 
-    def all_queues(self) -> Iterator[DataQueue]:
+    def _all_queues(self) -> Iterator[DataQueue]:
         """Every data queue, those of the jobs' QTEMP among them."""
-        yield from super().all_queues()
+        yield from super()._all_queues()
         for job in self.jobs.values():
             yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
 
@@ -271,7 +271,7 @@ class System(Machine):
         for job in list(self.jobs.values()):
             job.end()
         if clean and not self.readonly:
-            self.save_allocations()
+            self._save_allocations()
         if self._own_dispatcher:
             self.dispatcher.release_workers()
         self._catalogue.close()
