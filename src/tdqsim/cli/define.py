@@ -101,19 +101,22 @@ class _Schema(StrEnum):
     DEFINITIONS = "definitions"
     REGION = "region"
     PIPELINE = "pipeline"
+    SERVE = "serve"
 
 
 @app.command("schema")
 def schema(
     which: Annotated[_Schema, typer.Argument(help="Of which files.")] = _Schema.DEFINITIONS,
 ) -> None:
-    """Print the JSON schema of definition files, region.yaml or pipeline.yaml, for editors that complete and check."""
+    """Print the JSON schema of definition files, or of a file by its name, for editors that complete and check."""
     from tdqsim.definitions import schema as schemas  # noqa: PLC0415
+    from tdqsim.server.schema import serve_json_schema  # noqa: PLC0415
 
     made = {
         _Schema.DEFINITIONS: schemas.json_schema,
         _Schema.REGION: schemas.region_json_schema,
         _Schema.PIPELINE: schemas.pipeline_json_schema,
+        _Schema.SERVE: serve_json_schema,
     }
     emit_json(made[which]())
 
