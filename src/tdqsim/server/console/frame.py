@@ -23,8 +23,8 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.errors import TdqError
+from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.door import Caller, Door
-from tdqsim.server.console.field import Block, Button
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host

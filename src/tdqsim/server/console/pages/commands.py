@@ -20,7 +20,7 @@ from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
 from tdqsim.cics.text.translator import resolve
 from tdqsim.errors import TdqError
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.users import Role
@@ -64,7 +64,7 @@ class _Cemt:
         with Block("section", "tdq-card", aria_label="CEMT"):
             Block("h2", words="CEMT")
             with Block("div", "tdq-row"):
-                self.line = Field("CEMT line", mono=True, grow=True, hint="I TDQ(PAY*)", on_enter=self.enter)
+                self.line = Control("CEMT line", mono=True, grow=True, hint="I TDQ(PAY*)", on_enter=self.enter)
                 Button("Enter", self.enter, title="Enter the CEMT line")
             self.screen = Block("pre", "tdq-screen", " ", tabindex="0", role="log", aria_label="CEMT screen")
 
@@ -102,7 +102,7 @@ class _Ceci:
         with Block("section", "tdq-card", aria_label="CECI"):
             Block("h2", words="CECI")
             with Block("div", "tdq-row"):
-                self.line = Field(
+                self.line = Control(
                     "CECI line", mono=True, grow=True, hint="WRITEQ TD QUEUE(PAYQ) FROM(10.00)", on_enter=self.enter
                 )
                 Button("Enter", self.enter, title="Enter the CECI line")

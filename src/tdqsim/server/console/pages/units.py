@@ -8,10 +8,10 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.field import Block
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.seen import UnitSeen
 from tdqsim.server.console.table import DataTable, column
@@ -47,7 +47,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Units:
     visit: Visit
-    view: View
+    view: RegionView
     words: Any = None
     table: Any = None
 
