@@ -91,7 +91,7 @@ class _DataQueue:
                     self.where = Block("span", "tdq-dim", aria_live="polite")
             with Block("section", "tdq-card", aria_label="Attributes"):
                 Block("h2", words="Attributes (RDQD0100)")
-                columns = (column("name", "Control"), column("value", "Value", mono=True, wide=True))
+                columns = (column("name", "Field"), column("value", "Value", mono=True, wide=True))
                 self.attributes = DataTable("Attributes", columns, keep=True)
         await self.refresh()
         self.visit.every(_BEAT, self.refresh)

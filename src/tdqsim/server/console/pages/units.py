@@ -72,7 +72,7 @@ class _Units:
     def _row(self, unit: UnitSeen) -> dict[str, Any]:
         state = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
         ends: Any = ""
-        if _is_shunted(unit) and self.visit.may(Role.operate):
+        if _is_shunted(unit) and self.visit.may(Role.break_):
             ends = {
                 "buttons": [
                     {"id": how, "label": label, "title": f"{label}: {unit.uow}", "tone": "danger"}
@@ -90,7 +90,7 @@ class _Units:
             return
         if await confirmed(f"Decide about {row} without its coordinator?", how):
             await self.visit.task(
-                Role.operate, f"SET UOW({row}) {how}", self.view.region,
+                Role.break_, f"SET UOW({row}) {how}", self.view.region,
                 lambda task: task.set_uow(bytes.fromhex(row), uowstate=how),
             )  # fmt: skip
 
