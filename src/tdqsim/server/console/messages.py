@@ -60,5 +60,5 @@ class MessageLog:
         region.messages.listeners.append(told)
 
     def of(self, applid: str) -> tuple[OperatorMessage, ...]:
-        """The last messages of a region, oldest first."""
+        """The last messages of a region, oldest first; to be called in the engine's thread."""
         return tuple(self._of.get(applid, ()))

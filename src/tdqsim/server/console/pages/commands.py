@@ -121,7 +121,7 @@ class _Ceci:
         """Execute the line in the session's unit of work, which begins with the first."""
         text = self.line.value.strip()
         try:
-            if not text or _is_return(text) or not await self._begun():
+            if not text or not await self._begun(_name_of(text)):
                 return
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
@@ -132,11 +132,12 @@ class _Ceci:
             return
         await self._shown(text, answer)
 
-    async def _begun(self) -> bool:
+    async def _begun(self, command: str) -> bool:
         caller = self.visit.console.door.who(self.visit.request)
         if caller is None or not caller.may(Role.operate):
             self.visit.say("CECI: refused, the role operate is needed; sign on again", "bad")
             return False
+        self.visit.audit(f"CECI {command}")
         if not self.unit:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE)
             self.unit = await asyncio.wrap_future(begin)
@@ -194,12 +195,13 @@ class _Ceci:
             await self.end(commit=False)
 
 
-def _is_return(text: str) -> bool:
-    """RETURN would end the task under the session.
+def _name_of(text: str) -> str:
+    """The name of a command.
 
     Raises:
-        TdqError: it is RETURN, or no command.
+        TdqError: it is none; or RETURN, which would end the task under the session.
     """
-    if resolve(text, bare=True).command.name == "RETURN":
+    name = resolve(text, bare=True).command.name
+    if name == "RETURN":
         raise TdqError("RETURN is not taken here: Commit ends the unit of work")
-    return False
+    return name

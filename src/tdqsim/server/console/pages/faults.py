@@ -87,7 +87,7 @@ class _Faults:
                     {"buttons": [{"id": "off", "label": "Switch off", "title": f"Switch off fault {key}"}]},
                 ],
             }
-            for key, plan in self.active.items()
+            for key, plan in tuple(self.active.items())
         ]
         self.table.show(rows)
 

@@ -59,7 +59,8 @@ class _Log:
 
     async def refresh(self) -> None:
         console, applid = self.visit.console, self.view.region.applid
-        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in console.messages.of(applid)]
+        messages = await self.visit.ask(lambda: console.messages.of(applid))
+        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
         self.messages.show(self._rows(told))
         events = await self.visit.ask(lambda: list(islice(reversed(console.host.recent.get(applid, ())), 2000)))
         self.events.show(self._rows([_event(event) for event in reversed(events)]))

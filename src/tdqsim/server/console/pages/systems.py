@@ -227,10 +227,15 @@ class _System:
             job.command(text)
             return [str(message) for message in list(job.joblog)[-100:]]
 
-        found = await self.visit.do(Role.operate, text[:60], lambda: as_job(self.system, userid, act))
+        found = await self.visit.do(Role.operate, _command_of(text), lambda: as_job(self.system, userid, act))
         said = "\n".join(found) if found is not REFUSED else "(see below)"
         self.screen.say(f"> {text}\n{said}")
         try:
             await self.refresh()
         except TdqError as error:
             self.visit.say(str(error), "bad")
+
+
+def _command_of(text: str) -> str:
+    """The name of a command; what follows may hold a secret, which is not for a log."""
+    return text.partition(" ")[0][:10].upper() or "CL command"
