@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
@@ -175,12 +175,38 @@ class RemoteRegion:
         self._client = client
         self._path = f"/regions/{quote(applid, safe='')}"
 
+    def about(self) -> dict[str, Any]:
+        """APPLID, SYSID, code page and the like."""
+        return self._client.request("GET", self._path)  # type: ignore[no-any-return]
+
+    def queues(self, prefix: str = "") -> Iterator[dict[str, Any]]:
+        """All queues, each with what INQUIRE TDQUEUE tells, in the order of their names."""
+        after: str | None = None
+        while True:
+            query = {"prefix": prefix or None, "after": after, "limit": 1000}
+            page = self._client.request("GET", f"{self._path}/queues", **query)
+            yield from page["queues"]
+            after = page["next"]
+            if after is None:
+                return
+
     def _queue(self, queue: str) -> str:
         return f"{self._path}/queues/{quote(queue, safe='')}"
 
     def writeq_td(self, queue: str, from_: bytes | str) -> None:
         """WRITEQ TD; text is in the region's code page."""
         self._client.request("POST", f"{self._queue(queue)}/records", _record(from_))
+
+    def writeq_td_all(self, queue: str, records: Iterable[bytes | str]) -> int:
+        """WRITEQ TD of each record, in one task; at most 1000."""
+        body = [_record(each) for each in records]
+        self._client.request("POST", f"{self._queue(queue)}/records", body)
+        return len(body)
+
+    def seed(self, queue: str, records: Iterable[bytes | str]) -> int:
+        """Put records on a queue without a task; at most 1000."""
+        body = [_record(each) for each in records]
+        return self._client.request("POST", f"{self._queue(queue)}/seed", body)["seeded"]  # type: ignore[no-any-return]
 
     def readq_td(self, queue: str, *, nosuspend: bool = False) -> bytes:
         """READQ TD."""
@@ -205,6 +231,47 @@ class RemoteRegion:
     def set_tdqueue(self, queue: str, **options: str | int) -> dict[str, Any]:
         """SET TDQUEUE."""
         return self._client.request("PATCH", self._queue(queue), options)  # type: ignore[no-any-return]
+
+    def explain(self, queue: str, *, size: int = 1) -> dict[str, Any]:
+        """Why a queue is as it is, and what each request would meet."""
+        return self._client.request("GET", f"{self._queue(queue)}/explain", size=size)  # type: ignore[no-any-return]
+
+    def statistics(self) -> dict[str, Any]:
+        """The statistics of this moment."""
+        return self._client.request("GET", f"{self._path}/statistics")  # type: ignore[no-any-return]
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """The tasks that have begun and not ended."""
+        return self._client.request("GET", f"{self._path}/tasks")  # type: ignore[no-any-return]
+
+    def units_of_work(self) -> list[dict[str, Any]]:
+        """The units of work."""
+        return self._client.request("GET", f"{self._path}/units-of-work")  # type: ignore[no-any-return]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The intrapartition queues with their records, for :meth:`restore`."""
+        return self._client.request("GET", f"{self._path}/snapshot")  # type: ignore[no-any-return]
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Give the queues of a snapshot its records and states."""
+        self._client.request("PUT", f"{self._path}/snapshot", snapshot)
+
+    def install(self, definitions: str) -> list[str]:
+        """Install the text of a definition file; gives the names."""
+        found = self._client.request("POST", f"{self._path}/definitions", {"text": definitions})
+        return found["names"]  # type: ignore[no-any-return]
+
+    def discard_tdqueue(self, queue: str) -> None:
+        """DISCARD TDQUEUE."""
+        self._client.request("DELETE", self._queue(queue))
+
+    def faults(self, plan: str) -> None:
+        """Put a fault plan to work, as FaultPlan.to_json writes it; an empty list takes it away."""
+        self._client.request("PUT", f"{self._path}/faults", json.loads(plan))
+
+    def cemt(self, text: str) -> dict[str, Any]:
+        """A CEMT request: its rows, and the screen as ``text``."""
+        return self._client.request("POST", f"{self._path}/cemt", {"text": text})  # type: ignore[no-any-return]
 
     def execute(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """An EXEC CICS command as text."""
@@ -252,6 +319,10 @@ class RemoteUnitOfWork:
         """An EXEC CICS command in the unit of work."""
         body = {"text": text, "variables": _variables(variables)}
         return self._client.request("POST", f"{self._path}/exec", body)  # type: ignore[no-any-return]
+
+    def ceci(self, text: str) -> dict[str, Any]:
+        """A command as it is typed into CECI: its parts, and the screen as ``text``."""
+        return self._client.request("POST", f"{self._path}/ceci", {"text": text})  # type: ignore[no-any-return]
 
     def syncpoint(self) -> None:
         """Commit, which ends it."""

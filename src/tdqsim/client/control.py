@@ -79,6 +79,7 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
     folder = control_folder(make=True)
     if folder is None:
         raise TdqError("the folder for control addresses below /tmp is not this user's own")
+    _sweep(folder)
     left = []
     for place in places:
         file = _file_of(folder, place)
@@ -92,6 +93,20 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
         part.replace(file)
         left.append(file)
     return left
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what servers have left that were killed."""
+    for file in folder.iterdir():
+        pid = _read(file).get("pid") if file.suffix == ".json" else file.stem
+        if not (isinstance(pid, int) or (isinstance(pid, str) and pid.isdigit())):
+            continue
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            file.unlink(missing_ok=True)
+        except (PermissionError, OverflowError):
+            continue
 
 
 def withdraw(files: Iterable[Path]) -> None:

@@ -212,7 +212,10 @@ async def _live(run: _Run) -> None:
             served.append(run.servers[1].serve(sockets=[control]))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _end, run)
+            try:
+                loop.add_signal_handler(number, _end, run)
+            except NotImplementedError:  # the loop of Windows has none
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(_end, run))
         await asyncio.gather(*served)
 
 

@@ -62,7 +62,7 @@ def system_from_directory(directory: Path, store: Path | None = None, **options:
             if library not in system.libraries:
                 system.crtlib(library)
         if definitions is not None:
-            known = {(queue.library, queue.name) for queue in system.all_queues()}
+            known = {(queue.library, queue.name) for queue in system.queues()}
             missing = [each for each in definitions.dtaqs if (_library(each), each.name) not in known]
             system.install(Definitions.of(missing), create_libraries=True)
     except BaseException:

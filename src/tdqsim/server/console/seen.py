@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.facts import Cvda, table
 
 __all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "Wait", "look", "waits_of"]
@@ -162,27 +162,27 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
 
 def _queue(queue: TdQueue) -> QueueSeen:
     supplied = queue.name in _SUPPLIED
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         return _intra(queue, supplied=supplied)
     enabled = queue.enablestatus.name
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         return QueueSeen(
             queue.name, queue.type, enabled=enabled, open=queue.openstatus.name, target=_dsname(queue),
             supplied=supplied,
         )  # fmt: skip
-    if isinstance(queue, IndirectQueue):
+    if isinstance(queue, IndirectTdQueue):
         return QueueSeen(queue.name, queue.type, target=queue.indirectname, supplied=supplied)
-    assert isinstance(queue, RemoteQueue), queue
+    assert isinstance(queue, RemoteTdQueue), queue
     return QueueSeen(
         queue.name, queue.type, enabled=enabled, target=f"{queue.remotename} of {queue.definition.remotesystem}"
     )
 
 
-def _dsname(queue: ExtraQueue) -> str:
+def _dsname(queue: ExtraTdQueue) -> str:
     return str(getattr(queue.definition, "dsname", "") or getattr(queue.definition, "ddname", "") or "")
 
 
-def _intra(queue: IntraQueue, *, supplied: bool) -> QueueSeen:
+def _intra(queue: IntraTdQueue, *, supplied: bool) -> QueueSeen:
     return QueueSeen(
         queue.name,
         queue.type,

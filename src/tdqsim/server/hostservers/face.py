@@ -16,10 +16,10 @@ from typing import Any
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, Host, Reply, Step, Work
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
-from tdqsim.server.hostservers.passwords import Account
 from tdqsim.server.hostservers.signon import SignOn
 
 __all__ = ["HostServers"]
@@ -29,8 +29,6 @@ SERVICES: Mapping[str, type[Conversation]] = {
 }  # fmt: skip
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
-_SIGN_ON_SECONDS = 60
-_MOST_WAITING = 8 * 1024 * 1024
 
 
 class HostServers:
@@ -39,7 +37,7 @@ class HostServers:
     Args:
         engine: who owns the system.
         system: the system.
-        accounts: who may sign on, by user.
+        accounts: who may sign on.
         address: where to listen.
         ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``); a service without one gets a free one.
         mapper: port of the port mapper, None for none (449 is the one that clients look for).
@@ -54,7 +52,7 @@ class HostServers:
         self,
         engine: Engine,
         system: System,
-        accounts: Mapping[str, Account],
+        accounts: Accounts,
         *,
         address: str = "127.0.0.1",
         ports: Mapping[str, int] | None = None,
@@ -129,7 +127,8 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._servers.connections.add(self)
-        self._loop.call_later(_SIGN_ON_SECONDS, self._too_late)
+        self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
+        self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
     def _too_late(self) -> None:
         """Nobody has signed on: a connection that says nothing is not kept."""
@@ -139,7 +138,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._conversation.feed(data)
         self._go_on()
-        if self._conversation.waiting > _MOST_WAITING and self._transport is not None:
+        if self._conversation.waiting > BOUNDS["waiting_bytes"] and self._transport is not None:
             self._transport.abort()  # it sends on and on while a request of it waits
 
     def _go_on(self) -> None:

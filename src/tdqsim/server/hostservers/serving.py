@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import TdqError
 from tdqsim.server.hostservers.face import HostServers
-from tdqsim.server.hostservers.passwords import Account, Level
+from tdqsim.server.hostservers.user_accounts import UserAccounts
+from tdqsim.server.users import Users
 
 if TYPE_CHECKING:
     from tdqsim.server.host import Host
     from tdqsim.server.servefile import ServeFile
     from tdqsim.server.tls import Certificate
-    from tdqsim.server.users import Users
 
 __all__ = ["host_servers"]
 
@@ -33,12 +34,13 @@ async def host_servers(
         raise TdqError("faces: ibmi: ports can be named where there is one system; yes gives each free ones")
     ports: dict[str, int] = {str(name): port for name, port in given.items() if name != "mapper"}
     mapper = next((port for name, port in given.items() if name == "mapper"), None)
+    accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
     found: dict[str, dict[str, int]] = {}
     async with AsyncExitStack() as cleanup:
         for name, system in host.systems.items():
             context: Any = None if certificate is None else certificate.context()
             servers = HostServers(
-                host.engine, system, _accounts(users), address=config.address, ports=ports, mapper=mapper, tls=context
+                host.engine, system, accounts, address=config.address, ports=ports, mapper=mapper, tls=context
             )
             try:
                 await servers.start()
@@ -47,12 +49,3 @@ async def host_servers(
             cleanup.push_async_callback(servers.stop)
             found[name] = dict(servers.ports)
         yield found
-
-
-def _accounts(users: Users | None) -> dict[str, Account]:
-    known = () if users is None else tuple(users)
-    levels = {int(level): level for level in Level}
-    return {
-        user.id: Account(user.id, {levels[at]: kept for at, kept in user.ibmi.items()}, disabled=user.disabled)
-        for user in known
-    }

@@ -16,14 +16,12 @@ __all__ = ["add_console"]
 
 
 def add_console(app: FastAPI, host: Host, gate: Gate) -> None:
-    """Add the console, and let ``/`` lead to it; else to the page of the API."""
-    there = find_spec("nicegui") is not None and find_spec("tdqsim.server.console") is not None
-    start = "/console/" if there else f"{PREFIX}/"
+    """Add the console, to which ``/`` leads; without its packages it leads to the page of the API."""
+    if find_spec("nicegui") is not None:
+        import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
+        return
 
     @app.get("/", include_in_schema=False)
     async def begin() -> RedirectResponse:
         """The page to begin with."""
-        return RedirectResponse(start)
-
-    if there:
-        import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
+        return RedirectResponse(f"{PREFIX}/")
