@@ -38,7 +38,7 @@ def topology(
 
     if out is not None:
         check_page(out)
-    owners = [_owner(directory) for directory in directories or [None]]
+    owners = [_owner(each) for each in directories] if directories else [_owner(None)]
     found = of(owners)
     if as_json:
         emit_json(found.as_dict())
