@@ -78,6 +78,7 @@ class Libcob:
     """The run-time and its shim.
 
     Attributes:
+        watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
         table: the arguments of the command at hand, four numbers each: address, size, type, item.
     """
 
@@ -115,6 +116,7 @@ class Libcob:
         rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
         self.table = memoryview(rows).cast("B").cast("q")
         self.below: Callable[[], int] = library.dfh_below
+        self.watched = 0
         self.watch: Callable[[int], None] = library.dfh_watch
         self.forget_reached: Callable[[], None] = library.dfh_forget_reached
 

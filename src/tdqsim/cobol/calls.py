@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
-from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import Resolved, brought, resolve
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.mismatch import over, unfit
@@ -33,6 +33,7 @@ __all__ = ["Plan", "plans_of"]
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
 _LENGTHS: Final = ("length", "fromlength", "keylength", "textlength")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
+_AREAS: Final = (AddressOf, Reference)
 _HALF: Final = 0x8000
 
 Issue = Callable[["Level", Sequence[Area]], None]
@@ -66,7 +67,7 @@ def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
     return [Plan(declared) for declared in commands]
 
 
-# -- a command that the task has ------------------------------------------------------------------------------------
+# -- a command that the task has -------------------------------------------------------------------------------------
 
 
 class _Call:
@@ -86,6 +87,8 @@ class _Call:
         for each, option in resolved.sends:
             if each.kind == "flag":
                 self.constants[each.parameter] = True
+            elif isinstance(option.argument, TextLiteral):  # what an option without argument stands for
+                self.constants[each.parameter] = _constant(str(option.argument.value), each.kind, each.length)
             elif each.kind == "data":
                 self.data.append((each.parameter, _at(option), each.word, _companion(each.word, given)))
             elif (constant := _literal(declared.written[_at(option)], each.kind, each.length)) is not None:
@@ -102,7 +105,8 @@ class _Call:
         self.measured = self.measured and "maxlength" not in given
         self.before, self.wanted = _positional(resolved)
         self.responses = [(word, _at(option)) for word, option in resolved.common.items() if word != "NOHANDLE"]
-        self.checks = [(each, _at(option)) for each, option in (*resolved.sends, *resolved.receives)]
+        areas = [*resolved.sends, *resolved.receives]
+        self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
     def issue(self, level: Level, areas: Sequence[Area]) -> None:
@@ -225,7 +229,7 @@ def _at(option: Any) -> int:
     return int(argument.name[1:]) - 1
 
 
-# -- by kind ------------------------------------------------------------------------------------------------------
+# -- by kind ---------------------------------------------------------------------------------------------------------
 
 
 def _literal(written: str, kind: str, length: int) -> Any:
@@ -236,6 +240,10 @@ def _literal(written: str, kind: str, length: int) -> Any:
     if kind in ("halfword", "fullword") and written.isdigit() and int(written) < _HALF:
         return int(written)
     return None
+
+
+def _constant(text: str, kind: str, length: int) -> Any:
+    return int(text) if kind in ("halfword", "fullword") else text[:length] if length else text
 
 
 def _reader(kind: str, length: int) -> Callable[[Area], Any]:
@@ -275,7 +283,7 @@ def _name(value: Any, length: int) -> bytes:
     return data[:length].ljust(length)
 
 
-# -- what the user answers ------------------------------------------------------------------------------------------
+# -- what the user answers -------------------------------------------------------------------------------------------
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> None:

@@ -31,7 +31,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "6"
+_FORMAT: Final = "7"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -138,35 +138,43 @@ def expand(source: Path, options: Options) -> str:
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
         prepared = Path(folder) / source.name
         prepared.write_bytes(_without_options(text))
-        library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
-        originals = {link.name: str(link.readlink()) for link in library.iterdir() if link.is_symlink()}
         done = _run(command, folder)
-        if done.returncode:
-            raise CobolError(_problems(done.stderr, str(prepared), source))
-    text_out = done.stdout.replace(str(prepared), str(source))
-    return re.sub(rf"{re.escape(str(library))}/(\S+?\.cpy)", lambda found: originals.get(found[1], found[0]), text_out)
+
+    def named(text: str) -> str:
+        """With the user's files in place of those that the preprocessor was given."""
+        text = text.replace(str(prepared), str(source))
+        pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
+        return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
+
+    if done.returncode:
+        raise CobolError(_problems(named(done.stderr), str(source), source))
+    return named(done.stdout)
 
 
-def _library(folder: Path, sources: Sequence[Path]) -> Path:
+def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str]]:
     """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
 
-    A BMS source beside them is its symbolic map, unless that is there too.
+    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
     """
     library = folder / "copybooks"
     library.mkdir()
+    originals: dict[str, str] = {}
     maps: dict[str, Path] = {}
     for source in sources:
         for path in sorted(source.iterdir()) if source.is_dir() else ():
             link = library / f"{path.stem.upper()}.cpy"
             if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
                 link.symlink_to(path.absolute())
+                originals[link.name] = str(path)
             elif path.suffix.lower() == ".bms":
                 maps.setdefault(f"{path.stem.upper()}.cpy", path)
     for name, path in maps.items():
         if not (library / name).is_symlink():
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
-    return library
+            originals[name] = str(path)
+    return library, originals
 
 
 def _without_options(text: bytes) -> bytes:

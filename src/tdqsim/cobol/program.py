@@ -30,7 +30,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -44,16 +44,28 @@ from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.mismatch import CobolWarning
-from tdqsim.cobol.pages import NO_PAGES, Pages
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure", "Level", "Settings", "Verb", "Watcher", "copies_of", "warned"]
+__all__ = [
+    "AbendLabel",
+    "CobolFailure",
+    "Level",
+    "Settings",
+    "Verb",
+    "Watcher",
+    "begin_coverage",
+    "copies_of",
+    "reached_statements",
+    "warned",
+]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
+_GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
 _EIB_SIZE: Final = 85
 _TEXT_PAGE: Final = "latin-1"
 
@@ -97,10 +109,29 @@ class _Copies:
         self._free.append(address)
 
 
-@cache
+_LOADED: Final[dict[Module, _Copies]] = {}
+_COVERAGE: Final[dict[str, bool]] = {}
+
+
 def copies_of(module: Module) -> _Copies:
     """The copies of a module in this process."""
-    return _Copies(module)
+    found = _LOADED.get(module)
+    if found is None:
+        found = _LOADED[module] = _Copies(module)
+    return found
+
+
+def begin_coverage() -> None:
+    """Forget which statements were reached, and keep that from now on."""
+    _COVERAGE["on"] = True
+    if _LOADED:
+        libcob(_CALLBACKS).forget_reached()
+
+
+def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
+    """The modules that were loaded, each with the marks of the statements that were reached."""
+    for module in _LOADED:
+        yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
 
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
@@ -135,7 +166,7 @@ class Settings:
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = warned
     runaway_ms: int = 0
-    pages: Pages = NO_PAGES
+    pages: CodePages = NO_CODE_PAGES
     cwa: Any = None
     checked: set[object] = field(default_factory=set)
     told: set[object] = field(default_factory=set)
@@ -219,6 +250,7 @@ class Level:
         self._programs: dict[int, Module] = {}
         self._plans: dict[int, list[Plan]] = {}
         self._active = 0
+        self._commands: set[str] | None = None
         self._frames: list[_Frame] = []
         self._serial = 0
         self._commarea = task.level.commarea if task.level is not None else None
@@ -265,8 +297,10 @@ class Level:
         before, Level.current = Level.current, self
         self.storage.levels.append(self)
         library = self.libcob
-        if self.settings.on_statement is not None:
-            library.watch(2)
+        wanted = 2 if self.settings.on_statement is not None else len(_COVERAGE)
+        if wanted != library.watched:
+            library.watch(wanted)
+            library.watched = wanted
         try:
             why = library.run(self.entry, self.eib_address, self.commarea_address, self.settings.runaway_ms)
         finally:
@@ -330,6 +364,8 @@ class Level:
         self.control = rows[0]
         areas = [Area(library, rows[i * 4 + 4 : i * 4 + 8], written[i]) for i in range(count - 1)]
         self.branch = 0
+        if self.settings.on_statement is not None:
+            self.settings.on_statement(self, declared.shown, str(declared.place))
         try:
             plan.issue(self, areas)
         except (Abend, Condition) as error:
@@ -423,6 +459,13 @@ class Level:
         """Where the task's work area is; None for none."""
         return self.storage.twa(self.task.assign("TWALENG"))
 
+    def generated(self, verb: str, place: str) -> bool:
+        """Whether a statement is one of those that stand for a command."""
+        if self._commands is None:
+            programs = (self.module, *(module for module, _entry in self.called.values()))
+            self._commands = {str(each.place) for module in programs for each in module.commands}
+        return verb in _GENERATED and place in self._commands
+
     def take_branch(self, label: int) -> Callable[[Condition], None]:
         """What HANDLE CONDITION calls: the program goes on at a label."""
 
@@ -476,8 +519,10 @@ class _Callbacks:
         watcher = None if level is None else level.settings.on_statement
         if level is None or watcher is None:
             return DONE
+        place, verb = level.libcob.place(module, where), name.decode("latin-1")
         try:
-            watcher(level, name.decode("latin-1"), level.libcob.place(module, where))
+            if not level.generated(verb, place):
+                watcher(level, verb, place)
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return LEFT

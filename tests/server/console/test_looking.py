@@ -10,6 +10,17 @@ PAGES = {
     "": "Overview",
     "regions/PAYREGN/queues": "Queues",
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
+    "regions/PAYREGN/tasks": "Tasks",
+    "regions/PAYREGN/units": "Units of work",
+    "regions/PAYREGN/commands": "Commands",
+    "regions/PAYREGN/log": "Log",
+    "regions/PAYREGN/topology": "Topology",
+    "regions/PAYREGN/timeline": "Time line",
+    "regions/PAYREGN/faults": "Faults",
+    "clock": "Clock",
+    "systems": "IBM i systems",
+    "systems/PAYSYS": "System PAYSYS",
+    "systems/PAYSYS/queues/APPLIB/ORDERS": "Data queue APPLIB/ORDERS",
 }
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdqsim.core.store import FifoWork
+from tdqsim.core.store import Work
 from tdqsim.errors import StoreDamaged, StoreFull
 
 __all__ = ["LogicalWork"]
 
 
-class LogicalWork(FifoWork):
+class LogicalWork(Work):
     """The uncommitted part of a queue.
 
     Attributes:
@@ -27,7 +27,7 @@ class LogicalWork(FifoWork):
     __slots__ = ("left_before", "starts")
 
     def __init__(self, stored: Any) -> None:
-        FifoWork.__init__(self, stored)
+        Work.__init__(self, stored)
         self.starts: list[int] = []
         self.left_before: int | None = None
 

@@ -75,6 +75,7 @@ _INDOUBT: Final = Cvda.INDOUBT
 _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
+_DISABLING: Final = Cvda.DISABLING
 _NOT_KNOWN: Final[Mapping[Any, int]] = {}
 
 
@@ -287,7 +288,8 @@ class UnitOfWork:
         for queue, work in self.works.items():
             if work.changed:
                 works.append(work)
-                if len(work.items) > work.own and work.count_after >= queue.fire_at:
+                most = work.queue.now.count + len(work.items)
+                if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
                     latch = self.region.ati.due(queue, self, work.count_after)
                     if latch is not None:
                         meta |= latch.meta(queue)
@@ -367,7 +369,15 @@ class UnitOfWork:
             if region.is_watched and region.recorder is not None and not self.recorded:
                 self.recorded = True
                 region.recorder.unit_of_work_ended(self, committed=committed)
-            self._settle_accounts(committed=committed)
+            space = region.intra
+            for queue, work in self.works.items():
+                if committed:
+                    count = queue.stored.now.count
+                    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+                        queue.peak = count
+                    space.committed(queue, work)
+                else:
+                    space.backed_out(queue, work)
             for queue, latch in self._due if committed else ():
                 region.ati.begin(queue, latch)
         region.unit_of_work_ended(self, committed=committed)
@@ -375,27 +385,14 @@ class UnitOfWork:
         self.works = {}
         self.finished = True
 
-    def _settle_accounts(self, *, committed: bool) -> None:
-        space = self.region.intra
-        for queue, work in self.works.items():
-            if committed:
-                count = queue.stored.now.count
-                if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
-                    queue.peak = count
-                space.committed(queue, work)
-            else:
-                space.backed_out(queue, work)
-
     def _wake_others(self) -> None:
         """Whoever waits for an end that it had tries again, and a pending disable may complete."""
         for lock in self.ends:
             if lock.taken_by is self:
-                queue = lock.queue
                 lock.give_back()
-                if lock is queue.write_end:
-                    queue.wake_readers()
         for queue in self.works:
-            if queue.enablestatus is Cvda.DISABLING:
+            queue.wake_readers()
+            if queue.enablestatus is _DISABLING:
                 self.region.settle_disable(queue)
 
     # -- two phases -----------------------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ from tdqsim.core.store._memory import VolatileQueue
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._store import Store
 from tdqsim.core.store._volatile import Volatile
-from tdqsim.core.store._work import FifoWork, Work
+from tdqsim.core.store._work import Work
 
 __all__ = [
     "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry",
-    "FifoWork", "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
+    "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ have to be contiguous, and so room can be counted in pages, wherever they are fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import cache
 from struct import Struct
@@ -35,8 +35,8 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
     "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_long", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
-    "not_keyed", "parts", "piece_key", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
+    "check_entry", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
+    "not_keyed", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
 FORMAT: Final = 3
@@ -149,6 +149,17 @@ class Long(NamedTuple):
         """What was put under an LMDB key, with its data."""
         return data if len(key) == _NUMBERED.size else Entry(data, key[8:-8], self.sender, self.time_ns)
 
+    def pieces(self) -> Iterator[bytes]:
+        """The keys of its pieces."""
+        return (_PIECE.pack(self.number | PIECES, index) for index in range(-(-self.size // INLINE)))
+
+    def data(self, get: Callable[[bytes], bytes | None], what: str) -> bytes:
+        """The data, put together; StoreDamaged, naming ``what``, when it is not what was put."""
+        data = b"".join(get(key) or b"" for key in self.pieces())
+        if len(data) != self.size or crc32(data) != self.crc:
+            raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
+        return data
+
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
@@ -181,11 +192,14 @@ def encode(key: bytes, part: Sequence[Item]) -> bytes:
     return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
-def encode_long(key: bytes, item: Item, number: int) -> bytes:
-    """The value under a key of a record whose data lies in pieces under ``number``."""
+def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tuple[bytes, bytes]]]:
+    """The value under a key of a record whose data lies in pieces under a number, and their keys and values."""
     data, _, sender, time_ns = item if isinstance(item, Entry) else Entry(item)
-    rest = LONG + _LONG.pack(number, len(data), crc32(data)) + _FACTS.pack(time_ns, len(sender)) + sender
-    return seal(key, rest)
+    long = Long(number, len(data), crc32(data), sender, time_ns)
+    rest = LONG + _LONG.pack(*long[:3]) + _FACTS.pack(time_ns, len(sender)) + sender
+    return seal(key, rest), zip(
+        long.pieces(), (data[at : at + INLINE] for at in range(0, len(data), INLINE)), strict=True
+    )
 
 
 def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
@@ -216,13 +230,6 @@ def _split(rest: bytes) -> list[Item]:
 @cache
 def _sizes(count: int) -> Struct:
     return Struct(f">{count}H")
-
-
-def check_long(long: Long, data: bytes, what: str) -> bytes:
-    """Data that was put together from its pieces; StoreDamaged when it is not what was put."""
-    if len(data) != long.size or crc32(data) != long.crc:
-        raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
-    return data
 
 
 def parts(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
@@ -258,17 +265,12 @@ def entry_number(key: bytes) -> int:
     return int.from_bytes(key[-8:], "big") - ZERO
 
 
-def piece_key(number: int, index: int) -> bytes:
-    """The key of a piece."""
-    return _PIECE.pack(number | PIECES, index)
-
-
 # -- queue records ----------------------------------------------------------------------------------------------------
 
 
-def queue_record(same: tuple[int, int, int], now: Standing) -> bytes:
-    """The value of a queue record; the same of a queue are its key's checksum, its place in ORDERS, its key length."""
-    crc, order, key_length = same
+def queue_record(facts: tuple[int, int, int], now: Standing) -> bytes:
+    """The value of a queue record; the facts are its key's checksum, its place in ORDERS, its key length."""
+    crc, order, key_length = facts
     first, last, count, size, number = now
     body = _pack_record(order, key_length, number, first, last, count, size)
     return _pack_seal(crc32(body, crc)) + body

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
 
-__all__ = ["PER_RECORD", "FifoQueue", "LifoQueue", "VolatileQueue"]
+__all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
 
 PER_RECORD: Final = 64
 """Memory that a record takes beside its data, and what is charged for that."""
@@ -45,7 +45,7 @@ class Moved:
 
     __slots__ = ("head", "queue", "tail")
 
-    def __init__(self, queue: FifoQueue, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
+    def __init__(self, queue: VolatileQueue, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
         self.queue, self.head, self.tail = queue, deque(head), deque(tail)
 
     def committed(self) -> None:
@@ -54,7 +54,7 @@ class Moved:
 
 
 class VolatileQueue:
-    """One volatile queue; see the module's text. This is what all orders and places have in common.
+    """A volatile FIFO queue, and what the others have in common with it; see the module's text.
 
     Attributes:
         name: its name.
@@ -62,11 +62,14 @@ class VolatileQueue:
         key_length: the length of its keys; 0 unless KEYED.
     """
 
-    __slots__ = ("disk", "key_length", "name", "order", "pool")
+    __slots__ = ("batch", "careful", "disk", "head", "key_length", "name", "order", "pool", "tail")
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         self.pool, self.name, self.order, self.key_length = pool, name, order, key_length
         self.disk: DurableQueue | None = None
+        self.head = self.tail = NOTHING
+        self.batch = _MOST
+        self.careful = True
 
     def __repr__(self) -> str:
         return f"<volatile {self.order.name} queue {self.name!r} with {self.count} entries>"
@@ -80,128 +83,6 @@ class VolatileQueue:
             StoreFull: memory is used up, and there is no room on the disk; nothing was put.
             ValueError: the queue is KEYED.
         """
-        raise NotImplementedError
-
-    def take(self) -> bytes | None:
-        """Remove the next entry in the queue's order and return its data; None when the queue is empty."""
-        raise NotImplementedError
-
-    def put_entry(self, entry: Entry) -> int:  # noqa: ARG002 - a KEYED queue's
-        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is none or cannot take it."""
-        raise not_keyed(self.name, self.order)
-
-    def take_entry(self) -> Entry | None:
-        """Remove the next entry in the queue's order and return it; None when the queue is empty."""
-        data = self.take()
-        return None if data is None else Entry(data)
-
-    def put_back(self, item: Item) -> None:
-        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
-        raise NotImplementedError
-
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
-        """Remove the entry that :meth:`find` finds and return it."""
-        raise not_keyed(self.name, self.order)
-
-    # -- looking ------------------------------------------------------------------------------------------------------
-
-    @property
-    def count(self) -> int:
-        """How many entries there are."""
-        raise NotImplementedError
-
-    @property
-    def memory_count(self) -> int:
-        """How many of them are in memory only."""
-        return self.count - (self.disk.now.count if self.disk is not None else 0)
-
-    @property
-    def data_bytes(self) -> int:
-        """Bytes of their data; those in memory are added up."""
-        raise NotImplementedError
-
-    def peek(self, position: int = 0) -> Entry | None:
-        """The entry at a position in the queue's order; None when there are not so many."""
-        return next(self.entries(skip=position, limit=1), None)
-
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """The entries in the order in which they would be taken, as they are now.
-
-        Those that overflowed are read as they are asked for: they must not be taken meanwhile.
-
-        Args:
-            reverse: the other way round.
-            skip: how many to pass over first.
-            limit: how many at most.
-        """
-        raise NotImplementedError
-
-    def find(self, search: SearchOrder, key: bytes) -> Entry | None:
-        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
-
-        Raises:
-            ValueError: the queue is not KEYED, or the key has not its key length.
-        """
-        return next(self.search(search, key), None)
-
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
-        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
-        raise not_keyed(self.name, self.order)
-
-    # -- many entries -------------------------------------------------------------------------------------------------
-
-    def clear(self) -> int:
-        """Remove all entries; how many they were."""
-        raise NotImplementedError
-
-    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
-        """Remove all entries whose key relates to ``key`` as asked; how many they were."""
-        raise not_keyed(self.name, self.order)
-
-    # -- for the pool -------------------------------------------------------------------------------------------------
-
-    def memory_bytes(self) -> int:
-        """What the entries in memory take."""
-        raise NotImplementedError
-
-    def overflow(self) -> None:
-        """Write most of what is in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
-        raise NotImplementedError
-
-    def write_out(self) -> None:
-        """Write everything to the disk; StoreFull, and nothing is lost, when there is no room."""
-        raise NotImplementedError
-
-    def on_disk(self, stored: DurableQueue) -> None:
-        """Everything is in a queue on the disk, from a run before."""
-        raise NotImplementedError
-
-    def forget(self) -> None:
-        """Become an empty queue of nobody."""
-        raise NotImplementedError
-
-    def _made_on_disk(self) -> DurableQueue:
-        """The queue on the disk, made when there is none."""
-        disk = self.pool.disk
-        stored = disk.queue(self.name)
-        return disk.create_queue(self.name, self.order, self.key_length) if stored is None else stored
-
-
-class FifoQueue(VolatileQueue):
-    """A FIFO queue."""
-
-    __slots__ = ("batch", "careful", "head", "tail")
-
-    def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
-        super().__init__(pool, name, order, key_length)
-        self.head = self.tail = NOTHING
-        self.batch = _MOST
-        self.careful = True
-
-    # -- putting and taking -------------------------------------------------------------------------------------------
-
-    def put(self, data: bytes) -> int:
-        """See the base."""
         pool = self.pool
         pool.left -= len(data) + PER_RECORD
         if self.careful or pool.left < 0:
@@ -241,7 +122,7 @@ class FifoQueue(VolatileQueue):
             self.batch = len(self.tail)  # memory will do until the budget is spent
 
     def take(self) -> bytes | None:
-        """See the base."""
+        """Remove the next entry in the queue's order and return its data; None when the queue is empty."""
         if self.careful:
             return self._take_with_care()
         tail = self.tail
@@ -259,10 +140,23 @@ class FifoQueue(VolatileQueue):
         return self.tail.popleft() if self.tail else None
 
     def put_back(self, item: Item) -> None:
-        """See the base."""
+        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
         self._settled()
         near = self._tail()
         (self.head if self.careful else near).appendleft(item)  # type: ignore[arg-type]
+
+    def put_entry(self, entry: Entry) -> int:  # noqa: ARG002 - a KEYED queue's
+        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is none or cannot take it."""
+        raise not_keyed(self.name, self.order)
+
+    def take_entry(self) -> Entry | None:
+        """Remove the next entry in the queue's order and return it; None when the queue is empty."""
+        data = self.take()
+        return None if data is None else Entry(data)
+
+    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
+        """Remove the entry that :meth:`find` finds and return it."""
+        raise not_keyed(self.name, self.order)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -273,18 +167,35 @@ class FifoQueue(VolatileQueue):
 
     @property
     def count(self) -> int:
-        """See the base."""
+        """How many entries there are."""
         stored = self._settled()
         return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
 
     @property
+    def memory_count(self) -> int:
+        """How many of them are in memory only."""
+        return self.count - (self.disk.now.count if self.disk is not None else 0)
+
+    @property
     def data_bytes(self) -> int:
-        """See the base."""
+        """Bytes of their data; those in memory are added up."""
         stored = self._settled()
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + (0 if stored is None else stored.data_bytes)
 
+    def peek(self, position: int = 0) -> Entry | None:
+        """The entry at a position in the queue's order; None when there are not so many."""
+        return next(self.entries(skip=position, limit=1), None)
+
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """See the base."""
+        """The entries in the order in which they would be taken, as they are now.
+
+        Those that overflowed are read as they are asked for: they must not be taken meanwhile.
+
+        Args:
+            reverse: the other way round.
+            skip: how many to pass over first.
+            limit: how many at most.
+        """
         left = self.count if limit is None else limit
         walks: list[Iterator[Entry]] = []
         for part in self._parts()[:: -1 if reverse else 1]:
@@ -302,10 +213,22 @@ class FifoQueue(VolatileQueue):
             return map(Entry, [part[-1 - start if down else start]])
         return map(Entry, list(islice(reversed(part) if down else part, start, stop)))
 
+    def find(self, search: SearchOrder, key: bytes) -> Entry | None:
+        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
+
+        Raises:
+            ValueError: the queue is not KEYED, or the key has not its key length.
+        """
+        return next(self.search(search, key), None)
+
+    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
+        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
+        raise not_keyed(self.name, self.order)
+
     # -- many records -------------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
-        """See the base."""
+        """Remove all entries; how many they were."""
         went = self.count
         if self.disk is not None and self.careful:
             work = self.disk.work()
@@ -315,13 +238,17 @@ class FifoQueue(VolatileQueue):
             self.tail = deque()
         return went
 
+    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
+        """Remove all entries whose key relates to ``key`` as asked; how many they were."""
+        raise not_keyed(self.name, self.order)
+
     def memory_bytes(self) -> int:
-        """See the base."""
+        """What the entries in memory take."""
         count = len(self.head) + len(self.tail)
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + PER_RECORD * count
 
     def overflow(self) -> None:
-        """See the base."""
+        """Write most of what is in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
         count = len(self.head) + len(self.tail)
         if count:
             most = min(_BATCH_BYTES, self.pool.budget // 8)
@@ -329,7 +256,7 @@ class FifoQueue(VolatileQueue):
             self._move(self.batch)
 
     def write_out(self) -> None:
-        """See the base."""
+        """Write everything to the disk; StoreFull, and nothing is lost, when there is no room."""
         if self.count:
             self._move(0)
 
@@ -352,6 +279,12 @@ class FifoQueue(VolatileQueue):
             work.put_many(list(islice(self.tail, _MOVED)))
             self._commit(work, self.head, islice(self.tail, _MOVED, None))
 
+    def _made_on_disk(self) -> DurableQueue:
+        """The queue on the disk, made when there is none."""
+        disk = self.pool.disk
+        stored = disk.queue(self.name)
+        return disk.create_queue(self.name, self.order, self.key_length) if stored is None else stored
+
     def _about_to_move(self) -> DurableQueue:
         if self.disk is None:
             self.disk = self._made_on_disk()
@@ -366,17 +299,17 @@ class FifoQueue(VolatileQueue):
         work.queue.durable.commit((work,), owner=Moved(self, head, tail))
 
     def on_disk(self, stored: DurableQueue) -> None:
-        """See the base."""
+        """Everything is in a queue on the disk, from a run before."""
         self.disk = stored
         self.head, self.tail = deque(), deque()
 
     def forget(self) -> None:
-        """See the base."""
+        """Become an empty queue of nobody."""
         self.disk, self.careful = None, True
         self.head = self.tail = NOTHING
 
 
-class LifoQueue(FifoQueue):
+class LifoQueue(VolatileQueue):
     """A LIFO queue."""
 
     __slots__ = ()

@@ -26,10 +26,9 @@ from tdqsim.core.store._layout import (
     entry_key,
     entry_number,
     not_keyed,
-    queue_record,
     read_queue_record,
 )
-from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
+from tdqsim.core.store._work import KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _BATCH: Final = 256
 _AHEAD: Final = 64
 _END: Final = b"\xff" * 9
 """Behind every record number."""
-_WORKS: Final = {Order.FIFO: FifoWork, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
+_WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
 Found: TypeAlias = tuple[bytes, Item, Long | None]
 """An LMDB entry with one record: its key, the record, and where its data is when it is long."""
 
@@ -56,10 +55,11 @@ class DurableQueue:
         now: what it is as of the last commit; in a store that is only looked at, as of when it was asked for.
         durable: the file it is in.
         record_key: the key of its record.
+        facts: what its record says of it whatever it holds, see :func:`~tdqsim.core.store._layout.queue_record`.
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("_record", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
+    __slots__ = ("_work", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class DurableQueue:
         self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
-        self._record = crc32(self.record_key), ORDERS.index(order), key_length
+        self.facts = crc32(self.record_key), ORDERS.index(order), key_length
 
     def __repr__(self) -> str:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
@@ -91,12 +91,14 @@ class DurableQueue:
         return self.now.data_bytes
 
     def work(self) -> Work:
-        """Something in which changes to the queue gather until they are committed, or thrown away."""
-        return self._work(self)
+        """Something in which changes to the queue gather until they are committed, or thrown away.
 
-    def record(self, now: Standing) -> bytes:
-        """The value of its record when it is ``now``."""
-        return queue_record(self._record, now)
+        Raises:
+            StoreError: the store is open for reading only.
+        """
+        if self.durable.readonly:
+            raise self.durable.only_read()
+        return self._work(self)
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -183,11 +185,10 @@ class DurableQueue:
             found = decode(key, value, "")
             if found.__class__ is list:
                 return found, None
-            data = self.durable.read_long(txn, found)  # type: ignore[arg-type]
+            assert isinstance(found, Long), "what is no list is long"
+            return [found.item(key, found.data(txn.get, ""))], found
         except StoreDamaged:
             raise self.damaged(f"record {entry_number(key)} is damaged") from None
-        assert isinstance(found, Long), "what is no list is long"
-        return [found.item(key, data)], found
 
     def look_up(self, seq: int) -> tuple[int, int, bytes, Long | None]:
         """The committed record of a FIFO queue with a number, and those behind it read ahead.

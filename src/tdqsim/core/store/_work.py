@@ -18,6 +18,7 @@ from tdqsim.core.store._layout import (
     Entry,
     Item,
     Long,
+    Order,
     SearchOrder,
     Standing,
     check_entry,
@@ -34,7 +35,7 @@ from tdqsim.errors import StoreFull
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
 
-__all__ = ["FifoWork", "KeyedWork", "LifoWork", "Work"]
+__all__ = ["KeyedWork", "LifoWork", "Work"]
 
 NOTHING: Final[list[Any]] = []
 _AHEAD: Final = 64
@@ -46,7 +47,7 @@ _NONE: Final[tuple[int | None, int, Item, Long | None]] = (None, 0, b"", None)
 
 
 class Work:
-    """Changes to a queue that gather until they are committed; see the module's text.
+    """Changes to a FIFO queue, or another, that gather until they are committed; see the module's text.
 
     One work at a time may take from a queue; others may put on a FIFO or KEYED queue at the same time.
 
@@ -59,9 +60,13 @@ class Work:
         dropped: whether the queue goes too.
         held: the room that is held for what was put.
         after: what the queue is when this is committed; set when it is applied.
+        taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
+        spent: LMDB entries of which the last record was taken.
     """
 
-    __slots__ = ("__weakref__", "after", "cleared", "dropped", "front", "held", "items", "own", "queue")
+    __slots__ = (
+        "__weakref__", "after", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
+    )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
@@ -70,11 +75,13 @@ class Work:
         self.front: list[Any] = NOTHING
         self.own = self.held = 0
         self.cleared = self.dropped = False
+        self.taken = _NO_READS
+        self.spent: list[tuple[int, Long | None]] = []
 
     @property
     def reads(self) -> int:
         """How many committed entries were taken."""
-        raise NotImplementedError
+        return self.taken[0]
 
     @property
     def changed(self) -> bool:
@@ -129,16 +136,44 @@ class Work:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
-        durable.charge(cost)
+        room = durable.room
+        if cost > room.left:
+            durable.charge(cost)
+        else:
+            room.left -= cost
         if not self.held:
-            durable.room.holders.append(ref(self))
+            room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
 
     def take(self) -> bytes | None:
         """The data of the next committed entry behind those that this work took; None when there is none."""
-        raise NotImplementedError
+        queue = self.queue
+        reads, size = self.taken
+        seq = queue.now.first + reads
+        if seq > queue.now.last or self.cleared:
+            return None
+        ahead = queue.ahead
+        at, end, data, long = ahead.popleft() if ahead else _NONE
+        if at != seq:
+            _, end, data, long = queue.look_up(seq)
+        if seq == end:
+            self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
+        self.taken = reads + 1, size + len(data)
+        return data  # type: ignore[return-value]
+
+    def take_batch(self) -> list[bytes]:
+        """The next committed records, as many as are read at once; none when there are no more."""
+        queue = self.queue
+        reads, size = self.taken
+        seq = queue.now.first + reads
+        if seq > queue.now.last or self.cleared:
+            return []
+        items, ends = queue.look_run(seq)
+        self.spent += ends
+        self.taken = reads + len(items), size + sum(map(len, items))
+        return items
 
     def take_entry(self) -> Entry | None:
         """The next committed entry, as :meth:`take`."""
@@ -185,12 +220,20 @@ class Work:
         return now if after is now else _new(Standing, after)
 
     def settled(self) -> None:
-        """The commit is made: memory follows. May be done again."""
-        queue = self.queue
+        """The commit is made: memory follows. May be done again.
+
+        A record that comes right behind what was read ahead of a FIFO queue is known too.
+        """
+        queue, items = self.queue, self.items
+        ahead = queue.ahead
         if self.cleared or self.front:
-            queue.ahead.clear()
+            ahead.clear()
             if self.dropped:
                 queue.durable.forget(queue)
+        elif len(items) == 1 and len(ahead) < _AHEAD and not self.own and queue.order is Order.FIFO:
+            _, last, count, _, _ = self.after
+            if count == len(ahead) + 1 and len(items[0]) <= INLINE:
+                ahead.append((last, last, items[0], None))  # when it is done again, it is there twice: no harm
         queue.now = self.after
         self.held = 0
 
@@ -203,7 +246,18 @@ class Work:
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
     def _remove(self, txn: Any, now: _Standing) -> _Standing:
-        raise NotImplementedError
+        """Remove what was taken."""
+        reads, went = self.taken
+        if not reads:
+            return now
+        first, last, count, size, number = now
+        first += reads
+        for end, long in self.spent:
+            if end < first:
+                txn.delete(entry_key(number, end))
+                if long is not None:
+                    self.queue.durable.delete_long(txn, long)
+        return first, last, count - reads, size - went, number
 
     def _insert(self, txn: Any, now: _Standing) -> _Standing:
         """Write what was put: behind the last, and before the first."""
@@ -230,82 +284,8 @@ class Work:
         return total
 
     def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        """Which records share an LMDB entry."""
-        return ((item,) for item in items)
-
-
-class FifoWork(Work):
-    """Changes to a FIFO queue.
-
-    Attributes:
-        taken: how many committed records were taken, and the bytes of their data.
-        spent: LMDB entries of which the last record was taken.
-    """
-
-    __slots__ = ("spent", "taken")
-
-    def __init__(self, queue: DurableQueue) -> None:
-        Work.__init__(self, queue)
-        self.taken = _NO_READS
-        self.spent: list[tuple[int, Long | None]] = []
-
-    @property
-    def reads(self) -> int:
-        """How many committed records were taken."""
-        return self.taken[0]
-
-    def take(self) -> bytes | None:
-        """The next committed record."""
-        queue = self.queue
-        reads, size = self.taken
-        seq = queue.now.first + reads
-        if seq > queue.now.last or self.cleared:
-            return None
-        ahead = queue.ahead
-        at, end, data, long = ahead.popleft() if ahead else _NONE
-        if at != seq:
-            _, end, data, long = queue.look_up(seq)
-        if seq == end:
-            self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
-        self.taken = reads + 1, size + len(data)
-        return data  # type: ignore[return-value]
-
-    def take_batch(self) -> list[bytes]:
-        """The next committed records, as many as are read at once; none when there are no more."""
-        queue = self.queue
-        reads, size = self.taken
-        seq = queue.now.first + reads
-        if seq > queue.now.last or self.cleared:
-            return []
-        items, ends = queue.look_run(seq)
-        self.spent += ends
-        self.taken = reads + len(items), size + sum(map(len, items))
-        return items
-
-    def settled(self) -> None:
-        """The commit is made; a record that comes right behind what was read ahead is known too."""
-        ahead, items = self.queue.ahead, self.items
-        if len(items) == 1 and len(ahead) < _AHEAD:
-            _, last, count, _, _ = self.after
-            if count == len(ahead) + 1 and not self.own and len(items[0]) <= INLINE:
-                ahead.append((last, last, items[0], None))  # when it is done again, it is there twice: no harm
-        Work.settled(self)
-
-    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+        """Which records share an LMDB entry: those of a FIFO queue."""
         return parts(items)
-
-    def _remove(self, txn: Any, now: _Standing) -> _Standing:
-        reads, went = self.taken
-        if not reads:
-            return now
-        first, last, count, size, number = now
-        first += reads
-        for end, long in self.spent:
-            if end < first:
-                txn.delete(entry_key(number, end))
-                if long is not None:
-                    self.queue.durable.delete_long(txn, long)
-        return first, last, count - reads, size - went, number
 
 
 class LifoWork(Work):
@@ -359,6 +339,9 @@ class LifoWork(Work):
         return first, last - (went if self._shrinks else 0), count - went, size, number
 
     _shrinks: ClassVar = True
+
+    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+        return ((item,) for item in items)
 
     def _insert(self, txn: Any, now: _Standing) -> _Standing:
         """What is put back in front of a LIFO queue is on its top."""

@@ -78,7 +78,7 @@ class Field(Element, component="static/field.js"):
         )
         self.on("told", lambda event: self._take(event.args))
         if on_enter is not None:
-            self.on("enter", lambda: on_enter())
+            self.on("enter", on_enter)
 
     def put(self, value: Any) -> None:
         """Have another value in it."""
@@ -150,7 +150,7 @@ class Button(TextElement):
         self.props["type"] = "button"
         if title:
             self.props["aria-label"] = title
-        self.on("click", lambda: act())
+        self.on("click", act)
 
     def enable(self, on: bool) -> None:
         """Whether it can be pressed."""

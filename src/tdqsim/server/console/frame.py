@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -95,7 +96,8 @@ class Visit:
 
     def say(self, words: str, tone: str = "") -> None:
         """Tell what came of something."""
-        self.status.say(words, f"tdq-status {tone}".strip())
+        now = datetime.now(UTC)  # a person's own time, not a region's; the same words twice are told twice
+        self.status.say(f"{now:%H:%M:%S.%f}"[:-3] + f" {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
@@ -161,6 +163,15 @@ class Visit:
         self.client.on_disconnect(lambda: live.stop(changed))
         self.client.on_delete(lambda: live.stop(changed))
 
+    def every(self, seconds: float, refresh: Callable[[], Awaitable[None]]) -> None:
+        """Show the page again after so many seconds, as long as the browser is there."""
+
+        async def again() -> None:
+            if self.client.has_socket_connection:
+                self._changed(refresh)
+
+        ui.timer(seconds, again, immediate=False)
+
     def _changed(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self._again = True
         if self._task is None or self._task.done():
@@ -170,7 +181,7 @@ class Visit:
         while self._again and not self.client.is_deleted:
             self._again = False
             if self.console.door.who(self.request) is None:
-                self.client.open("/sign-on")
+                self.client.run_javascript("location.assign('/sign-on')")
                 return
             try:
                 with self.client:
@@ -214,9 +225,9 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)
-    dark = ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
+    ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
     with ui.header(elevated=False).classes("tdq-bar"):
-        _bar(visit, dark, here if not region else "")
+        _bar(visit, here if not region else "")
         if region:
             _region_bar(visit, region, here)
     with Block("div", "tdq-page") as main:
@@ -232,7 +243,7 @@ def _link(words: str, href: str, *, current: bool = False) -> None:
         link.props["aria-current"] = "page"
 
 
-def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
+def _bar(visit: Visit, here: str) -> None:
     with Block("div", "tdq-top"):
         Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
         with Block("nav", "tdq-nav", aria_label="Main"):
@@ -241,7 +252,7 @@ def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
             _link("IBM i", visit.href("systems"), current=here == "systems")
         with Block("div", "tdq-who"):
             Block("span", words=f"{visit.caller.name} ({visit.caller.roles})")
-            Button("Light / dark", partial(_other_theme, visit, dark), kind="small plain")
+            Button("Light / dark", partial(_other_theme, visit), kind="small plain")
             with Block("form", method="post", action="/sign-off"):
                 Block("button", "tdq-button small plain", "Sign off", type="submit")
 
@@ -255,7 +266,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
                     _link(name, visit.href("regions", region, key), current=key == here)
 
 
-def _other_theme(visit: Visit, dark: ui.dark_mode) -> None:
+def _other_theme(visit: Visit) -> None:
     """Light or dark, whichever it is not; remembered by the browser."""
     visit.client.run_javascript(
         "const dark = !document.body.classList.contains('body--dark'); Quasar.Dark.set(dark);"

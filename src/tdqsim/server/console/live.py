@@ -30,7 +30,6 @@ _BEAT: Final = 1.0
 _WHOLE: Final = 10.0
 """Seconds after which all queues are looked at again."""
 _SAMPLES: Final = 120
-_HISTORY: Final = 2000
 _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERFORM STATISTICS")
 Samples = deque[tuple[int, int]]
 
@@ -43,8 +42,7 @@ class View:
         queues: by name, in the order of installation.
         seen: what was seen last, apart from its queues.
         depths: by queue, (nanoseconds, depth) each time the depth was seen to change.
-        events: the last events of the region, with the time at which they were collected.
-        version: goes up with each change.
+        happened: whether an event has come since then.
     """
 
     def __init__(self, region: Region) -> None:
@@ -52,15 +50,14 @@ class View:
         self.queues: dict[str, QueueSeen] = {}
         self.seen = RegionSeen(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
         self.depths: dict[str, Samples] = {}
-        self.events: deque[dict[str, Any]] = deque(maxlen=_HISTORY)
-        self.version = 0
+        self.happened = False
         self.changed: set[str] = set()
         self.whole = True
         self._unsettled: set[str] = set()
 
     def note(self, event: dict[str, Any]) -> None:
         """An event of this region: remember what it may have changed."""
-        self.events.append(event)
+        self.happened = True
         queue = event.get("queue")
         if isinstance(queue, str):
             self._mark(queue.rstrip(" "))
@@ -94,9 +91,8 @@ class View:
         for name in gone:
             self.queues.pop(name, None)
         self._unsettled = {name for name in (seen.queues if asked is None else asked) if self._is_unsettled(name)}
-        changed = bool(new or gone) or _beside(self.seen) != _beside(seen)
-        self.seen = seen
-        self.version += changed
+        changed = bool(new or gone) or self.happened or _beside(self.seen) != _beside(seen)
+        self.seen, self.happened = seen, False
         return changed
 
     def _is_unsettled(self, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from fastapi import HTTPException, Request
@@ -42,7 +43,7 @@ _KEYS: Final[dict[str, Callable[[QueueSeen], Any]]] = {
     "name": lambda queue: queue.name,
     "type": lambda queue: (queue.type, queue.recovery),
     "depth": lambda queue: queue.depth,
-    "state": lambda queue: _state(queue),
+    "state": lambda queue: f"{queue.enabled} {queue.open}",
     "trigger": lambda queue: (queue.trigger, queue.level),
     "locks": lambda queue: queue.locks,
     "target": lambda queue: queue.target,
@@ -94,9 +95,7 @@ class _Queues:
             self.table = DataTable("Queues", _COLUMNS, empty="No queue is like that.", on_sort=self._sort)
             with Block("nav", "tdq-row", aria_label="Pages of queues"):
                 names = (("First", -(10**9)), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", 10**9))
-                self.buttons = tuple(
-                    Button(label, lambda step=step: self._turn(step), kind="plain") for label, step in names
-                )
+                self.buttons = tuple(Button(label, partial(self._turn, step), kind="plain") for label, step in names)
                 self.where = Block("span", "tdq-dim", aria_live="polite")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
