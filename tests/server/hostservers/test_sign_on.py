@@ -13,9 +13,11 @@ from tdqsim.server.hostservers.accounts import (
     SignOnCode,
     change_password,
     check,
+    sign_on,
 )
 from tdqsim.server.hostservers.frames import block
 from tdqsim.server.hostservers.passwords import Level, covered, substitute, token
+from tests.rules import rule
 from tests.server.hostservers.wire import CLIENT, Client
 
 SERVER = bytes.fromhex("1122334455667788")
@@ -76,6 +78,34 @@ def test_what_a_sign_on_comes_to(system):
     system.chgusrprf("ANNA", pwdexp=True)
     assert tried() is SignOnCode.PASSWORD_EXPIRED
     assert tried(attempt("wrong")) is SignOnCode.PASSWORD_WRONG  # an expired password is told of only by who has it
+
+
+@pytest.mark.rule(
+    "SIGNON-UNKNOWN", "SIGNON-DISABLED", "SIGNON-WRONG", "SIGNON-WRONG-NEXT", "SIGNON-EXPIRED", "SIGNON-NONE",
+    "SIGNON-NEW-LONG", "SIGNON-NEW-CHARACTER", "SIGNON-NEW-PROOF",
+)  # fmt: skip
+def test_each_refusal_has_its_code(system):
+    level, account = Level.SHA1, anna("OLD")
+    accounts = Accounts([account, Account("EMPTY")])
+    system.crtusrprf("EMPTY")
+
+    def change(new, **more):
+        return change_password(system, accounts, level, attempt("OLD"), hidden(level, "OLD", new, **more))
+
+    def tried(one):
+        return sign_on(system, accounts, level, one)
+
+    found = {
+        "SIGNON-UNKNOWN": tried(attempt(user="NOBODY")), "SIGNON-NONE": tried(attempt(user="EMPTY")),
+        "SIGNON-WRONG": tried(attempt("x")), "SIGNON-WRONG-NEXT": tried(attempt("x")),
+        "SIGNON-NEW-LONG": change("x" * 129), "SIGNON-NEW-CHARACTER": change("*X"), "SIGNON-NEW-PROOF": change("NEW", proof="X"),
+    }  # fmt: skip
+    system.chgusrprf("ANNA", pwdexp=True)
+    found["SIGNON-EXPIRED"] = tried(attempt("OLD"))
+    system.chgusrprf("ANNA", status="*DISABLED")
+    found["SIGNON-DISABLED"] = tried(attempt("OLD"))
+    for rule_id, code in found.items():
+        assert f"{code:08X}" == rule(rule_id).message, rule_id
 
 
 def test_too_many_wrong_passwords_disable_the_profile(system):
