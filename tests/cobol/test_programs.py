@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from tdqsim import Abend, Condition
+from tdqsim import Abend, Condition, define_terminal
+from tdqsim.cobol import CobolWarning
 from tdqsim.facts import Resp
 
 pytestmark = pytest.mark.cobc
@@ -345,3 +346,224 @@ def test_a_function_answers_sql(workshop):
     workshop.programs.verbs["SQL"] = sql
     workshop.run("SELECTS")
     assert workshop.out() == [b"MILLER"]
+
+
+def test_a_length_beyond_the_area_takes_what_follows_in_the_group_and_is_told(workshop):
+    workshop.program(
+        "BEYOND",
+        "01 G.\n   05 A PIC X(4) VALUE 'ABCD'.\n   05 B PIC X(4) VALUE 'EFGH'.",
+        """
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) LENGTH(6) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) LENGTH(10) END-EXEC
+        GOBACK.
+        """,
+    )
+    with (
+        pytest.warns(CobolWarning, match="takes 10"),
+        pytest.warns(CobolWarning, match=r"BEYOND\.cbl:9: WRITEQ: FROM\(A\) has 4 bytes and the command takes 6"),
+    ):
+        workshop.run("BEYOND")
+    assert workshop.out() == [b"ABCDEF", b"ABCDEFGH\0\0"]
+
+
+def test_a_record_longer_than_the_area_fills_what_follows_in_the_group(workshop):
+    workshop.program(
+        "INBEY",
+        "01 G.\n   05 A PIC X(4).\n   05 B PIC X(4) VALUE 'EFGH'.\n77 L PIC S9(4) COMP VALUE 6.",
+        """
+        EXEC CICS READQ TD QUEUE('IN') INTO(A) LENGTH(L) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(G) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.region.writeq_td("IN", b"123456")
+    with pytest.warns(CobolWarning, match="INTO"):
+        workshop.run("INBEY")
+    assert workshop.out() == [b"123456GH"]
+
+
+@pytest.mark.parametrize(
+    ("storage", "command", "told"),
+    [
+        ("77 T PIC S9(8) COMP.", "ASKTIME ABSTIME(T)", "ABSTIME is eight bytes"),
+        ("77 T PIC X(4).", "ASSIGN APPLID(T)", "CICS writes 8 bytes"),
+        (
+            "77 T PIC 9(4).\n77 A PIC S9(15) COMP-3 VALUE 0.",
+            "FORMATTIME ABSTIME(A) YEAR(T)",
+            "DISPLAY digits; CICS writes a fullword",
+        ),
+    ],
+)
+def test_what_real_cics_would_punish_is_told(workshop, storage, command, told):
+    workshop.program("WRONG", storage, f"EXEC CICS {command} END-EXEC\nGOBACK.")
+    with pytest.warns(CobolWarning, match=told):
+        workshop.run("WRONG")
+
+
+def test_channels_go_down_and_come_back(workshop):
+    workshop.program(
+        "GIVER",
+        "01 D PIC X(5) VALUE 'hello'.\n01 G PIC X(8).\n77 L PIC S9(8) COMP.\n77 T PIC S9(8) COMP.\n01 N PIC X(16).",
+        """
+            EXEC CICS PUT CONTAINER('IN') CHANNEL('CH') FROM(D) END-EXEC
+            EXEC CICS LINK PROGRAM('TAKER') CHANNEL('CH') END-EXEC
+            MOVE 8 TO L
+            EXEC CICS GET CONTAINER('BACK') CHANNEL('CH') INTO(G) FLENGTH(L) END-EXEC
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(G) LENGTH(5) END-EXEC
+            EXEC CICS STARTBROWSE CONTAINER CHANNEL('CH') BROWSETOKEN(T) END-EXEC
+            EXEC CICS HANDLE CONDITION END(AT-END) END-EXEC.
+        AGAIN.
+            EXEC CICS GETNEXT CONTAINER(N) BROWSETOKEN(T) END-EXEC
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC
+            GO TO AGAIN.
+        AT-END.
+            EXEC CICS ENDBROWSE CONTAINER BROWSETOKEN(T) END-EXEC
+            EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    workshop.program(
+        "TAKER",
+        "77 P USAGE POINTER.\n77 L PIC S9(8) COMP.\n01 CH-NAME PIC X(16).",
+        """
+        EXEC CICS ASSIGN CHANNEL(CH-NAME) END-EXEC
+        IF CH-NAME NOT = 'CH' EXEC CICS ABEND ABCODE('NOCH') END-EXEC END-IF
+        EXEC CICS GET CONTAINER('IN') SET(P) FLENGTH(L) END-EXEC
+        SET ADDRESS OF L-D TO P
+        EXEC CICS PUT CONTAINER('BACK') FROM(L-D) FLENGTH(L) END-EXEC
+        EXEC CICS DELETE CONTAINER('IN') END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+        linkage="01 L-D PIC X(80).",
+    )
+    workshop.run("GIVER")
+    assert workshop.out() == [b"hello", b"BACK".ljust(16)]
+
+
+def test_push_and_pop_handle_keep_labels(workshop):
+    workshop.program(
+        "PUSHER",
+        "01 X PIC X(4).\n77 R PIC S9(8) COMP.",
+        """
+            EXEC CICS HANDLE CONDITION QIDERR(FIRST-LABEL) END-EXEC
+            EXEC CICS PUSH HANDLE END-EXEC
+            EXEC CICS HANDLE CONDITION QIDERR(SECOND-LABEL) END-EXEC
+            EXEC CICS READQ TD QUEUE('NONE') INTO(X) END-EXEC.
+        FIRST-LABEL.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM('1ST ') END-EXEC
+            EXEC CICS RETURN END-EXEC.
+        SECOND-LABEL.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM('2ND ') END-EXEC
+            EXEC CICS POP HANDLE END-EXEC
+            EXEC CICS READQ TD QUEUE('NONE') INTO(X) END-EXEC.
+        """,
+    )
+    workshop.run("PUSHER")
+    assert workshop.out() == [b"2ND ", b"1ST "]
+
+
+KEYS = """
+    EXEC CICS HANDLE AID PF3(LEAVE-IT) ANYKEY(OTHER-KEY) END-EXEC
+    EXEC CICS HANDLE CONDITION LENGERR(TOO-LONG) END-EXEC
+    EXEC CICS RECEIVE INTO(T) LENGTH(L) END-EXEC
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+    EXEC CICS RETURN END-EXEC.
+LEAVE-IT.
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM('PF3 ') END-EXEC
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+    EXEC CICS RETURN END-EXEC.
+OTHER-KEY.
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM('ANY ') END-EXEC
+    EXEC CICS RETURN END-EXEC.
+TOO-LONG.
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM('LONG') END-EXEC
+    EXEC CICS RETURN END-EXEC.
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "out"),
+    [
+        ("ENTER", "KEYS", [b"KEYS"]),
+        ("PF3", "KEYS", [b"PF3 ", b"KEYS"]),
+        ("PF3", "KEYS IS LONG", [b"PF3 ", b"KEYS"]),
+        ("PF4", "KEYS", [b"ANY "]),
+        ("ENTER", "KEYS IS LONG", [b"LONG"]),
+    ],
+)
+def test_keys_go_to_their_labels(workshop, key, text, out):
+    workshop.program("KEYS", "01 T PIC X(4).\n77 L PIC S9(4) COMP VALUE 4.", KEYS)
+    region = workshop.region
+    region.install([define_terminal(name="T001")])
+    region.register("KEYS", workshop.programs.handler("KEYS"))
+    region.screens.type("T001", text, key=key)
+    region.run()
+    assert workshop.out() == out
+
+
+def test_started_data_comes_with_retrieve(workshop):
+    workshop.program(
+        "STARTER",
+        "01 D PIC X(8) VALUE 'THE DATA'.",
+        """
+        EXEC CICS START TRANSID('TOOK') FROM(D) LENGTH(6) INTERVAL(130) RTRANSID('BACK') END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.program(
+        "TOOK",
+        "01 D PIC X(8) VALUE ALL '.'.\n77 L PIC S9(4) COMP VALUE 8.\n01 R PIC X(4).\n77 RC PIC S9(8) COMP.\n01 S PIC 9(4).",
+        """
+        EXEC CICS RETRIEVE INTO(D) LENGTH(L) RTRANSID(R) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(D) LENGTH(L) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(R) END-EXEC
+        EXEC CICS RETRIEVE INTO(D) LENGTH(L) RESP(RC) END-EXEC
+        MOVE RC TO S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.region.register("TOOK", workshop.programs.handler("TOOK"))
+    workshop.run("STARTER")
+    workshop.region.run()
+    assert workshop.out() == [b"THE DA", b"BACK", b"0029"]
+
+
+def test_an_abend_program_gets_the_commarea(workshop):
+    workshop.program(
+        "FALLS",
+        "77 X PIC X.",
+        "EXEC CICS HANDLE ABEND PROGRAM('RESCUE') END-EXEC\nMOVE 'FELL' TO DFHCOMMAREA\nEXEC CICS ABEND ABCODE('BANG') END-EXEC.",
+        linkage="01 DFHCOMMAREA PIC X(4).",
+    )
+    workshop.program(
+        "RESCUE",
+        "01 C PIC X(4).",
+        """
+        EXEC CICS ASSIGN ABCODE(C) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(C) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(DFHCOMMAREA) END-EXEC
+        GOBACK.
+        """,
+        linkage="01 DFHCOMMAREA PIC X(4).",
+    )
+    with workshop.region.task() as task:
+        task.link("FALLS", bytearray(4))
+    assert workshop.out() == [b"BANG", b"FELL"]
+
+
+def test_addresses_of_areas(workshop):
+    workshop.program(
+        "ADDRS",
+        "01 P USAGE POINTER.\n01 Q REDEFINES P PIC 9(18) COMP-5.\n01 S PIC 9(4).",
+        """
+        EXEC CICS ADDRESS CWA(P) END-EXEC
+        IF Q = 4278190080 MOVE 1 TO S END-IF
+        EXEC CICS ADDRESS EIB(ADDRESS OF MY-EIB) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(MY-TRAN) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+        linkage="01 MY-EIB.\n   05 FILLER PIC X(8).\n   05 MY-TRAN PIC X(4).",
+    )
+    workshop.run("ADDRS")
+    assert workshop.out() == [b"RUN ", b"0001"]

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tdqsim.definitions import json_schema, load_definitions, region_json_schema
+from tdqsim.cli import main
+from tdqsim.definitions import json_schema, load_definitions, pipeline_json_schema, region_json_schema
+from tdqsim.errors import DefinitionError
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))
 
@@ -70,6 +74,36 @@ def test_everything_in_a_schema_is_described():
         if not value.get("description")
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("spread: json:JSONDecoder", True),
+        ("spread: json", False),
+        ("spread: a:b:c", False),
+        ("spread: 5", False),
+        ("sprad: json:JSONDecoder", False),
+        ("{}", False),
+        ("spread: json:JSONDecoder\nmore: 1", False),
+    ],
+)
+def test_the_schema_of_pipeline_files_takes_what_the_pipeline_takes(tmp_path, text, right):
+    jsonschema = pytest.importorskip("jsonschema")
+    pytest.importorskip("numpy")
+    from tdqsim.pipeline.stages.jobs import loaded_job
+
+    assert jsonschema.Draft202012Validator(pipeline_json_schema()).is_valid(yaml.safe_load(text)) is right
+    (tmp_path / "pipeline.yaml").write_text(text, "utf-8")
+    with contextlib.nullcontext() if right else pytest.raises(DefinitionError), loaded_job(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("which", ["definitions", "region", "pipeline"])
+def test_every_schema_is_printed_and_is_one(which, capsys):
+    jsonschema = pytest.importorskip("jsonschema")
+    assert main(["schema", which]) == 0
+    jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
 
 
 @pytest.mark.parametrize(

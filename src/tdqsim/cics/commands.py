@@ -13,11 +13,13 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.files import commands as files
+from tdqsim.cics.files import inquire as file_states
 from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.programs import Level
+from tdqsim.cics.kernel.tasks import Tasks
+from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
@@ -43,8 +45,7 @@ T = TypeVar("T")
 
 
 class _Outside(Protocol):
-    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-        """Do one command as a task of its own."""
+    task_manager: Tasks[Task]
 
 
 def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[_Outside, P], T]:
@@ -52,7 +53,7 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
 
     @wraps(command)
     def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return region.run_alone(command, args, kwargs)
+        return region.task_manager.run_alone(command, args, kwargs)
 
     return alone
 
@@ -64,17 +65,9 @@ class _Region(
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
 
-    Attributes:
-        level: the level of the program that runs; None at the top.
-    """
-
-    __slots__ = ("level",)
-
-    def __init__(self, region: Any, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
-        TaskBase.__init__(self, region, number, transid, userid, startcode=startcode)
-        self.level: Level | None = None
+    __slots__ = ()
 
     @property
     def commarea(self) -> memoryview | None:
@@ -82,6 +75,7 @@ class Task(TaskBase):
         return self.level.commarea if self.level is not None else None
 
     region: _Region
+    level: ProgramLevel | None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td
@@ -103,6 +97,7 @@ class Task(TaskBase):
 
     handle_condition = handling.handle_condition
     ignore_condition = handling.ignore_condition
+    handle_aid = handling.handle_aid
     handle_abend = handling.handle_abend
     push_handle = handling.push_handle
     pop_handle = handling.pop_handle
@@ -154,6 +149,19 @@ class Task(TaskBase):
 
     link = programs.link
     xctl = programs.xctl
+    put_container = containers.put_container
+    get_container = containers.get_container
+    delete_container = containers.delete_container
+    move_container = containers.move_container
+    startbrowse_container = containers.startbrowse_container
+    getnext_container = containers.getnext_container
+    endbrowse_container = containers.endbrowse_container
+    write_operator = diagnostics.write_operator
+    enter_tracenum = diagnostics.enter_tracenum
+    dump_transaction = diagnostics.dump_transaction
+    write_journalname = diagnostics.write_journalname
+    wait_journalname = diagnostics.wait_journalname
+    bif_deedit = diagnostics.bif_deedit
     writeq_ts = ts.writeq_ts
     readq_ts = ts.readq_ts
     deleteq_ts = ts.deleteq_ts
@@ -167,6 +175,11 @@ class Task(TaskBase):
     readnext = files.readnext
     readprev = files.readprev
     endbr = files.endbr
+    inquire_file = file_states.inquire_file
+    inquire_file_start = file_states.inquire_file_start
+    inquire_file_next = file_states.inquire_file_next
+    inquire_file_end = file_states.inquire_file_end
+    set_file = file_states.set_file
     send_map = terminal.send_map
     receive_map = terminal.receive_map
     send_text = terminal.send_text

@@ -32,6 +32,7 @@ class _Where(NamedTuple):
 COMMANDS: Final = {
     "new": _Where("scaffold", "Write a small region directory to begin with: definitions, a handler, a test."),
     "run": _Where("run", "Run a region: its transactions, its job, until nothing can go on."),
+    "topology": _Where("topology", "Draw what leads where: aliases, queues, triggers, data sets, remote queues."),
     "serve": _Where("serve", "Serve regions over HTTP, for clients in any language."),
     "users": _Where("users", "Who may use a server: add, passwd, remove, list."),
     "cobol": _Where("cobol", "COBOL CICS programs: check, compile, symbolic maps."),

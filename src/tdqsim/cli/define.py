@@ -99,16 +99,22 @@ def _tell(checked: list[tuple[Path, Definitions]]) -> None:
 class _Schema(StrEnum):
     DEFINITIONS = "definitions"
     REGION = "region"
+    PIPELINE = "pipeline"
 
 
 @app.command("schema")
 def schema(
-    which: Annotated[_Schema, typer.Argument(help="Of definition files, or of region.yaml.")] = _Schema.DEFINITIONS,
+    which: Annotated[_Schema, typer.Argument(help="Of which files.")] = _Schema.DEFINITIONS,
 ) -> None:
-    """Print the JSON schema of definition files or of region.yaml, for editors that complete and check them."""
-    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415
+    """Print the JSON schema of definition files, region.yaml or pipeline.yaml, for editors that complete and check."""
+    from tdqsim.definitions import schema as schemas  # noqa: PLC0415
 
-    emit_json(json_schema() if which is _Schema.DEFINITIONS else region_json_schema())
+    made = {
+        _Schema.DEFINITIONS: schemas.json_schema,
+        _Schema.REGION: schemas.region_json_schema,
+        _Schema.PIPELINE: schemas.pipeline_json_schema,
+    }
+    emit_json(made[which]())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """libcob in this process: loaded once, with the shim between it and Python.
 
 All of libcob's state is the process's, so one thread uses it: the one that owns the regions. Tasks that wait inside a
-command are told apart by what the shim takes and gives (:meth:`Libcob.state`). Loading takes over signals, which are
-given back to Python; a program's wish to end the process ends its run.
+command are told apart by the shim. Loading takes over signals, which are given back to Python; a program's wish to end
+the process ends its run.
 """
 
 from __future__ import annotations
@@ -19,88 +19,153 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 
 from tdqsim.cobol.compiler import CobolMissing, compiler_path
 
-__all__ = ["DONE", "FAILED", "LEFT", "STOPPED", "CobField", "Libcob", "libcob"]
+__all__ = [
+    "CRASHED",
+    "DONE",
+    "FAILED",
+    "INTERRUPTED",
+    "LEFT",
+    "RUNAWAY",
+    "STOPPED",
+    "Callbacks",
+    "Libcob",
+    "libcob",
+]
 
 DONE: Final = 0
 LEFT: Final = 1
 FAILED: Final = 2
 STOPPED: Final = 3
+CRASHED: Final = 4
+INTERRUPTED: Final = 5
+RUNAWAY: Final = 6
+_TABLE: Final = 64 * 4
+_LINE_BITS: Final = 20
+"""The compiler marks a statement by a number: the file's above these bits, the line below."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
 
 
-class _Attributes(ctypes.Structure):
-    _fields_ = (
-        ("type", ctypes.c_ushort),
-        ("digits", ctypes.c_ushort),
-        ("scale", ctypes.c_short),
-        ("flags", ctypes.c_ushort),
-        ("picture", ctypes.c_void_p),
-    )
+_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint)
+_CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
+_FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
+_STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
 
 
-class CobField(ctypes.Structure):
-    """A COBOL item as the run-time passes it: size in bytes, address, what it is."""
+class Callbacks(Protocol):
+    """What the run-time asks of Python."""
 
-    _fields_ = (("size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("attr", ctypes.POINTER(_Attributes)))
+    def command(self, number: int, count: int, module: int, frame: int) -> int:
+        """A command: its number, how many arguments are in the table, and from which program.
 
+        Gives the number of the label to go to, 0 to go on, or -LEFT when the level is over.
+        """
 
-_FIELDS = ctypes.POINTER(ctypes.POINTER(CobField))
-_CALLBACK = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, _FIELDS)
+    def call(self, name: bytes) -> int:
+        """The address of a program that is CALLed; 0 when libcob is to find it, -1 when the level is over."""
+
+    def failure(self) -> int:
+        """The level's program has failed; 1 when it is entered again, at the label of its abend exit."""
+
+    def statement(self, module: int, name: bytes, where: int) -> int:
+        """A statement begins; gives DONE or LEFT."""
 
 
 class Libcob:
     """The run-time and its shim.
 
     Attributes:
-        on_command: called for each command with the number of arguments and the fields; gives DONE or LEFT.
+        watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
+        table: the arguments of the command at hand, four numbers each: address, size, type, item.
     """
 
-    def __init__(self, shim: Path) -> None:
+    def __init__(self, shim: Path, callbacks: Callbacks) -> None:
         kept = {name: signal.getsignal(getattr(signal, name)) for name in _SIGNALS}
         crashes = faulthandler.is_enabled()
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
-        library.dfh_run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        library.dfh_entry.restype = ctypes.c_void_p
-        library.dfh_message.restype = ctypes.c_char_p
+        library.dfh_run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
+        library.dfh_failing.restype = ctypes.c_size_t
+        library.dfh_failing_at.restype = library.dfh_statement_of.restype = ctypes.c_uint
+        library.dfh_statement_of.argtypes = (ctypes.c_size_t,)
+        for function in (library.dfh_message, library.dfh_module_name, library.dfh_module_source):
+            function.restype = ctypes.c_char_p
+        library.dfh_module_name.argtypes = (ctypes.c_size_t,)
+        library.dfh_module_source.argtypes = (ctypes.c_size_t, ctypes.c_uint)
         library.dfh_number.restype = ctypes.c_longlong
-        self.on_command: Callable[[int, Any], int] = _nobody
-        self._callback = _CALLBACK(lambda count, fields: self.on_command(count, fields))  # noqa: PLW0108  (it is set later)
-        library.dfh_start(self._callback)
+        self._kept = (
+            _COMMAND(callbacks.command),
+            _CALL(callbacks.call),
+            _FAILURE(callbacks.failure),
+            _STATEMENT(callbacks.statement),
+        )
+        library.dfh_start(*self._kept)
         for name, handler in kept.items():  # libcob has taken them over, and would end the process
             if handler is not None:
                 signal.signal(getattr(signal, name), handler)
         if crashes:
             faulthandler.enable(file=2)  # sys.stderr may be something without a descriptor
-        self.entry: int = library.dfh_entry()
-        self.run: Callable[[int, int, int | None], int] = library.dfh_run
-        self.number: Callable[[Any], int] = library.dfh_number
-        self.set_number: Callable[[Any, int], None] = library.dfh_set_number
-        self.take: Callable[[Any], None] = library.dfh_take
-        self.give: Callable[[Any], None] = library.dfh_give
+        self.run: Callable[[int, int, int | None, int], int] = library.dfh_run
+        self.number: Callable[[int], int] = library.dfh_number
+        self.set_number: Callable[[int, int], None] = library.dfh_set_number
+        library.dfh_number.argtypes = (ctypes.c_void_p,)
+        library.dfh_set_number.argtypes = (ctypes.c_void_p, ctypes.c_int)
+        library.dfh_table.restype = ctypes.c_void_p
+        rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
+        self.table = memoryview(rows).cast("B").cast("q")
+        self.below: Callable[[], int] = library.dfh_below
+        self.watched = 0
+        self.watch: Callable[[int], None] = library.dfh_watch
+        self.forget_reached: Callable[[], None] = library.dfh_forget_reached
 
     @property
     def message(self) -> str:
         """What the run-time said of its last error."""
         return bytes(self._library.dfh_message()).decode("utf-8", "replace").strip()
 
+    @property
+    def failed_at(self) -> str:
+        """Where the program was that ended a level other than normally: file and line; empty when that is unknown."""
+        module = int(self._library.dfh_failing())
+        return self.place(module, int(self._library.dfh_failing_at())) if module else ""
 
-def _nobody(_count: int, _fields: Any) -> int:
-    return LEFT
+    def place(self, module: int, statement: int | None = None) -> str:
+        """The file and line of a statement, of the one at hand when none is given; empty when that is unknown."""
+        where = int(self._library.dfh_statement_of(module)) if statement is None else statement
+        source = self.module_source(module, where >> _LINE_BITS) if where else ""
+        return f"{source}:{where & ((1 << _LINE_BITS) - 1)}" if source else ""
+
+    def module_name(self, module: int) -> str:
+        """The PROGRAM-ID of a program that runs."""
+        return bytes(self._library.dfh_module_name(module)).decode("latin-1")
+
+    def module_source(self, module: int, at: int) -> str:
+        """The name of one of the files that a program was made of."""
+        return bytes(self._library.dfh_module_source(module, at) or b"").decode("utf-8", "surrogateescape")
+
+    def reached(self, program: str) -> list[int]:
+        """The statements of a program that were reached while that was watched, as the compiler marks them."""
+        name = program.encode("latin-1")
+        count = self._library.dfh_reached(name, None, 0)
+        lines = (ctypes.c_uint * count)()
+        self._library.dfh_reached(name, lines, count)
+        return list(lines)
 
 
 @cache
-def libcob() -> Libcob:
-    """The process's run-time; the shim is compiled when this user has none yet.
+def libcob(callbacks: Callbacks) -> Libcob:
+    """The process's run-time; the shim is compiled for it.
+
+    Args:
+        callbacks: what it asks; there is one for the process.
 
     Raises:
         CobolMissing: there is no compiler, or GnuCOBOL's headers are not there.
     """
     compiler_path()
-    return Libcob(_shim())
+    return Libcob(_shim(), callbacks)
 
 
 def _shim() -> Path:
@@ -126,7 +191,7 @@ def _compile(source: bytes, shim: Path) -> None:
     compiler = next(path for name in ("cc", "gcc", "clang") if (path := shutil.which(name)))
     text = shim.with_suffix(".c")
     text.write_bytes(source)
-    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(text), "-lcob"]
+    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(text), "-lcob", "-ldl", "-lrt"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise CobolMissing(f"the shim for GnuCOBOL cannot be compiled: {done.stderr.strip()}")

@@ -2,52 +2,94 @@
  *
  * A "level" is one run of a program (a task's first program, or one that was LINKed to). The command callback is
  * Python's; when it says so, the level is left by longjmp: no Python frame lies between the two, only COBOL's. libcob's
- * chain of active programs is put back by hand. An error of the run-time, and its wish to end the process, leave the
- * level too. What of this belongs to a task that waits is taken and given by dfh_take and dfh_give.
+ * chain of active programs is put back by hand. An error of the run-time, its wish to end the process, a bad address, a
+ * loop that no command interrupts, and a signal that Python has to hear of leave the level too.
+ *
+ * What belongs to a task that waits inside a command is on its stack: dfh_exec keeps it there and puts it back. While
+ * Python runs there is no level here.
+ *
+ * Some functions of libcob are defined here under the same name, and found first because this library is loaded first:
+ * a program that is CALLed is found by the region and not by libcob, each program that a level has begun is cancelled
+ * with the level (so that every level finds its storage fresh), and statements can be counted and watched.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <ucontext.h>
 #include <libcob.h>
 
-enum { DONE = 0, LEAVE = 1, FAILED = 2, STOPPED = 3 };
+enum { DONE = 0, LEAVE = 1, FAILED = 2, STOPPED = 3, CRASHED = 4, INTERRUPTED = 5, RUNAWAY = 6 };
+
+/* A program that has issued a command in this level and is still active. Each has HANDLEs of its own. */
+struct frame {
+    cob_module *module;
+    unsigned serial;
+};
 
 struct level {
-    struct level *up;
     cob_module *module;
+    cob_module **begun;
+    struct frame frames[16];
+    int begun_count, begun_room, depth;
     jmp_buf env;
 };
 
 static struct level *current;
 static cob_global *global;
-static int (*command)(int, cob_field **);
+int dfh_exec(void);
+static int (*command)(int, int, cob_module *, unsigned);
+static void *(*resolver)(const char *);
+static int (*again)(void);
+static int (*statement)(cob_module *, const char *, unsigned);
 static char message[1024];
 static FILE *console, *spoken;
 static char *text;
 static size_t size;
+static volatile sig_atomic_t running;
+static volatile unsigned commands, interrupted_at;
+static unsigned serials, below;
+static cob_module *failing;
+static unsigned failing_at;
+static int watching;
+static const char *last_statement = "";
+
+/* -- what libcob says -------------------------------------------------------------------------------------------- */
 
 /* libcob tells what was wrong on stderr, and only the first time to a handler: while COBOL runs, stderr is ours. */
-static void listen(void) {
+static void into_program(void) {
     if (spoken != NULL)
         stderr = spoken;
+    running = 1;
 }
 
-static void hush(void) {
+static void out_of_program(void) {
+    running = 0;
+    current = NULL;
     stderr = console;
 }
 
 static void hear(void) {
+    long said;
     if (spoken == NULL)
         return;
     fflush(spoken);
-    if (size > 0 && message[0] == '\0')
-        snprintf(message, sizeof message, "%s", text);
+    said = ftell(spoken);
+    if (said > 0 && message[0] == '\0')
+        snprintf(message, sizeof message, "%.*s", (int)(said < 1000 ? said : 1000), text);
     rewind(spoken);
 }
 
 static void leave(int why) {
     cob_module *module = global->cob_current_module;
+    running = 0;
+    failing = module;
+    failing_at = module == NULL ? 0 : module->module_stmt;
     while (module != NULL) {
         module->module_active = 0;
         module = module->next;
@@ -69,13 +111,346 @@ static int stopped(void) {
     return 0;
 }
 
-int dfh_start(int (*callback)(int, cob_field **)) {
+/* -- signals ------------------------------------------------------------------------------------------------------ */
+
+static const int bad[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
+static struct sigaction before_bad[4], before_heard[3];
+static timer_t patience, runaway_timer;
+static int timers;
+static long runaway_ms;
+static int runs;
+static volatile unsigned ticked_at;
+static pid_t owner;
+#define OVERDUE (SIGRTMIN + 6)
+
+static void crashed(int number, siginfo_t *info, void *context) {
+    size_t at;
+    (void)context;
+    for (at = 0; at < 4; at++)
+        if (bad[at] == number)
+            break;
+    if (running && current != NULL) {
+        snprintf(message, sizeof message, "signal %d (%s) at address %p", number, strsignal(number), info->si_addr);
+        leave(CRASHED);
+    }
+    sigaction(number, &before_bad[at], NULL); /* the fault happens again, and whoever was there before sees it */
+}
+
+/* Whether the program counter is in a program of ours: then nothing of libcob or libc is half done. */
+static int in_program(void *context) {
+    Dl_info found;
+    void *at = NULL;
+#if defined(__x86_64__)
+    at = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    at = (void *)((ucontext_t *)context)->uc_mcontext.pc;
+#endif
+    return at == NULL || (dladdr(at, &found) && found.dli_fname && strstr(found.dli_fname, "tdqsim-copies-"));
+}
+
+static void set_timer(timer_t timer, long ms, long interval) {
+    struct itimerspec when = {{interval / 1000, interval % 1000 * 1000000}, {ms / 1000, ms % 1000 * 1000000}};
+    timer_settime(timer, 0, &when, NULL);
+}
+
+/* A program has run for a while since a signal came that Python has to hear of, or since the last tick. */
+static void overdue(int number, siginfo_t *info, void *context) {
+    int why = info->si_value.sival_int;
+    (void)number;
+    if (!running || current == NULL)
+        return;
+    if (why == INTERRUPTED && interrupted_at != commands)
+        return;
+    if (why == RUNAWAY && ticked_at != commands) {
+        ticked_at = commands;
+        return;
+    }
+    if (!in_program(context)) {
+        set_timer(why == RUNAWAY ? runaway_timer : patience, 1, why == RUNAWAY ? runaway_ms : 0);
+        return;
+    }
+    if (why == RUNAWAY)
+        snprintf(message, sizeof message, "no command for %ld ms of processor time", runaway_ms);
+    leave(why);
+}
+
+static void told(int number, siginfo_t *info, void *context) {
+    size_t at;
+    for (at = 0; at < 3; at++)
+        if (heard[at] == number)
+            break;
+    if (before_heard[at].sa_flags & SA_SIGINFO)
+        before_heard[at].sa_sigaction(number, info, context);
+    else
+        before_heard[at].sa_handler(number);
+    if (running && current != NULL) {
+        interrupted_at = commands;
+        set_timer(patience, 100, 0);
+    }
+}
+
+static void make_timer(timer_t *timer, clockid_t clock, int why) {
+    struct sigevent event;
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = OVERDUE;
+    event.sigev_value.sival_int = why;
+    timer_create(clock, &event, timer);
+}
+
+/* Python and its plugins set handlers as they like: ours stand before them whenever a task's first program begins. */
+static void guard(void) {
+    struct sigaction now, ours;
+    size_t at;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    ours.sa_sigaction = crashed;
+    for (at = 0; at < 4; at++)
+        if (sigaction(bad[at], NULL, &now) == 0 && now.sa_sigaction != crashed) {
+            before_bad[at] = now;
+            sigaction(bad[at], &ours, NULL);
+        }
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    ours.sa_sigaction = told;
+    for (at = 0; at < 3; at++)
+        if (sigaction(heard[at], NULL, &now) == 0 && now.sa_sigaction != told && now.sa_handler != SIG_DFL &&
+            now.sa_handler != SIG_IGN) {
+            before_heard[at] = now;
+            sigaction(heard[at], &ours, NULL);
+        }
+    if (!timers || owner != getpid()) {
+        ours.sa_sigaction = overdue;
+        sigaction(OVERDUE, &ours, NULL);
+        make_timer(&patience, CLOCK_MONOTONIC, INTERRUPTED);
+        make_timer(&runaway_timer, CLOCK_PROCESS_CPUTIME_ID, RUNAWAY);
+        owner = getpid();
+        timers = 1;
+    }
+}
+
+/* -- instead of libcob's ------------------------------------------------------------------------------------------ */
+
+void cob_set_cancel(cob_module *module) {
+    struct level *level = current;
+    if (level == NULL)
+        return;
+    if (level->begun_count == level->begun_room) {
+        level->begun_room = level->begun_room ? level->begun_room * 2 : 8;
+        level->begun = realloc(level->begun, level->begun_room * sizeof *level->begun);
+    }
+    level->begun[level->begun_count++] = module;
+}
+
+static void forget(struct level *level, int at) {
+    cob_module *module = level->begun[at];
+    int (*cancel)(const int) = (int (*)(const int))module->module_cancel.funcint;
+    level->begun[at] = level->begun[--level->begun_count];
+    module->module_active = 0;
+    cancel(-1);
+}
+
+void cob_cancel(const char *name) {
+    int at;
+    for (at = 0; current != NULL && at < current->begun_count; at++)
+        if (strcmp(current->begun[at]->module_name, name) == 0 && !current->begun[at]->module_active) {
+            forget(current, at);
+            return;
+        }
+}
+
+static void name_of(const cob_field *field, char *name, size_t room) {
+    size_t length = field->size < room ? field->size : room - 1;
+    while (length > 0 && (field->data[length - 1] == ' ' || field->data[length - 1] == '\0'))
+        length--;
+    memcpy(name, field->data, length);
+    name[length] = '\0';
+}
+
+void cob_cancel_field(const cob_field *field, const struct cob_call_struct *nested) {
+    char name[64];
+    (void)nested;
+    name_of(field, name, sizeof name);
+    cob_cancel(name);
+}
+
+static void *resolved(const char *name) {
+    struct level *mine = current;
+    cob_module *module = global->cob_current_module;
+    int params = global->cob_call_params;
+    void *found;
+    out_of_program();
+    found = resolver(name);
+    current = mine;
+    global->cob_current_module = module;
+    global->cob_call_params = params;
+    if (found == (void *)-1)
+        leave(LEAVE);
+    into_program();
+    return found;
+}
+
+void *cob_resolve_cobol(const char *name, const int fold, const int errind) {
+    static void *(*real)(const char *, const int, const int);
+    void *found = NULL;
+    if (strcmp(name, "DFHEIP") == 0)
+        return (void *)dfh_exec;
+    if (current != NULL)
+        found = resolved(name);
+    if (found != NULL)
+        return found;
+    if (real == NULL)
+        real = (void *(*)(const char *, const int, const int))dlsym(RTLD_NEXT, "cob_resolve_cobol");
+    return real(name, fold, errind);
+}
+
+void *cob_call_field(const cob_field *field, const struct cob_call_struct *nested, const unsigned int errind,
+                     const int fold) {
+    static void *(*real)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int);
+    const struct cob_call_struct *each;
+    char name[64];
+    void *found = NULL;
+    name_of(field, name, sizeof name);
+    for (each = nested; each != NULL && each->cob_cstr_name != NULL; each++)
+        if (strcasecmp(each->cob_cstr_name, name) == 0)
+            break;
+    if (current != NULL && (each == NULL || each->cob_cstr_name == NULL))
+        found = resolved(name);
+    if (found != NULL)
+        return found;
+    if (real == NULL)
+        real = (void *(*)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int))dlsym(
+            RTLD_NEXT, "cob_call_field");
+    return real(field, nested, errind, fold);
+}
+
+void cob_module_leave(cob_module *module) {
+    int at;
+    if (current != NULL)
+        for (at = current->depth - 1; at >= 0; at--)
+            if (current->frames[at].module == module)
+                current->depth = at;
+    global->cob_current_module = global->cob_current_module->next;
+    (void)module;
+}
+
+/* -- statements: which lines were reached, and whoever watches ----------------------------------------------------- */
+
+#define LINES (1u << 20)
+
+struct reached {
+    const char *program;
+    unsigned *lines; /* module_stmt of each line, open addressing */
+    unsigned room, count;
+    cob_module *seen;
+};
+
+static struct reached *reached;
+static int reached_count;
+
+static struct reached *reached_by(cob_module *module) {
+    static int last;
+    int at;
+    if (last < reached_count && reached[last].seen == module && strcmp(reached[last].program, module->module_name) == 0)
+        return &reached[last];
+    for (at = 0; at < reached_count; at++)
+        if (strcmp(reached[at].program, module->module_name) == 0)
+            break;
+    if (at == reached_count) {
+        reached = realloc(reached, ++reached_count * sizeof *reached);
+        memset(&reached[at], 0, sizeof *reached);
+        reached[at].program = strdup(module->module_name);
+        reached[at].room = 1024;
+        reached[at].lines = calloc(1024, sizeof(unsigned));
+    }
+    last = at;
+    reached[at].seen = module;
+    return &reached[at];
+}
+
+static void reach(struct reached *where, unsigned line) {
+    unsigned at = line * 2654435761u & (where->room - 1);
+    while (where->lines[at] != 0 && where->lines[at] != line)
+        at = (at + 1) & (where->room - 1);
+    if (where->lines[at] == line || where->room >= LINES)
+        return;
+    where->lines[at] = line;
+    if (++where->count * 2 > where->room) {
+        unsigned *old = where->lines, room = where->room, each;
+        where->lines = calloc(where->room *= 2, sizeof(unsigned));
+        where->count = 0;
+        for (each = 0; each < room; each++)
+            if (old[each])
+                reach(where, old[each]);
+        free(old);
+    }
+}
+
+/* An area that was not passed may be passed on. */
+void cob_check_linkage(const unsigned char *area, const char *name, const int how) {
+    static void (*real)(const unsigned char *, const char *, const int);
+    if (area == NULL && strcmp(last_statement, "CALL") == 0)
+        return;
+    if (real == NULL)
+        real = (void (*)(const unsigned char *, const char *, const int))dlsym(RTLD_NEXT, "cob_check_linkage");
+    real(area, name, how);
+}
+
+void cob_trace_stmt(const char *what) {
+    cob_module *module = global->cob_current_module;
+    last_statement = what;
+    if (!watching || current == NULL)
+        return;
+    reach(reached_by(module), module->module_stmt);
+    if (watching > 1) {
+        struct level *mine = current;
+        int params = global->cob_call_params, how;
+        out_of_program();
+        how = statement(module, what, module->module_stmt);
+        current = mine;
+        global->cob_current_module = module;
+        global->cob_call_params = params;
+        if (how)
+            leave(LEAVE);
+        into_program();
+    }
+}
+
+/* How many lines of a program were reached; the first ``room`` of them go to ``lines``. */
+unsigned dfh_reached(const char *program, unsigned *lines, unsigned room) {
+    unsigned found = 0, each;
+    int at;
+    for (at = 0; at < reached_count; at++)
+        if (strcmp(reached[at].program, program) == 0)
+            for (each = 0; each < reached[at].room; each++)
+                if (reached[at].lines[each] && ++found <= room)
+                    lines[found - 1] = reached[at].lines[each];
+    return found;
+}
+
+void dfh_forget_reached(void) {
+    int at;
+    for (at = 0; at < reached_count; at++) {
+        memset(reached[at].lines, 0, reached[at].room * sizeof(unsigned));
+        reached[at].count = 0;
+    }
+}
+
+void dfh_watch(int how) { watching = how; }
+
+/* -- what Python calls ---------------------------------------------------------------------------------------------- */
+
+int dfh_start(int (*on_command)(int, int, cob_module *, unsigned), void *(*on_call)(const char *),
+              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
     int (*on_exit)(void) = stopped;
     cob_init(0, NULL);
     global = cob_get_global_ptr();
-    command = callback;
+    command = on_command;
+    resolver = on_call;
+    again = on_failure;
+    statement = on_statement;
     console = stderr;
     spoken = open_memstream(&text, &size);
     cob_sys_error_proc(&install, &on_error);
@@ -83,50 +458,106 @@ int dfh_start(int (*callback)(int, cob_field **)) {
     return 0;
 }
 
+static unsigned frame_of(struct level *level, cob_module *module) {
+    int at;
+    for (at = level->depth - 1; at >= 0; at--)
+        if (level->frames[at].module == module)
+            break;
+    if (at >= 0) {
+        level->depth = at + 1;
+    } else if (level->depth < 16) {
+        at = level->depth++;
+        below = at ? level->frames[at - 1].serial : 0;
+        level->frames[at].module = module;
+        level->frames[at].serial = ++serials;
+    } else {
+        at = 15;
+    }
+    return level->frames[at].serial;
+}
+
+/* The arguments of the command at hand: address, size, type with flags and scale, and the item itself. */
+#define ARGUMENTS 64
+static long long table[ARGUMENTS * 4];
+
+long long *dfh_table(void) { return table; }
+
+/* Every command comes here. The first argument holds its number, and gets the number of the label to go to. */
 int dfh_exec(void) {
-    int why;
-    hush();
-    why = command(global->cob_call_params, global->cob_current_module->cob_procedure_params);
-    if (why)
-        leave(why);
-    listen();
+    struct level *mine = current;
+    cob_module *module = global->cob_current_module;
+    cob_field **arguments = module->cob_procedure_params;
+    int count = global->cob_call_params, answer, at;
+    int *control = (int *)arguments[0]->data;
+    unsigned frame = frame_of(mine, module);
+    commands++;
+    out_of_program();
+    for (at = 0; at < count && at < ARGUMENTS; at++) {
+        long long *row = table + at * 4;
+        const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
+        row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
+        row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
+        row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
+        row[3] = (long long)(size_t)arguments[at];
+    }
+    answer = command(*control, count, module, frame);
+    current = mine;
+    global->cob_current_module = module;
+    if (answer < 0)
+        leave(-answer);
+    *control = answer;
+    into_program();
     return 0;
 }
 
-void *dfh_entry(void) { return (void *)dfh_exec; }
-
-int dfh_run(int (*program)(void *, void *), void *eib, void *commarea) {
+int dfh_run(int (*program)(void *, void *), void *eib, void *commarea, long runaway) {
     struct level here;
-    int why;
-    here.up = current;
+    volatile int why, tries = 0;
     here.module = global->cob_current_module;
-    message[0] = '\0';
-    current = &here;
-    global->cob_current_module = NULL;
-    why = setjmp(here.env);
-    if (why == 0) {
-        listen();
-        global->cob_call_params = 2;
-        program(eib, commarea);
+    here.begun = NULL;
+    here.begun_count = here.begun_room = here.depth = 0;
+    guard();
+    if (runs++ == 0 && runaway) {
+        runaway_ms = runaway;
+        ticked_at = commands - 1;
+        set_timer(runaway_timer, runaway, runaway);
     }
-    hush();
-    hear();
-    current = here.up;
+    do {
+        message[0] = '\0';
+        current = &here;
+        global->cob_current_module = NULL;
+        why = setjmp(here.env);
+        if (why == 0) {
+            into_program();
+            global->cob_call_params = 2;
+            program(eib, commarea);
+        }
+        out_of_program();
+        hear();
+    } while ((why == FAILED || why == CRASHED || (why == STOPPED && message[0])) && failing == here.begun[0] && tries++ < 16 && again());
+    while (here.begun_count > 0)
+        forget(&here, here.begun_count - 1);
+    free(here.begun);
     global->cob_current_module = here.module;
+    if (--runs == 0 && runaway)
+        set_timer(runaway_timer, 0, 0);
     return why;
 }
 
-void dfh_take(void **state) {
-    state[0] = current;
-    state[1] = global->cob_current_module;
-}
-
-void dfh_give(void **state) {
-    current = state[0];
-    global->cob_current_module = state[1];
-}
-
 const char *dfh_message(void) { return message; }
+
+const char *dfh_module_name(cob_module *module) { return module->module_name; }
+
+const char *dfh_module_source(cob_module *module, unsigned at) {
+    return module->module_sources == NULL ? NULL : module->module_sources[at];
+}
+
+unsigned dfh_below(void) { return below; }
+
+/* Which program ended the last level other than normally, and at which statement. */
+cob_module *dfh_failing(void) { return failing; }
+unsigned dfh_failing_at(void) { return failing_at; }
+unsigned dfh_statement_of(cob_module *module) { return module->module_stmt; }
 
 long long dfh_number(cob_field *field) { return cob_get_llint(field); }
 

@@ -1,112 +1,226 @@
 """From a command of a program to the command of the task: values in by the option's kind, values out likewise.
 
-Most commands are those of :mod:`tdqsim.cics.text`: the text, with its arguments called A1, A2, ..., is resolved once,
-and says of each argument what the option holds and which way it goes. Some need the program itself: HANDLE with labels,
-LINK, XCTL and RETURN, which concern levels; they are in :data:`_OWN`. A verb that the simulator does not have goes to
-the
-user's function for it, or stops the task with verb, program and line.
+The words of a command are resolved once by :mod:`tdqsim.cics.text`, which says of each argument what the option holds
+and which way it goes; a :class:`Plan` keeps that, and a call of the task's method is made of it. Some commands need the
+program itself and are in :mod:`~tdqsim.cobol.own`. A verb that the simulator does not have goes to the user's function
+for it, or stops the task with verb, program and line.
+
+CICS reads and writes as many bytes as LENGTH says, whatever the area has. So it is here, as far as the 01 goes in which
+the area lies: what is beyond that cannot be the same as on the mainframe, and is binary zeros when it is read and left
+alone when it is written. It is told as a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
-from tdqsim.cics.kernel.eib import NO_COMMAND, completion
-from tdqsim.cics.text.exec_text import TranslationError
-from tdqsim.cics.text.run_text import run_text
+from tdqsim.cics.kernel.conditions import abend_code
+from tdqsim.cics.kernel.eib import NO_COMMAND
+from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import Resolved, brought, resolve
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.mismatch import over, unfit
+from tdqsim.cobol.own import OWN, Unserved, options_of, quiet, respond
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.errors import TdqError
-from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cobol.program import Level
 
-__all__ = ["Plan", "Unserved"]
+__all__ = ["Plan", "plans_of"]
 
-_UNSET: Final = b"\x9f"
-"""What fills storage that nobody has asked to be cleared."""
-_SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4, "abstime": 8}
+_SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
+_LENGTHS: Final = ("length", "fromlength", "keylength", "textlength")
+_RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
+_AREAS: Final = (AddressOf, Reference)
+_HALF: Final = 0x8000
 
-
-class Unserved(TdqError):
-    """A program has issued a command that the simulator does not have, and for which there is no function."""
+Issue = Callable[["Level", Sequence[Area]], None]
 
 
 class Plan:
-    """What one command of a program comes to; made once for each."""
+    """What one command of a program comes to; made once for each.
+
+    Attributes:
+        declared: the command.
+        issue: does it, for a level and the areas of its arguments.
+    """
+
+    __slots__ = ("declared", "issue")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
         words = declared.text.replace("(", " (").split()
-        own = _OWN.get(" ".join(words[:2])) or _OWN.get(words[0])
-        self._do: Callable[[Level, Sequence[Area]], None]
+        own = OWN.get(" ".join(words[:2])) or OWN.get(words[0])
+        self.issue: Issue
         if words[0] in ("SQL", "DLI"):
-            self._do = lambda level, areas: _statement(level, declared, areas)
+            self.issue = lambda level, areas: _statement(level, declared, areas)
         elif own is not None:
-            self._do = lambda level, areas: own(level, _options(declared, areas), declared)
+            self.issue = lambda level, areas: own(level, options_of(declared, areas), declared)
         else:
-            self._do = self._resolved()
+            self.issue = _served(declared)
 
-    @staticmethod
-    @cache
-    def of(declared: ExecCommand) -> Plan:
-        """The plan of a command."""
-        return Plan(declared)
+
+def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
+    """The plans of a program's commands."""
+    return [Plan(declared) for declared in commands]
+
+
+# -- a command that the task has -------------------------------------------------------------------------------------
+
+
+class _Call:
+    """A resolved command: where its values come from and where they go."""
+
+    def __init__(self, declared: ExecCommand, resolved: Resolved) -> None:
+        command = resolved.command
+        self.declared = declared
+        self.method = command.method
+        self.constants: dict[str, Any] = {each.parameter: cvda for each, cvda in resolved.keywords}
+        self.values: list[tuple[str, int, Callable[[Area], Any]]] = []
+        self.data: list[tuple[str, int, str, str]] = []
+        parameters = {option.parameter for option in command.options}
+        if resolved.common and "nohandle" in parameters:
+            self.constants["nohandle"] = True
+        given = {each.parameter for each, _option in resolved.sends}
+        for each, option in resolved.sends:
+            if each.kind == "flag":
+                self.constants[each.parameter] = True
+            elif isinstance(option.argument, TextLiteral):  # what an option without argument stands for
+                self.constants[each.parameter] = _constant(str(option.argument.value), each.kind, each.length)
+            elif each.kind == "data":
+                self.data.append((each.parameter, _at(option), each.word, _companion(each.word, given)))
+            elif (constant := _literal(declared.written[_at(option)], each.kind, each.length)) is not None:
+                self.constants[each.parameter] = constant
+            else:
+                self.values.append((each.parameter, _at(option), _reader(each.kind, each.length)))
+        self.receivers = [
+            (_at(option), each.word, _writer(each.kind, each.length)) for each, option in resolved.receives
+        ]
+        words = [word for _a, word, _w in self.receivers]
+        self.into = next((at for at, word, _w in self.receivers if word == "INTO"), None)
+        self.sets = "SET" in words
+        self.measured = self.into is not None and "length" in parameters and "length" not in given
+        self.measured = self.measured and "maxlength" not in given
+        self.before, self.wanted = _positional(resolved)
+        self.responses = [(word, _at(option)) for word, option in resolved.common.items() if word != "NOHANDLE"]
+        areas = [*resolved.sends, *resolved.receives]
+        self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
+        self.resource = next((name for name in ("queue", "file") if name in given), "")
 
     def issue(self, level: Level, areas: Sequence[Area]) -> None:
-        """Do the command.
-
-        Raises:
-            Condition, Abend: as the command does. TaskReturn: the level is over.
-        """
-        self._do(level, areas)
-
-    def _resolved(self) -> Callable[[Level, Sequence[Area]], None]:
+        task: Any = level.task
+        if self not in level.settings.checked:
+            level.settings.checked.add(self)
+            unfit(level, self.declared, self.checks, areas)
+        keywords = self.constants.copy()
+        for parameter, at, read in self.values:
+            keywords[parameter] = read(areas[at])
+        pages = level.settings.pages.of(keywords[self.resource]) if self.resource else None
+        for parameter, at, word, companion in self.data:
+            data = self._read(level, areas[at], word, keywords.get(companion))
+            keywords[parameter] = data if pages is None or word not in _RECORDS else pages.to_region(data, word)
+        if self.measured and self.into is not None:
+            keywords["length"] = areas[self.into].size
+        elif self.sets:
+            keywords.pop("length", None)
+        positional: list[Any] = []
+        if self.before is not None:
+            positional = [*(keywords.pop(name) for name in self.before if name in keywords), *self.wanted]
+        task.condition = None
         try:
-            resolved = resolve(self.declared.text)
-        except TranslationError as error:
-            reason = str(error)
-            return lambda level, areas: _verb_of_the_user(level, self.declared, areas, reason)
-        values, receivers = _values(resolved), _receivers(resolved)
-        text = self.declared.text
-
-        def issue(level: Level, areas: Sequence[Area]) -> None:
-            variables = {f"A{at + 1}": convert(areas[at]) for at, convert in values}
-            try:
-                received = run_text(level.task, text, variables)
-            except Condition as condition:
-                _deliver(level, receivers, areas, brought(condition) or {})
+            result = getattr(task, self.method)(*positional, **keywords)
+        except Condition as condition:
+            self._deliver(level, areas, brought(condition), pages)
+            if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
                 raise
-            _deliver(level, receivers, areas, received)
-            for word, option in resolved.common.items():
-                if word != "NOHANDLE":
-                    areas[_at(option)].move(variables[f"A{_at(option) + 1}"])
-
-        return issue
-
-
-def _deliver(
-    level: Level,
-    receivers: Sequence[tuple[int, str, Callable[[Area, Any], None]]],
-    areas: Sequence[Area],
-    values: Mapping[str, Any],
-) -> None:
-    for at, word, store in receivers:
-        if word not in values:
-            continue
-        if word == "SET":
-            data = bytes(values[word])
-            areas[at].point(level.storage.hold(data))
         else:
-            store(areas[at], values[word])
+            met: Condition | None = task.condition
+            self._deliver(level, areas, result if met is None else brought(met), pages)
+        eib = task.eib
+        for word, at in self.responses:
+            areas[at].move(int(eib.eibresp) if word == "RESP" else eib.eibresp2)
+
+    def _read(self, level: Level, area: Area, word: str, length: int | None) -> bytes:
+        if length is None or length <= area.size:
+            return area.read()
+        over(level, self.declared, word, area, length)
+        room = max(level.room_from(area.address), area.size)
+        return area.read(min(length, room)).ljust(length, b"\0")
+
+    def _deliver(self, level: Level, areas: Sequence[Area], result: Any, pages: Any) -> None:
+        if result is None or not self.receivers:
+            return
+        values = self._received(result)
+        for at, word, store in self.receivers:
+            value = values.get(word)
+            if value is None:
+                continue
+            if pages is not None and word in _RECORDS:
+                value = pages.to_program(bytes(value), word)
+            area = areas[at]
+            if word == "SET":
+                area.point(level.storage.hold((level.task.eib.last[:2], at), bytes(value)))
+            elif store is not None:
+                store(area, value)
+            else:
+                self._fill(level, area, word, bytes(value))
+
+    def _fill(self, level: Level, area: Area, word: str, data: bytes) -> None:
+        if len(data) > area.size:
+            over(level, self.declared, word, area, len(data))
+            data = data[: max(level.room_from(area.address), area.size)]
+        area.fill(data)
+
+    def _received(self, result: Any) -> Mapping[str, Any]:
+        """What a command gives back, by option."""
+        if isinstance(result, bytes | bytearray):
+            size = len(result)
+            return {word: size if word in ("LENGTH", "FLENGTH") else result for _at, word, _w in self.receivers}
+        if hasattr(result, "as_dict"):
+            return result.as_dict()  # type: ignore[no-any-return]
+        if isinstance(result, Mapping):
+            return result
+        if hasattr(result, "_asdict"):
+            return {name.upper(): value for name, value in result._asdict().items()}
+        if isinstance(result, tuple):
+            return dict(zip(self.wanted, result, strict=False))
+        return {word: result for _at, word, _w in self.receivers[:1]}
 
 
-# -- by kind ------------------------------------------------------------------------------------------------------
+def _served(declared: ExecCommand) -> Issue:
+    try:
+        resolved = resolve(declared.text)
+    except TranslationError as error:
+        reason = str(error)
+        return lambda level, areas: _verb_of_the_user(level, declared, areas, reason)
+    if resolved.names:
+        names = [option.word for option in resolved.names]
+        return lambda level, areas: _ignore(level, names, areas)
+    return _Call(declared, resolved).issue
+
+
+def _ignore(level: Level, names: list[str], areas: Sequence[Area]) -> None:
+    del areas
+    level.task.ignore_condition(*names)
+
+
+def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The parameters before ``*options`` and the words that go there; None for a command without them."""
+    parameters = resolved.command.parameters
+    own = resolved.command.name.split()
+    wanted = tuple(each.word for each, _option in resolved.receives if each.word not in own)
+    if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None, wanted
+    return tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD), wanted
+
+
+def _companion(word: str, given: set[str]) -> str:
+    """The parameter that says how long an area is."""
+    if word == "RIDFLD":
+        return "keylength" if "keylength" in given else ""
+    return next((name for name in _LENGTHS if name in given and name != "keylength"), "")
 
 
 def _at(option: Any) -> int:
@@ -115,173 +229,61 @@ def _at(option: Any) -> int:
     return int(argument.name[1:]) - 1
 
 
-def _values(resolved: Resolved) -> list[tuple[int, Callable[[Area], Any]]]:
-    found = []
-    received = {_at(option): declared for declared, option in resolved.receives}
-    for declared, option in resolved.sends:
-        if declared.kind != "flag":
-            found.append((_at(option), _READ[declared.kind]))
-    sent = {at for at, _convert in found}
-    found += [(at, _area) for at, declared in received.items() if declared.kind == "data" and at not in sent]
-    return found
+# -- by kind ---------------------------------------------------------------------------------------------------------
 
 
-def _receivers(resolved: Resolved) -> list[tuple[int, str, Callable[[Area, Any], None]]]:
-    return [
-        (_at(option), declared.word, _writer(declared.kind, declared.length)) for declared, option in resolved.receives
-    ]
+def _literal(written: str, kind: str, length: int) -> Any:
+    """The value of an argument that is a plain literal; None for others."""
+    if kind == "name" and len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
+        text = written[1:-1].replace(written[0] * 2, written[0])
+        return (text[:length] if length else text).rstrip(" ")
+    if kind in ("halfword", "fullword") and written.isdigit() and int(written) < _HALF:
+        return int(written)
+    return None
 
 
-def _area(area: Area) -> bytearray:
-    return bytearray(area.size)
+def _constant(text: str, kind: str, length: int) -> Any:
+    return int(text) if kind in ("halfword", "fullword") else text[:length] if length else text
 
 
-def _text(area: Area) -> str:
-    return area.read().decode("latin-1")
-
-
-def _abstime(area: Area) -> bytes:
-    return area.read(8)
-
-
-_READ: Final[dict[str, Callable[[Area], Any]]] = {
-    "name": _text,
-    "data": Area.read,
-    "halfword": lambda area: area.number,
-    "fullword": lambda area: area.number,
-    "cvda": lambda area: area.number,
-    "abstime": _abstime,
-    "value": lambda area: area.number if area.numeric else _text(area),
-    "pointer": lambda area: area.number,
-    "label": _text,
-}
-
-
-def _writer(kind: str, length: int) -> Callable[[Area, Any], None]:
+def _reader(kind: str, length: int) -> Callable[[Area], Any]:
+    if kind == "name":
+        return lambda area: area.read(min(area.size, length or area.size)).decode("latin-1").rstrip(" ")
+    if kind == "halfword":
+        return lambda area: (area.number + _HALF) % (2 * _HALF) - _HALF
     if kind == "abstime":
-        return lambda area, value: area.fill(_packed(int(value)))
+        return _abstime
+    if kind == "value":
+        return lambda area: area.number if area.numeric else area.read().decode("latin-1")
+    if kind == "label":
+        return lambda area: area.read().decode("latin-1")
+    return lambda area: area.number
+
+
+def _abstime(area: Area) -> int:
+    """ABSTIME: eight bytes of packed digits, whatever the program declares there; -1 for what is none."""
+    text = area.read(8).hex()
+    return int(text[:-1]) if text[:-1].isdigit() and text[-1] in "cfae" else -1
+
+
+def _writer(kind: str, length: int) -> Callable[[Area, Any], None] | None:
+    """How a value goes into an area; None for bytes."""
+    if kind == "abstime":
+        return lambda area, value: area.fill(bytes.fromhex(f"{int(value):015d}C"))
     if kind in _SIZES:
-        return lambda area, value: area.store(int(value), _SIZES[kind])
-
-    def fill(area: Area, value: Any) -> None:
-        data = value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
-        area.fill(data.ljust(length) if isinstance(value, str) else data)
-
-    return fill
+        size = _SIZES[kind]
+        return lambda area, value: area.store(int(value), size)
+    if kind == "name":
+        return lambda area, value: area.fill(_name(value, length or area.size))
+    return None
 
 
-def _packed(value: int) -> bytes:
-    return bytes.fromhex(f"{value:015d}C")
+def _name(value: Any, length: int) -> bytes:
+    data = value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
+    return data[:length].ljust(length)
 
 
-# -- commands that concern the program itself -----------------------------------------------------------------------
-
-
-def _options(declared: ExecCommand, areas: Sequence[Area]) -> dict[str, Area | None]:
-    """The options of a command by word, with their arguments."""
-    found: dict[str, Area | None] = {}
-    for part in declared.text.split():
-        word, _, argument = part.partition("(")
-        found[word] = areas[int(argument[1:-1]) - 1] if argument else None
-    return found
-
-
-def _handle_condition(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del options
-    labels = {name: level.take_branch(number) if number else None for name, number in declared.labels}
-    level.task.handle_condition(**labels)
-
-
-def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    if declared.labels:
-        level.abend_label, level.cancelled_label = declared.labels[0][1], 0
-    elif "RESET" in options:
-        level.abend_label, level.cancelled_label = level.abend_label or level.cancelled_label, 0
-    elif "PROGRAM" in options:
-        raise Unserved(f"{declared.place}: HANDLE ABEND PROGRAM is not served; allowed are LABEL, CANCEL and RESET")
-    else:
-        level.abend_label, level.cancelled_label = 0, level.abend_label or level.cancelled_label
-
-
-def _getmain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    """GETMAIN: storage on a 16-byte boundary, of the length asked for rounded up to 16."""
-    del declared
-    pointer = options.get("SET")
-    length = options.get("FLENGTH") or options.get("LENGTH")
-    if pointer is None or length is None:
-        raise Unserved("GETMAIN needs SET and LENGTH or FLENGTH")
-    size = length.number
-    if size < 1:
-        met = Condition(Resp.LENGERR, 1, f"GETMAIN of {size} bytes")
-        level.task.respond(met, "GETMAIN", "", nohandle=_quiet(options), otherwise=None)
-    else:
-        initial = options.get("INITIMG")
-        pointer.point(level.storage.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
-        level.task.eib.last = completion("GETMAIN")
-    _respond(level, options)
-
-
-def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del declared
-    data, pointer = options.get("DATA"), options.get("DATAPOINTER")
-    address = data.address if data is not None else pointer.pointer if pointer is not None else 0
-    if level.storage.free(address):
-        level.task.eib.last = completion("FREEMAIN")
-    else:
-        met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
-        level.task.respond(met, "FREEMAIN", "", nohandle=_quiet(options), otherwise=None)
-    _respond(level, options)
-
-
-def _given(options: dict[str, Area | None]) -> tuple[str, dict[str, Any]]:
-    """The program and the other arguments of LINK or XCTL."""
-    named, area, length = options.get("PROGRAM"), options.get("COMMAREA"), options.get("LENGTH")
-    if named is None:
-        raise Unserved("LINK and XCTL need PROGRAM")
-    given: dict[str, Any] = {"nohandle": _quiet(options)}
-    if area is not None:
-        given["commarea"] = area.view()
-    if length is not None:
-        given["length"] = length.number
-    return named.read().decode("latin-1")[:8].rstrip(" \0"), given
-
-
-def _quiet(options: Container[str]) -> bool:
-    return any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
-
-
-def _respond(level: Level, options: dict[str, Area | None]) -> None:
-    """RESP and RESP2 are moved from the EIB."""
-    for word, value in (("RESP", int(level.task.eib.eibresp)), ("RESP2", level.task.eib.eibresp2)):
-        area = options.get(word)
-        if area is not None:
-            area.move(value)
-
-
-def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del declared
-    program, given = _given(options)
-    task: Any = level.task
-    task.link(program, **given)
-    _respond(level, options)
-
-
-def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    del declared
-    program, given = _given(options)
-    task: Any = level.task
-    task.xctl(program, **given)
-    _respond(level, options)
-
-
-_OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
-    "HANDLE CONDITION": _handle_condition,
-    "HANDLE ABEND": _handle_abend,
-    "GETMAIN": _getmain,
-    "FREEMAIN": _freemain,
-    "LINK": _link,
-    "XCTL": _xctl,
-}
+# -- what the user answers -------------------------------------------------------------------------------------------
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> None:
@@ -300,12 +302,13 @@ def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Sequence[Area]
     words = declared.text.replace("(", " (").split()
     name = next((name for name in (" ".join(words[:2]), words[0]) if name in level.verbs), "")
     if not name:
-        raise Unserved(f"{declared.place}: EXEC CICS {declared.text}: {reason}")
-    options = _options(declared, areas)
+        program = level.module.program
+        raise Unserved(f"{declared.place}: EXEC CICS {declared.text} (program {program}): {reason}")
+    options = options_of(declared, areas)
     met = level.verbs[name](options, level)
     task = level.task
     if isinstance(met, Condition):
-        task.respond(met, name, "", nohandle=_quiet(options), otherwise=None)
+        task.respond(met, name, "", nohandle=quiet(options), otherwise=None)
     else:
         task.eib.last = NO_COMMAND
-    _respond(level, options)
+    respond(level, options)

@@ -16,21 +16,22 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tdqsim.cobol._tokens import Place
+from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "expand"]
+__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "5"
+_FORMAT: Final = "7"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -61,7 +62,7 @@ class Options:
         return [*_FACTS["compile_flags"].split(), *self.flags]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Module:
     """A compiled program.
 
@@ -71,6 +72,8 @@ class Module:
         source: the user's file.
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
+        symbols: its items and statements.
+        plans: what its commands come to, once it has run.
     """
 
     program: str
@@ -78,6 +81,8 @@ class Module:
     source: Path
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
+    symbols: Symbols
+    plans: list[Any] = field(default_factory=list, repr=False)
 
 
 def _own_copybooks() -> Path:
@@ -133,35 +138,43 @@ def expand(source: Path, options: Options) -> str:
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
         prepared = Path(folder) / source.name
         prepared.write_bytes(_without_options(text))
-        library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
-        originals = {link.name: str(link.readlink()) for link in library.iterdir() if link.is_symlink()}
         done = _run(command, folder)
-        if done.returncode:
-            raise CobolError(_problems(done.stderr, str(prepared), source))
-    text_out = done.stdout.replace(str(prepared), str(source))
-    return re.sub(rf"{re.escape(str(library))}/(\S+?\.cpy)", lambda found: originals.get(found[1], found[0]), text_out)
+
+    def named(text: str) -> str:
+        """With the user's files in place of those that the preprocessor was given."""
+        text = text.replace(str(prepared), str(source))
+        pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
+        return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
+
+    if done.returncode:
+        raise CobolError(_problems(named(done.stderr), str(source), source))
+    return named(done.stdout)
 
 
-def _library(folder: Path, sources: Sequence[Path]) -> Path:
+def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str]]:
     """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
 
-    A BMS source beside them is its symbolic map, unless that is there too.
+    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
     """
     library = folder / "copybooks"
     library.mkdir()
+    originals: dict[str, str] = {}
     maps: dict[str, Path] = {}
     for source in sources:
         for path in sorted(source.iterdir()) if source.is_dir() else ():
             link = library / f"{path.stem.upper()}.cpy"
             if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
                 link.symlink_to(path.absolute())
+                originals[link.name] = str(path)
             elif path.suffix.lower() == ".bms":
                 maps.setdefault(f"{path.stem.upper()}.cpy", path)
     for name, path in maps.items():
         if not (library / name).is_symlink():
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
-    return library
+            originals[name] = str(path)
+    return library, originals
 
 
 def _without_options(text: bytes) -> bytes:
@@ -207,7 +220,9 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
         unit = Path(folder) / f"{translation.program}.i"
         unit.write_text(translation.text, "utf-8", errors="surrogateescape")
         debug = ["-debug"] if options.debug else []
-        command = [cobc, "-m", *debug, *options.arguments(), "-o", f"{translation.program}.so", str(unit)]
+        stem = translation.program
+        listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols"]
+        command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
         done = _run(command, folder)
         if done.returncode:
             raise CobolError(_problems(done.stderr, str(unit), source))
@@ -215,6 +230,7 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
             "program": translation.program,
             "labels": translation.labels,
             "commands": [asdict(command) for command in translation.commands],
+            "symbols": read_symbols(Path(folder), stem, entry_symbol(stem), translation.using).as_json(),
         }
         (Path(folder) / "program.json").write_text(json.dumps(kept), "utf-8")
         ready = Path(folder) / "ready"
@@ -228,10 +244,17 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
                 raise
 
 
-def _load(kept: dict[str, object], place: Path, source: Path) -> Module:
+def entry_symbol(program: str) -> str:
+    """The name of a program's entry in its module: what C cannot have is written as hexadecimal by the compiler."""
+    name = "".join(c if c.isalnum() or c == "_" else "__" if c == "-" else f"_{ord(c):02X}" for c in program)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
     program = str(kept["program"])
     commands = tuple(
         ExecCommand(row["text"], Place(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
-        for row in kept["commands"]  # type: ignore[attr-defined]
+        for row in kept["commands"]
     )
-    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]))  # type: ignore[arg-type]
+    symbols = Symbols.from_json(kept["symbols"])
+    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols)

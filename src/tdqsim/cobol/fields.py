@@ -8,17 +8,20 @@ converted by the item's usage, since a translator moves it to a work field first
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.facts import table
 
-__all__ = ["Area", "Storage"]
+__all__ = ["Area"]
 
 _FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
 _NUMERIC: Final = range(0x10, 0x20)
 _BINARY: Final = (0x11, 0x1B)
+_PACKED: Final = 0x12
+_SIGNED: Final = 0x01
 _SWAPPED: Final = 0x20
 _ASRA: Final = "ASRA"
 
@@ -31,12 +34,11 @@ class Area:
         written: the argument as the program has it, for messages.
     """
 
-    __slots__ = ("_field", "_libcob", "size", "written")
+    __slots__ = ("_address", "_item", "_kind", "_libcob", "size", "written")
 
-    def __init__(self, libcob: Libcob, field: Any, written: str) -> None:
+    def __init__(self, libcob: Libcob, row: Sequence[int], written: str) -> None:
         self._libcob = libcob
-        self._field = field
-        self.size = int(field.contents.size)
+        self._address, self.size, self._kind, self._item = row
         self.written = written
 
     @property
@@ -46,18 +48,19 @@ class Area:
         Raises:
             Abend: ASRA: it is no storage, such as an item of a COMMAREA that was not passed.
         """
-        address = self._field.contents.data or 0
+        address = self._address
         if address < _FLOOR:
             raise Abend(_ASRA, detail=f"{self.written} is at address {address:#x}, which is no storage of the program")
-        return int(address)
+        return address
 
     def read(self, size: int | None = None) -> bytes:
         """Its bytes, or so many from its beginning."""
         return ctypes.string_at(self.address, self.size if size is None else size)
 
-    def view(self) -> memoryview:
+    def view(self, size: int | None = None) -> memoryview:
         """Its storage itself, to be read and written."""
-        return memoryview((ctypes.c_char * self.size).from_address(self.address)).cast("B")
+        wanted = self.size if size is None else size
+        return memoryview((ctypes.c_char * wanted).from_address(self.address)).cast("B")
 
     @property
     def pointer(self) -> int:
@@ -73,55 +76,47 @@ class Area:
         ctypes.memmove(self.address, data, len(data))
 
     @property
+    def type(self) -> int:
+        """What the program declares, as libcob numbers it."""
+        return self._kind & 0xFFFF
+
+    @property
     def numeric(self) -> bool:
         """Whether the program declares a number."""
-        return int(self._field.contents.attr.contents.type) in _NUMERIC
+        return self._kind & 0xFFFF in _NUMERIC
 
     @property
     def binary(self) -> bool:
         """Whether that is a binary number (COMP, COMP-5, LENGTH OF)."""
-        return int(self._field.contents.attr.contents.type) in _BINARY
+        return self._kind & 0xFFFF in _BINARY
+
+    @property
+    def packed(self) -> bool:
+        """Whether that is a packed number (COMP-3)."""
+        return self._kind & 0xFFFF == _PACKED
 
     @property
     def number(self) -> int:
         """Its value as a number, moved by its usage; of a group or text the binary number in its bytes."""
-        self.address  # noqa: B018  (a null area is met here)
-        if self.numeric:
-            return int(self._libcob.number(self._field))
+        kind = self._kind
+        if kind & 0xFFFF in _BINARY and not kind >> 32:
+            order: Any = "big" if kind >> 16 & _SWAPPED else "little"
+            return int.from_bytes(self.read(), order, signed=bool(kind >> 16 & _SIGNED))
+        if kind & 0xFFFF in _NUMERIC:
+            self.address  # noqa: B018  (a null area is met here)
+            return int(self._libcob.number(self._item))
         return int.from_bytes(self.read(), "big", signed=True)
 
     def move(self, value: int) -> None:
         """MOVE a number to it, by its usage."""
+        kind = self._kind
+        if kind & 0xFFFF in _BINARY and not kind >> 32 and self.size >= 4:
+            self.fill(value.to_bytes(self.size, "big" if kind >> 16 & _SWAPPED else "little", signed=True))
+            return
         self.address  # noqa: B018
-        self._libcob.set_number(self._field, value)
+        self._libcob.set_number(self._item, value)
 
     def store(self, value: int, size: int) -> None:
         """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
-        attributes = self._field.contents.attr.contents
-        native = self.binary and self.size == size and not attributes.flags & _SWAPPED
-        self.fill(value.to_bytes(size, "little" if native else "big", signed=True))
-
-
-class Storage:
-    """What a task's programs have got from CICS, by address; it is freed with the task."""
-
-    def __init__(self) -> None:
-        self._got: dict[int, Any] = {}
-        self._held: list[Any] = []
-
-    def get(self, size: int, fill: bytes) -> int:
-        """Storage of so many bytes on a 16-byte boundary."""
-        buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
-        address = -(-ctypes.addressof(buffer) // 16) * 16
-        self._got[address] = buffer
-        return address
-
-    def free(self, address: int) -> bool:
-        """Give storage back; False when it was not got here."""
-        return self._got.pop(address, None) is not None
-
-    def hold(self, data: bytes) -> int:
-        """Keep a record for the program to look at."""
-        buffer = ctypes.create_string_buffer(data, max(len(data), 1))
-        self._held.append(buffer)
-        return ctypes.addressof(buffer)
+        native = self.binary and self.size == size and not self._kind >> 16 & _SWAPPED
+        self.fill(value.to_bytes(size, "little" if native else "big", signed=value < 0))

@@ -1,12 +1,12 @@
 """EXEC CICS in a COBOL program becomes a CALL that the simulator answers.
 
-One entry, ``DFHEIPTR``, serves all commands. Each command of the program has a number; the CALL passes it and then the
+One entry, ``DFHEIP``, serves all commands. Each command of the program has a number; the CALL passes it and then the
 arguments of the options, in the order in which they were written, data areas by reference and values by content::
 
     EXEC CICS READQ TD QUEUE('PAYQ') INTO(REC) RESP(R) END-EXEC
 
-    CALL DFHEIPTR USING BY CONTENT 4 BY CONTENT 'PAYQ' BY REFERENCE REC BY REFERENCE R
-    END-CALL
+    MOVE 4 TO DFHEIGDI
+    CALL 'DFHEIP' USING DFHEIGDI BY CONTENT 'PAYQ' BY REFERENCE REC BY REFERENCE R END-CALL
     GO TO NO-MORE FAILED DEPENDING ON DFHEIGDI
 
 What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
@@ -15,19 +15,24 @@ the program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simu
 DFHEIGDI, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that RETURN
 leaves the link level from a CALLed program too.
 
-The EIB comes first in the LINKAGE SECTION, since programs write ``OCCURS DEPENDING ON EIBCALEN`` in DFHCOMMAREA.
+The same GO TO stands at the beginning of a program that has HANDLE ABEND labels, since a program that failed is entered
+again to go there. All of a CALL is on one line, so that the lines that the compiler marks are the user's.
+
+The EIB comes first in the LINKAGE SECTION, since programs write ``OCCURS DEPENDING ON EIBCALEN`` in DFHCOMMAREA. It and
+the control area, which is in WORKING-STORAGE, are GLOBAL: programs inside the program issue commands too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cobol._tokens import Place, Word, words
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, table
 
 __all__ = ["CobolError", "ExecCommand", "Translation", "translate"]
 
@@ -61,6 +66,12 @@ class ExecCommand:
     labels: tuple[tuple[str, int], ...] = ()
 
     @property
+    def shown(self) -> str:
+        """The command as the program has it, in one line."""
+        text = re.sub(r"\bA(\d+)\b", lambda found: self.written[int(found[1]) - 1], self.text)
+        return f"EXEC {'' if self.verb in _LANGUAGES else 'CICS '}{text}"
+
+    @property
     def verb(self) -> str:
         """The first word."""
         return self.text.partition(" ")[0]
@@ -75,15 +86,17 @@ class Translation:
         text: the COBOL text.
         commands: the commands by number.
         labels: the labels by number, from 1.
+        using: the names behind USING of the PROCEDURE DIVISION.
     """
 
     program: str
     text: str
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
+    using: tuple[str, ...] = ()
 
 
-_EIB: Final = """ 01 DFHEIBLK.
+_EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBTIME PIC S9(7) COMP-3.
  02 EIBDATE PIC S9(7) COMP-3.
  02 EIBTRNID PIC X(4).
@@ -115,13 +128,13 @@ _EIB: Final = """ 01 DFHEIBLK.
  02 EIBRESP PIC S9(8) COMP.
  02 EIBRESP2 PIC S9(8) COMP.
  02 EIBRLDBK PIC X.
- 02 FILLER PIC X(3).
- 02 DFHEIGDI PIC S9(9) COMP-5.
- 02 FILLER PIC X(4).
- 02 DFHEIPTR USAGE PROCEDURE-POINTER.
+"""
+_CONTROL: Final = """ 01 DFHEICB GLOBAL.
+ 02 DFHEIGDI PIC S9(9) COMP-5 VALUE 0.
  02 DFHEIPA1 USAGE POINTER.
  02 DFHEIPA2 USAGE POINTER.
 """
+"""The control area: the number of a command goes in, the number of a label comes back; pointers for ADDRESS OF."""
 _DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).
@@ -135,6 +148,10 @@ _DIB: Final = """ 01 DLZDIB.
  02 DIBFIL03 PIC X(6).
 """
 """The DL/I interface block, which the translator puts into programs with EXEC DLI."""
+_CVDAS: Final[Mapping[str, int]] = {
+    **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
+    **{name: int(each) for name, each in Cvda.__members__.items()},
+}
 _ADDRESS: Final = "pointer "
 _COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
@@ -168,36 +185,64 @@ class _Translator:
         self.words = list(words(text, file))
         self.edits: list[tuple[int, int, str]] = []
         self.commands: list[ExecCommand] = []
-        self.labels: list[str] = []
+        self.labels: dict[int, list[str]] = {}
+        self.abend_labels: set[int] = set()
         self.problems: list[str] = []
         self.program = ""
+        self.using: tuple[str, ...] = ()
         self.divisions = _Divisions([])
-        self.blocks: list[tuple[Word, Word, str, list[str]]] = []
+        self.blocks: list[tuple[Word, Word, int, list[str]]] = []
 
     def translation(self) -> Translation:
         divisions = self.divisions = _Divisions(self.words)
         self.program = divisions.program
-        self._make_initial(divisions)
+        header = divisions.identification
+        if not header:
+            self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+        elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
+            self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
-        for first, last, head, arguments in self.blocks:
-            self._replace(first, last, self._call(head, arguments))
+        for first, last, number, arguments in self.blocks:
+            self._replace(first, last, self._call(number, arguments, self._labels_of(first)))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
+        if self.commands:
+            self._insert_control(divisions)
+        self._insert_reentry()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
             self.edits.append((storage.end, storage.end, f"\n{_DIB}{self._mark(storage)}"))
         if self.problems:
             raise CobolError(self.problems)
-        return Translation(self.program, self._edited(), tuple(self.commands), tuple(self.labels))
+        return Translation(
+            self.program, self._edited(), tuple(self.commands), tuple(self.labels.get(1, ())), self.using
+        )
 
-    def _make_initial(self, divisions: _Divisions) -> None:
-        """Let each entry find its storage fresh."""
-        header = divisions.identification
-        if not header:
-            self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
-        elif not any(word.is_word("INITIAL", "RECURSIVE") for word in header):
-            ended = len(header) == 1 or header[1].is_word("IS", "COMMON", "PROGRAM")
-            self.edits.append((header[0].end, header[0].end, " IS INITIAL" if ended else " IS INITIAL."))
+    def _labels_of(self, word: Word) -> list[str]:
+        """The labels of the program in which a word stands: a program inside another has its own."""
+        return self.labels.setdefault(bisect(self.divisions.programs, word.start), [])
+
+    def _insert_reentry(self) -> None:
+        """A program that failed is entered again, to go to the label of its abend exit."""
+        for at, place in self.divisions.bodies:
+            if at in self.abend_labels:
+                labels = " ".join(self.labels[at])
+                self.edits.append(
+                    (place.end, place.end, f" GO TO {labels} DEPENDING ON DFHEIGDI.\n{self._mark(place)}")
+                )
+
+    def _insert_control(self, divisions: _Divisions) -> None:
+        """The control area goes to WORKING-STORAGE, which is made where there is none."""
+        if divisions.storage is not None:
+            place = divisions.storage
+            self.edits.append((place.end, place.end, f"\n{_CONTROL}{self._mark(place)}"))
+            return
+        before = divisions.after_storage or divisions.procedure
+        if before is not None:
+            data = "" if divisions.has_data else " DATA DIVISION.\n"
+            text = f"\n{data} WORKING-STORAGE SECTION.\n{_CONTROL}{self._mark(before)}"
+            divisions.has_data = True
+            self.edits.append((before.start, before.start, text))
 
     def _mentions(self, *names: str) -> bool:
         return any(word.is_word(*names) for word in self.words)
@@ -207,7 +252,7 @@ class _Translator:
 
     def _replace(self, first: Word, last: Word, text: str) -> None:
         """Put other text in the place of some words, and say again which line comes next."""
-        mark = f'\n#line {last.place.line} "{last.place.file}"\n' if "\n" in text or last.place != first.place else ""
+        mark = f'\n#line {last.place.line} "{last.place.file}"\n' if last.place != first.place else ""
         self.edits.append((first.start, last.end, text + mark))
 
     def _edited(self) -> str:
@@ -229,7 +274,7 @@ class _Translator:
                 at = self._number(at)
             elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
-                self.blocks.append((word, found[at + 1], f"BY CONTENT {len(self.commands)}", []))
+                self.blocks.append((word, found[at + 1], len(self.commands), []))
                 at += 2
             else:
                 at += 1
@@ -240,7 +285,7 @@ class _Translator:
         return at + 4
 
     def _value(self, function: Word, name: Word) -> int:
-        members = Resp.__members__ if function.is_word("DFHRESP") else Cvda.__members__
+        members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else _CVDAS
         found = members.get(name.text.upper())
         if found is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
@@ -284,7 +329,7 @@ class _Translator:
         written = tuple(self._as_written(some) for some in arguments)
         self.commands.append(ExecCommand(" ".join(text), first.place, written))
         passed = [self._passed("", some) for some in arguments]
-        self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+        self.blocks.append((first, last, len(self.commands), passed))
 
     def in_procedure(self, word: Word) -> bool:
         """Whether a word stands in the PROCEDURE DIVISION."""
@@ -305,13 +350,17 @@ class _Translator:
         labels: dict[str, int] = {}
         for name, argument in options:
             word = name.text.upper()
+            if argument is None and word in parts:
+                continue  # NOHANDLE twice, which translators take
             if argument is None:
                 if labelled and word not in names:
                     labels[word] = 0
                 else:
                     parts.append(word)
             elif labelled or (names == ("HANDLE", "ABEND") and word == "LABEL"):
-                labels[word] = self._label(argument)
+                labels[word] = self._label(first, argument)
+                if not labelled:
+                    self.abend_labels.add(bisect(self.divisions.programs, first.start))
             else:
                 arguments.append(argument)
                 parts.append(f"{word}(A{len(arguments)})")
@@ -319,7 +368,7 @@ class _Translator:
         written = tuple(self._as_written(some) for some in arguments)
         passed = [self._passed(name_of, some) for name_of, some in zip(parts, arguments, strict=False)]
         self.commands.append(ExecCommand(" ".join(parts), first.place, written, tuple(labels.items())))
-        self.blocks.append((first, last, f"BY CONTENT {len(self.commands)}", passed))
+        self.blocks.append((first, last, len(self.commands), passed))
 
     @staticmethod
     def _default_record(names: tuple[str, ...], parts: list[str], arguments: list[list[Word]]) -> None:
@@ -336,11 +385,12 @@ class _Translator:
         arguments.append([name])
         parts.append(f"{wanted[0]}(A{len(arguments)})")
 
-    def _label(self, argument: list[Word]) -> int:
+    def _label(self, first: Word, argument: list[Word]) -> int:
         name = argument[0].text.upper() if argument else ""
-        if name not in self.labels:
-            self.labels.append(name)
-        return self.labels.index(name) + 1
+        labels = self._labels_of(first)
+        if name not in labels:
+            labels.append(name)
+        return labels.index(name) + 1
 
     def _as_written(self, argument: list[Word]) -> str:
         if len(argument) == 1:
@@ -362,7 +412,7 @@ class _Translator:
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
-    def _call(self, head: str, arguments: Sequence[str]) -> str:
+    def _call(self, number: int, arguments: Sequence[str], labels: Sequence[str]) -> str:
         pointers: list[tuple[str, str]] = []
         passed = []
         for argument in arguments:
@@ -370,13 +420,12 @@ class _Translator:
                 pointers.append((f"DFHEIPA{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
                 argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
             passed.append(argument)
-        lines = [*(f" SET {pointer} TO {address}" for pointer, address in pointers), " CALL DFHEIPTR USING", f" {head}"]
-        lines += [*(f" {argument}" for argument in passed), " END-CALL"]
-        lines += [f" SET {address} TO {pointer}" for pointer, address in pointers]
-        if self.labels:
-            lines.append(f" GO TO {' '.join(self.labels)}")
-            lines.append(" DEPENDING ON DFHEIGDI")
-        return "\n".join(lines)
+        parts = [f" SET {pointer} TO {address}" for pointer, address in pointers]
+        parts += [f" MOVE {number} TO DFHEIGDI CALL 'DFHEIP' USING DFHEIGDI", *passed, "END-CALL"]
+        parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
+        if labels:
+            parts.append(f"GO TO {' '.join(labels)} DEPENDING ON DFHEIGDI")
+        return " ".join(parts)
 
     # -- the program around them -------------------------------------------------------------------------------------
 
@@ -405,10 +454,13 @@ class _Translator:
         if using is None:
             assert stop is not None, divisions
             self.edits.append((stop.start, stop.start, " USING DFHEIBLK DFHCOMMAREA"))
+            self.using = ("DFHEIBLK", "DFHCOMMAREA")
             return
         given = {word.text.upper() for word in divisions.using_names}
         wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in given]
         self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
+        ways = ("BY", "REFERENCE", "VALUE", "OPTIONAL")
+        self.using = (*wanted, *(word.text.upper() for word in divisions.using_names if not word.is_word(*ways)))
 
 
 class _Divisions:
@@ -418,6 +470,9 @@ class _Divisions:
         self.program = ""
         self.identification: list[Word] = []
         self.storage: Word | None = None
+        self.after_storage: Word | None = None
+        self.programs: list[int] = []
+        self.bodies: list[tuple[int, Word]] = []
         self.linkage: Word | None = None
         self.procedure: Word | None = None
         self.using: Word | None = None
@@ -429,31 +484,48 @@ class _Divisions:
     def _read(self, found: list[Word]) -> None:
         for at, word in enumerate(found):
             after = found[at + 1] if at + 1 < len(found) else word
-            if word.is_word("PROGRAM-ID") and not self.program:
-                self.program = _program_name(found[at + 1 : at + 3])
-                self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
+            third = found[at + 2] if at + 2 < len(found) else word
+            if word.is_word("PROGRAM-ID"):
+                self._program(found, at, after)
+            elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
+                self._header(word, found, at + 2)
+            elif self.procedure is not None:
+                if word.is_word("END") and after.is_word("DECLARATIVES") and third.kind == "stop":
+                    self.bodies[-1] = (len(self.programs), third)
             elif word.is_word("DATA") and after.is_word("DIVISION"):
                 self.has_data = True
-            elif word.is_word("WORKING-STORAGE") and after.is_word("SECTION") and at + 2 < len(found):
-                self.storage = found[at + 2]
-            elif word.is_word("LINKAGE") and after.is_word("SECTION") and at + 2 < len(found):
-                self.linkage = found[at + 2]
-            elif word.is_word("DFHCOMMAREA") and self.linkage is not None and self.procedure is None:
+            elif after.is_word("SECTION") and third.kind == "stop":
+                self._section(word, third)
+            elif word.is_word("DFHCOMMAREA") and self.linkage is not None:
                 self.has_commarea = True
-            elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
-                self.procedure = word
-                self._header(found[at + 2 :])
-                return
 
-    def _header(self, rest: list[Word]) -> None:
-        for word in rest:
-            if word.kind == "stop":
-                self.header_stop = word
+    def _program(self, found: list[Word], at: int, after: Word) -> None:
+        self.programs.append(found[at].start)
+        if not self.program:
+            self.program = _program_name(found[at + 1 : at + 3])
+            self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
+
+    def _section(self, word: Word, stop: Word) -> None:
+        if word.is_word("WORKING-STORAGE"):
+            self.storage = stop
+        elif word.is_word("LOCAL-STORAGE", "LINKAGE"):
+            self.after_storage = self.after_storage or word
+            if word.is_word("LINKAGE"):
+                self.linkage = stop
+
+    def _header(self, word: Word, found: list[Word], at: int) -> None:
+        stop = next((each for each in found[at:] if each.kind == "stop"), word)
+        self.bodies.append((len(self.programs), stop))
+        if self.procedure is not None:  # of a program inside the program
+            return
+        self.procedure, self.header_stop = word, stop
+        for each in found[at:]:
+            if each is stop:
                 return
-            if word.is_word("USING"):
-                self.using = word
+            if each.is_word("USING"):
+                self.using = each
             elif self.using is not None:
-                self.using_names.append(word)
+                self.using_names.append(each)
 
 
 def _sentence(found: list[Word], at: int) -> list[Word]:

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["DATA_LIMIT", "VERSION", "Decoder", "Frame", "Kinds", "MessageError", "encode"]
+__all__ = ["DATA_LIMIT", "VERSION", "FrameDecoder", "Kinds", "MessageError", "MessageFrame", "encode"]
 
 VERSION: Final = 1
 """Of the byte form; what fields a kind has is part of it."""
@@ -43,7 +43,7 @@ class MessageError(TdqError):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MessageFrame:
     """One message, as it goes in a frame.
 
     Attributes:
@@ -61,7 +61,7 @@ class Frame:
     answers: int = 0
 
 
-def encode(message: Frame) -> bytes:
+def encode(message: MessageFrame) -> bytes:
     """The byte form.
 
     Raises:
@@ -77,7 +77,7 @@ def encode(message: Frame) -> bytes:
     return _PREFIX.pack(VERSION, 0, len(header), len(message.data)) + header + message.data
 
 
-class Decoder:
+class FrameDecoder:
     """Makes messages of bytes as they come, in pieces of any length.
 
     Args:
@@ -90,7 +90,7 @@ class Decoder:
         self._data_limit = data_limit
         self._rest = bytearray()
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[MessageFrame]:
         """Take the next bytes; the messages that are complete with them.
 
         Raises:
@@ -105,7 +105,7 @@ class Decoder:
         del self._rest[:at]
         return found
 
-    def first(self, chunk: bytes) -> tuple[Frame, bytes] | None:
+    def first(self, chunk: bytes) -> tuple[MessageFrame, bytes] | None:
         """Take the next bytes; the first message and what follows it, which is not looked at. None: more has to come.
 
         Raises:
@@ -120,7 +120,7 @@ class Decoder:
         self._rest.clear()
         return message, rest
 
-    def _next(self, at: int) -> tuple[Frame, int] | None:
+    def _next(self, at: int) -> tuple[MessageFrame, int] | None:
         """The message that stands at a place, and where it ends; None when more has to come."""
         if len(self._rest) - at < _PREFIX.size:
             return None
@@ -135,7 +135,7 @@ class Decoder:
             return None
         return self._message(bytes(self._rest[at + _PREFIX.size : middle]), bytes(self._rest[middle:end])), end
 
-    def _message(self, header: bytes, data: bytes) -> Frame:
+    def _message(self, header: bytes, data: bytes) -> MessageFrame:
         try:
             values = json.loads(header, parse_constant=_refused, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
@@ -154,7 +154,7 @@ class Decoder:
         for name, wanted in understood.items():
             if not _is_a(fields[name], wanted):
                 raise MessageError(f"{kind}: {name} is no {wanted.__name__}")
-        return Frame(kind, fields, data, values["number"], values["answers"])
+        return MessageFrame(kind, fields, data, values["number"], values["answers"])
 
 
 def _is_a(value: object, wanted: type) -> bool:

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tdqsim.core.messages import Decoder, Frame, Kinds, MessageError, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
 __all__ = ["Channel", "LinkDown", "Pipe", "PipeEnd", "Transport"]
@@ -58,11 +58,11 @@ class Channel:
     """
 
     def __init__(
-        self, transport: Transport, kinds: Kinds, receive: Callable[[Frame], None], lost: Callable[[str], None]
+        self, transport: Transport, kinds: Kinds, receive: Callable[[MessageFrame], None], lost: Callable[[str], None]
     ) -> None:
         self.is_lost = False
         self._transport = transport
-        self._decoder = Decoder(kinds)
+        self._decoder = FrameDecoder(kinds)
         self._receive = receive
         self._lost = lost
         self.sent = self._received = 0
@@ -78,7 +78,7 @@ class Channel:
         if self.is_lost:
             raise LinkDown(f"{kind} was not sent: the link is gone")
         number = self.sent + 1
-        frame = encode(Frame(kind, fields, data, number, answers))
+        frame = encode(MessageFrame(kind, fields, data, number, answers))
         self.sent = number
         self._transport.send(frame)
         return number

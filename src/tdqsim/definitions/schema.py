@@ -1,4 +1,4 @@
-"""The JSON schemas of definition files and region files, so that editors complete and check them while people type."""
+"""The JSON schemas of the files that people write, so that editors complete and check them while people type."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["json_schema", "region_json_schema"]
+__all__ = ["json_schema", "pipeline_json_schema", "region_json_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TYPE_SAID = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
 
 
 def json_schema() -> dict[str, Any]:
@@ -71,6 +72,24 @@ def region_json_schema() -> dict[str, Any]:
     return {"$schema": _DIALECT, **schema}
 
 
+def pipeline_json_schema() -> dict[str, Any]:
+    """The schema of a ``pipeline.yaml`` (JSON Schema 2020-12)."""
+    spread = {
+        "type": "string",
+        "pattern": "^[^:]+:[^:]+$",
+        "description": "module:Class of the job, in the region directory; it says how the work is spread over regions",
+        "examples": ["card_pipeline:SpreadPosting"],
+    }
+    return {
+        "$schema": _DIALECT,
+        "title": "tdqsim pipeline file",
+        "type": "object",
+        "properties": {"spread": spread},
+        "required": ["spread"],
+        "additionalProperties": False,
+    }
+
+
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.+(?:\n      .+)*)", re.MULTILINE)
 
 
@@ -103,13 +122,15 @@ def _resource(kind: str) -> dict[str, Any]:
 def _by_type() -> dict[str, Any]:
     """A queue: TYPE says which attributes it may have, so that what is wrong is named within its own type."""
     known = [each for each in TDQUEUE_CLASSES if each]
-    typed = {"type": {"enum": [word for each in known for word in (each, each.lower())]}}
+    described = _descriptions(TDQUEUE_CLASSES[""])
+    words = [word for each in known for word in (each, each.lower())]
+    common = {"name": {"description": described["name"]}, "type": {"enum": words, "description": _TYPE_SAID}}
     rules = [
         {"if": {"properties": {"type": {"enum": [each, each.lower()]}}, "required": ["type"]}, "then": _tdqueue(each)}
         for each in known
     ]
     remote = {"if": {"not": {"required": ["type"]}}, "then": _tdqueue("")}
-    return {"type": "object", "properties": typed, "required": ["name"], "allOf": [*rules, remote]}
+    return {"type": "object", "properties": common, "required": ["name"], "allOf": [*rules, remote]}
 
 
 def _tdqueue(queue_type: str) -> dict[str, Any]:
@@ -118,7 +139,7 @@ def _tdqueue(queue_type: str) -> dict[str, Any]:
     if queue_type:
         schema["properties"]["type"] = {
             "enum": [queue_type, queue_type.lower()],
-            "description": "INTRA, EXTRA or INDIRECT; without it the queue is remote only",
+            "description": _TYPE_SAID,
         }
         schema["required"] = [*schema["required"], "type"]
     else:

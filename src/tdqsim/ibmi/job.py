@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from typing_extensions import TypeVar
 
 from tdqsim.core.dispatch import Strand
 from tdqsim.ibmi._declare import declare
@@ -15,6 +17,8 @@ from tdqsim.ibmi.messages import Message
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
+
+T_co = TypeVar("T_co", covariant=True, default=Any)
 
 __all__ = ["Job", "StartedJob"]
 
@@ -89,14 +93,14 @@ class Job(ProgramCalls):
         self.note("ENDJOB")
 
 
-class StartedJob:
+class StartedJob(Generic[T_co]):
     """The handle of a job that was started.
 
     Attributes:
         job: the job.
     """
 
-    def __init__(self, job: Job, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, job: Job, call: Callable[..., T_co], args: tuple[Any, ...]) -> None:
         self.job = job
         job.started = self
         self._call = call
@@ -108,7 +112,7 @@ class StartedJob:
     def __repr__(self) -> str:
         return f"<StartedJob {self.job.qualified_name}{' done' if self.done else ''}>"
 
-    def _run(self) -> Any:
+    def _run(self) -> T_co:
         try:
             self.job.check_usable()
             return self._call(self.job, *self._args)
@@ -116,7 +120,7 @@ class StartedJob:
             self.job.end()
 
     @property
-    def strand(self) -> Strand:
+    def strand(self) -> Strand[T_co]:
         """Its strand on the dispatcher."""
         return self._strand
 
@@ -130,6 +134,7 @@ class StartedJob:
         """What left its program, or None."""
         return self._strand.exception
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """Run what is needed for it to end, then give what its program returned, or raise what left it."""
-        return self._strand.result()
+        value: T_co = self._strand.result()
+        return value

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 
+from tdqsim.core.portable import read_at
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of, refuse_blocks
@@ -80,10 +81,10 @@ class _Local:
     """A local file by its descriptor: four-byte reads cost a microsecond."""
 
     def __init__(self, path: str) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY)
+        self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
     def read_at(self, size: int, offset: int) -> bytes:
-        return os.pread(self.descriptor, size, offset)
+        return read_at(self.descriptor, size, offset)
 
     def close(self) -> None:
         os.close(self.descriptor)

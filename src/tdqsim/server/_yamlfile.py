@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = ["read_model", "read_private"]
+__all__ = ["read_model", "read_plain", "read_private"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -49,6 +49,19 @@ def _check_private(path: Path, found: os.stat_result) -> None:
     if found.st_mode & 0o077:
         mode = stat.S_IMODE(found.st_mode)
         raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; chmod 600 mends that")
+
+
+def read_plain(path: Path, limit: int = 1_048_576) -> str:
+    """The text of a file without secrets.
+
+    Raises:
+        DefinitionError: it cannot be read, is too long, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            return _decoded(path, file.read(limit + 1), limit)
+    except OSError as error:
+        raise _refuse(path, f"cannot be read: {error.strerror}") from error
 
 
 def _decoded(path: Path, data: bytes, limit: int) -> str:

@@ -20,7 +20,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.ship.messages import KINDS
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.engine import Engine
-from tdqsim.core.messages import Decoder, MessageError
+from tdqsim.core.messages import FrameDecoder, MessageError
 from tdqsim.definitions import define_tdqueue
 from tdqsim.server.links import Identity, Links
 
@@ -59,7 +59,7 @@ class Node:
         act, wanted, number = self.fate
         try:
             self.counted += (
-                len([one for one in Decoder(KINDS).feed(data) if one.kind != "HELLO"]) if way == wanted else 0
+                len([one for one in FrameDecoder(KINDS).feed(data) if one.kind != "HELLO"]) if way == wanted else 0
             )
         except MessageError:
             return

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tdqsim.cics import Condition, Region
-from tdqsim.core.messages import Frame, encode
+from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
@@ -163,7 +163,7 @@ def dial(port, context, said):
 
 
 def opening(kind="ISC", caller="NEARAPPL", called="FARAPPL", number=1):
-    return encode(Frame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number))
+    return encode(MessageFrame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number))
 
 
 def test_who_is_let_in(regions, authority, tmp_path):
@@ -188,7 +188,7 @@ def test_who_is_let_in(regions, authority, tmp_path):
     for garbage in (
         b"\xff" * 100,
         b"GET / HTTP/1.0\r\n\r\n",
-        encode(Frame("HELLO", {"applid": "X"}, number=1)),
+        encode(MessageFrame("HELLO", {"applid": "X"}, number=1)),
         b"\1\0\0\0\0\x10\0\0",
     ):
         assert b"REFUSED" in dial(port, known, garbage)
@@ -217,7 +217,7 @@ def test_a_doubled_or_reordered_message_is_a_lost_link(regions):
 
     for number in (1, 99):  # it was there already; it comes too early
         before = near.link.end._channel, far.link.end._channel
-        again = encode(Frame("ABANDON", {"key": "X"}, number=number))
+        again = encode(MessageFrame("ABANDON", {"key": "X"}, number=number))
         near.do(lambda again=again: near.link.end._channel._transport.send(again))
         eventually(lambda before=before: before[0].is_lost and before[1].is_lost)
         eventually(lambda: near.do(lambda: near.link.acquired) and far.do(lambda: far.link.acquired))

@@ -1,23 +1,30 @@
 """A data set of records by key, in memory: KSDS, ESDS or RRDS, and paths over its alternate indexes.
 
 Every organisation is one sorted map from an identification to a record: the key of a KSDS, the relative byte address of
-an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path
-looks
-at the same records in the order of an alternate key; among equal keys they are in the order of writing.
+an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path has
+the same records in the order of an alternate key; among equal keys they are in the order of writing.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, Protocol
-
-from sortedcontainers import SortedDict
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tdqsim.errors import TdqError
+
+if TYPE_CHECKING:
+    from sortedcontainers import SortedDict
 
 __all__ = ["DataFile", "Organisation", "Path", "View"]
 
 Organisation = Literal["KSDS", "ESDS", "RRDS"]
 NUMBER_SIZE: Final = 4
+
+
+def _in_order() -> SortedDict[bytes, bytes]:
+    """An empty map that is kept in the order of its keys."""
+    from sortedcontainers import SortedDict  # noqa: PLC0415  (few regions have files)
+
+    return SortedDict()
 
 
 class View(Protocol):
@@ -72,7 +79,7 @@ class DataFile:
         self.key_position = key_position
         self.longest = longest
         self.fixed = fixed
-        self.records: SortedDict[bytes, bytes] = SortedDict()
+        self.records = _in_order()
         self.paths: list[Path] = []
         self._end = 0
 
@@ -144,7 +151,7 @@ class Path:
         self.unique = unique
         self._written = 0
         self._orders: dict[bytes, int] = {}
-        self._places: SortedDict[bytes, bytes] = SortedDict()
+        self._places = _in_order()
         for key, record in base.records.items():
             self.note(key, record)
         base.paths.append(self)

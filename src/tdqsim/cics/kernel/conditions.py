@@ -6,7 +6,7 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdqsim.errors import TdqError
@@ -16,7 +16,7 @@ __all__ = ["Abend", "Condition", "TaskReturn", "abend_code"]
 
 
 class Condition(TdqError):
-    """An exceptional condition of a command.
+    """An exceptional condition of a command. What few of them have is a default of the class.
 
     Attributes:
         resp: its number, as EIBRESP shows it.
@@ -26,8 +26,16 @@ class Condition(TdqError):
         data: with LENGERR of READQ TD: the truncated record.
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
         brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
+        taken_by: who takes it before any HANDLE CONDITION: a label of HANDLE AID.
         detail: the same in words, for people.
     """
+
+    command = ""
+    resource = ""
+    data = b""
+    length = 0
+    brings: Mapping[str, Any] | None = None
+    taken_by: Callable[[Condition], Any] | None = None
 
     def __init__(
         self,
@@ -40,16 +48,24 @@ class Condition(TdqError):
         data: bytes = b"",
         length: int = 0,
         brings: Mapping[str, Any] | None = None,
+        taken_by: Callable[[Condition], Any] | None = None,
     ) -> None:
-        super().__init__(resp, resp2, detail)
+        TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
         self.resp2 = resp2
         self.detail = detail
-        self.command = command
-        self.resource = resource
-        self.data = data
-        self.length = length
-        self.brings = brings
+        if command:
+            self.command = command
+        if resource:
+            self.resource = resource
+        if data:
+            self.data = data
+        if length:
+            self.length = length
+        if brings is not None:
+            self.brings = brings
+        if taken_by is not None:
+            self.taken_by = taken_by
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, NoReturn
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -10,7 +11,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.errors import TdqError
-from tdqsim.facts import Resp
+from tdqsim.facts import Resp, table
 
 __all__ = [
     "ASSIGN_OPTIONS",
@@ -25,6 +26,9 @@ __all__ = [
     "syncpoint_rollback",
 ]
 
+_SCREEN_SIZES: Final = {row["name"]: int(row["value"]) for row in table("terminal") if row["kind"] == "assign"}
+_SCREEN_FLAGS: Final = ("COLOR", "EXTDS", "HILIGHT")
+_NO_TERMINAL: Final = 5
 _ASSIGN_RECEIVERS: Final = {
     "ABCODE": Opt("name", 4),
     "APPLID": Opt("name", 8),
@@ -36,6 +40,25 @@ _ASSIGN_RECEIVERS: Final = {
     "STARTCODE": Opt("name", 2),
     "SYSID": Opt("name", 4),
     "USERID": Opt("name", 8),
+    "ABPROGRAM": Opt("name", 8),
+    "CHANNEL": Opt("name", 16),
+    "INVOKINGPROG": Opt("name", 8),
+    "LINKLEVEL": Opt("halfword", 2),
+    "ORGABCODE": Opt("name", 4),
+    "PRINSYSID": Opt("name", 4),
+    "RESTART": Opt("data", 1),
+    "RETURNPROG": Opt("name", 8),
+    "OPID": Opt("name", 3),
+    "USERNAME": Opt("name", 20),
+    "NEXTTRANSID": Opt("name", 4),
+    "TERMCODE": Opt("data", 2),
+    "CWALENG": Opt("halfword", 2),
+    "TWALENG": Opt("halfword", 2),
+    "TCTUALENG": Opt("halfword", 2),
+    "TASKPRIORITY": Opt("halfword", 2),
+    "TRANPRIORITY": Opt("halfword", 2),
+    **{word: Opt("halfword", 2) for word in _SCREEN_SIZES},
+    **{word: Opt("data", 1) for word in _SCREEN_FLAGS},
 }
 
 
@@ -164,14 +187,16 @@ def assign(task: TaskBase, *options: str, nohandle: Flag = False) -> Any:
     """What the task may know of itself.
 
     Args:
-        options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID and USERID.
+        options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID, USERID and the
+            others of :data:`ASSIGN_OPTIONS`.
         nohandle: raise nothing; the response is in the EIB, and the values are empty.
 
     Returns:
         The value; a tuple of values in the order asked for when there are several options. Text is not padded.
 
     Raises:
-        Condition: INVREQ: QNAME of a task that no queue has triggered, FACILITY of a task without one.
+        Condition: INVREQ: QNAME of a task that no queue has triggered, FACILITY of a task without one; INVREQ 5: what
+            only a terminal has.
         TdqError: an option that is not known.
     """
     for option in options:
@@ -195,16 +220,57 @@ def _facility(task: TaskBase) -> str:
     return str(task.facility.name)
 
 
+def _terminal(value: Callable[..., Any]) -> Callable[[TaskBase], Any]:
+    """The value of an option that only a task with a terminal has."""
+
+    def get(task: TaskBase) -> Any:
+        if task.facility is None:
+            raise Condition(Resp.INVREQ, _NO_TERMINAL, "the task has no terminal")
+        return value(task)
+
+    return get
+
+
+def _level(task: TaskBase, name: str, otherwise: Any) -> Any:
+    """What the program's level has; a task without levels is at the top."""
+    level = getattr(task, "level", None)
+    return otherwise if level is None else getattr(level, name)
+
+
+def _twa_length(task: TaskBase) -> int:
+    entry = task.region.transactions.get(task.transid)
+    return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
+
+
 ASSIGN_OPTIONS: Final[dict[str, Any]] = {
     "ABCODE": lambda task: task.abcode,
     "APPLID": lambda task: task.region.applid,
     "FACILITY": _facility,
     "FCI": lambda task: b"\0" if task.facility is None else b"\1",
     "NETNAME": lambda task: "" if task.facility is None else task.facility.name,
-    "PROGRAM": lambda task: task.program,
+    "PROGRAM": lambda task: _level(task, "program", task.program),
     "QNAME": _qname,
     "STARTCODE": lambda task: task.startcode,
     "SYSID": lambda task: task.region.sysid,
     "USERID": lambda task: task.userid,
+    "ABPROGRAM": lambda task: task.program if task.abcode else "",
+    "CHANNEL": lambda task: _level(task, "channel_name", ""),
+    "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
+    "LINKLEVEL": lambda task: _level(task, "number", 1),
+    "ORGABCODE": lambda task: task.abcode,
+    "PRINSYSID": _terminal(lambda task: task.region.sysid),
+    "RESTART": lambda _task: b"\0",
+    "RETURNPROG": lambda task: _level(task, "invoker", ""),
+    "OPID": _terminal(lambda task: task.userid[:3]),
+    "USERNAME": lambda task: task.userid,
+    "NEXTTRANSID": _terminal(lambda _task: ""),
+    "TERMCODE": _terminal(lambda _task: b"\x91\x02"),
+    "CWALENG": lambda _task: 0,
+    "TWALENG": _twa_length,
+    "TCTUALENG": _terminal(lambda _task: 0),
+    "TASKPRIORITY": lambda _task: 1,
+    "TRANPRIORITY": lambda _task: 1,
+    **{word: _terminal(lambda _task, size=size: size) for word, size in _SCREEN_SIZES.items()},
+    **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},
 }
 """The options of ASSIGN and where each value comes from."""

@@ -1,4 +1,4 @@
-"""HANDLE CONDITION, IGNORE CONDITION, HANDLE ABEND, PUSH HANDLE and POP HANDLE.
+"""HANDLE CONDITION, IGNORE CONDITION, HANDLE AID, HANDLE ABEND, PUSH HANDLE and POP HANDLE.
 
 On an exceptional condition CICS decides in this order: NOHANDLE or RESP on the command; an active HANDLE for the
 condition; IGNORE; where the default action is an abend, HANDLE or IGNORE for ERROR; else the default action, which is
@@ -9,7 +9,8 @@ what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CO
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
 
 __all__ = [
+    "AID_NAMES",
     "NO_HANDLES",
     "AbendExit",
+    "AidLabel",
+    "HandleStack",
     "Handles",
     "Label",
     "handle_abend",
+    "handle_aid",
     "handle_condition",
     "ignore_condition",
     "pop_handle",
@@ -34,7 +39,10 @@ __all__ = [
 
 Label = Callable[[Condition], Any]
 AbendExit = Callable[[Abend], Any]
+AidLabel = Callable[[Any], Any]
 
+AID_NAMES: Final = ("ANYKEY", *(row["name"] for row in table("aids") if row["name"] != "NULL"))
+"""The keys that HANDLE AID may name."""
 _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "conditions_per_handle"))
 
 
@@ -46,13 +54,18 @@ class Handles(NamedTuple):
         ignored: the conditions of IGNORE.
         abend: the active abend exit, or None.
         cancelled: the abend exit that HANDLE ABEND CANCEL or its own running has put out of action, or None.
+        aids: the label of HANDLE AID for each key; ANYKEY is the catch-all for the others, but for ENTER.
     """
 
     labels: dict[Resp, Label]
     ignored: frozenset[Resp]
     abend: AbendExit | None
     cancelled: AbendExit | None
+    aids: Mapping[str, AidLabel] = MappingProxyType({})
 
+
+HandleStack = tuple[Handles, "HandleStack"] | None
+"""What PUSH HANDLE has suspended last, and what was suspended before that."""
 
 NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
@@ -114,6 +127,32 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
     task.handles = task.handles._replace(labels=labels, ignored=task.handles.ignored | found)
 
 
+@command("HANDLE AID", "INVREQ")
+def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
+    """Name what is called when an input command has got a key: ``handle_aid(PF3=leave, ANYKEY=other)``.
+
+    The label is called with what the command has received, and what it returns is what the command returns. It comes
+    before a HANDLE CONDITION of the same command; a command with NOHANDLE or RESP does not look at keys.
+
+    Args:
+        labels: for each key a callable, or None to take it away. At most 16. ANYKEY stands for CLEAR, PA and PF keys.
+
+    Raises:
+        TdqError: an unknown key, more than 16, or something that cannot be called.
+    """
+    _at_most(labels, "HANDLE AID")
+    active = dict(task.handles.aids)
+    for name, label in labels.items():
+        if name.upper() not in AID_NAMES:
+            raise TdqError(f"{name!r} is no key; allowed are {', '.join(AID_NAMES)}")
+        if label is not None and not callable(label):
+            raise TdqError(f"HANDLE AID {name}: {label!r} cannot be called; allowed are callables and None")
+        active.pop(name.upper(), None)
+        if label is not None:
+            active[name.upper()] = label
+    task.handles = task.handles._replace(aids=active)
+
+
 @command("HANDLE ABEND")
 def handle_abend(
     task: TaskBase,
@@ -152,8 +191,7 @@ def handle_abend(
 @command("PUSH HANDLE")
 def push_handle(task: TaskBase) -> None:
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-    task.handle_stack.append(task.handles)
-    task.handles = NO_HANDLES
+    task.handles, task.handle_stack = NO_HANDLES, (task.handles, task.handle_stack)
 
 
 @command("POP HANDLE", "INVREQ")
@@ -163,6 +201,6 @@ def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.
     """
-    if not task.handle_stack:
+    if task.handle_stack is None:
         raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-    task.handles = task.handle_stack.pop()
+    task.handles, task.handle_stack = task.handle_stack

@@ -6,17 +6,22 @@ START, RETRIEVE, CANCEL, DELAY (IBM Docs).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.programs.containers import passed
+from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.parts import TaskRegion
+    from tdqsim.cics.programs.channels import Channel
     from tdqsim.core.dispatch import Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
@@ -24,6 +29,25 @@ __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve
 _NS = 10**9
 _UNKNOWN = 8
 _NO_SURROGATE = 9
+_DAY_NS = 24 * 3600 * _NS
+_PAST_NS = 6 * 3600 * _NS
+_NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
+
+
+class StartData(bytes):
+    """What RETRIEVE gives: the data of FROM, and what else START was given.
+
+    Attributes:
+        more: RTRANSID, RTERMID and QUEUE.
+    """
+
+    more: Mapping[str, str]
+
+    def __new__(cls, data: bytes, more: Mapping[str, str]) -> Self:
+        """Data of a START."""
+        made = super().__new__(cls, data)
+        made.more = more
+        return made
 
 
 class StartRequest:
@@ -36,14 +60,18 @@ class StartRequest:
         termid: its terminal; empty for none.
         reqid: its name, for CANCEL.
         timer: the clock's alarm; None when it is due.
+        channel: the channel that the task gets, or None.
+        more: RTRANSID, RTERMID and QUEUE for RETRIEVE, those that were given.
         committed: whether it counts; a START PROTECT does once its unit of work has committed.
     """
 
-    __slots__ = ("committed", "data", "region", "reqid", "termid", "timer", "transid", "userid")
+    __slots__ = ("channel", "committed", "data", "more", "region", "reqid", "termid", "timer", "transid", "userid")
 
     def __init__(
         self, region: TaskRegion, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
     ) -> None:
+        self.channel: Channel | None = None
+        self.more: Mapping[str, str] = {}
         self.region = region
         self.transid = transid
         self.data = data
@@ -77,8 +105,14 @@ class StartRequest:
             program = entry.definition.program if entry is not None else ""
             self.region.messages.write(message, transid=self.transid, program=program)
             return
-        startcode = "S" if self.data is None else "SD"
-        self.region.attach(entry, startcode=startcode, userid=self.userid, facility=facility, data=self.data)
+        has_data = self.data is not None or bool(self.more)
+        startcode = "SD" if has_data else "S"
+        data = StartData(self.data or b"", self.more) if has_data else None
+        strand = self.region.attach(entry, startcode=startcode, userid=self.userid, facility=facility, data=data)
+        task: Any = strand.local
+        task.eib.eibreqid = self.reqid
+        if self.channel is not None:
+            task.level = ProgramLevel(task.program, None, None, self.channel)
 
 
 class Starts:
@@ -122,7 +156,9 @@ def interval_ns(interval: int, hours: int, minutes: int, seconds: int) -> int:
     return (hours * 3600 + minutes * 60 + seconds) * _NS
 
 
-@command("START", "INVREQ LENGERR NOTAUTH TERMIDERR TRANSIDERR USERIDERR", resource="transid", otherwise="")
+@command(
+    "START", "CHANNELERR INVREQ IOERR LENGERR NOTAUTH TERMIDERR TRANSIDERR USERIDERR", resource="transid", otherwise=""
+)
 def start(
     task: TaskBase,
     transid: Annotated[str, Opt("name", 4)],
@@ -136,6 +172,14 @@ def start(
     termid: Annotated[str, Opt("name", 4)] = "",
     userid: Annotated[str, Opt("name", 8)] = "",
     protect: Flag = False,
+    time: Annotated[int | None, Opt("fullword", 4)] = None,
+    at: Flag = False,
+    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    channel: Annotated[str | None, Opt("name", 16)] = None,
+    rtransid: Annotated[str | None, Opt("name", 4)] = None,
+    rtermid: Annotated[str | None, Opt("name", 4)] = None,
+    queue: Annotated[str | None, Opt("name", 8)] = None,
+    nocheck: Flag = False,  # noqa: ARG001  (it concerns remote transactions)
     nohandle: Flag = False,
 ) -> str:
     """Have a transaction started, now or after an interval.
@@ -151,25 +195,42 @@ def start(
         termid: the terminal of the task; it waits until that is free.
         userid: the user of a task without terminal; the issuer's when not given.
         protect: only once this unit of work has committed; nothing is started when it is backed out.
+        time: when, as hhmmss of the day; up to six hours ago is now.
+        at: ``hours``, ``minutes`` and ``seconds`` are a time of the day (AT) rather than an interval.
+        length: how many bytes of ``from_``.
+        channel: the channel of which the task gets a copy.
+        rtransid, rtermid, queue: names for the task's RETRIEVE.
+        nocheck: accepted.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
         The request's name.
 
     Raises:
-        Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use), USERIDERR 8 (the user id is not
+        Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use), IOERR (it is in use, and there
+            is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
             known), NOTAUTH 9 (the issuer is no surrogate of the user).
     """
     region = task.region
-    _check_start(region, transid, termid, reqid)
+    _check_start(region, transid, termid, reqid, has_data=from_ is not None)
+    if length is not None and not (0 < length <= len(from_ or b"")):
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_ or b'')} bytes")
+    given = passed(task, channel)
     if userid:
         _check_user(task, userid)
-    delay = interval_ns(interval, hours, minutes, seconds)
+    now = region.clock.time_ns()
+    if time is not None or at:
+        deadline = _time_of_day(task, now, interval_ns(time or 0, hours, minutes, seconds))
+    else:
+        deadline = now + interval_ns(interval, hours, minutes, seconds)
     name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
-    request = StartRequest(region, transid, data=from_, userid=userid or task.userid, termid=termid, reqid=name)
+    data = from_ if length is None or from_ is None else from_[:length]
+    request = StartRequest(region, transid, data=data, userid=userid or task.userid, termid=termid, reqid=name)
+    request.channel = None if given is None else given.copy()
+    names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
+    request.more = {word: value for word, value in names.items() if value is not None}
     region.starts.requests[name] = request
-    deadline = region.clock.time_ns() + delay
     if protect:
         request.committed = False
         uow = task.uow
@@ -179,16 +240,50 @@ def start(
     return name
 
 
-@command("RETRIEVE", "ENDDATA", receives={"INTO": Opt("data"), "LENGTH": Opt("halfword", 2)}, otherwise=b"")
-def retrieve(task: TaskBase, *, nohandle: Flag = False) -> bytes:
+@command(
+    "RETRIEVE",
+    "ENDDATA ENVDEFERR INVREQ INVTSREQ IOERR LENGERR NOTFND",
+    receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES},
+    otherwise=b"",
+)
+def retrieve(
+    task: TaskBase,
+    *options: str,
+    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    wait: Flag = False,  # noqa: ARG001  (a task without terminal gets no more data)
+    nohandle: Flag = False,
+) -> Any:
     """The data that START gave this task; each is given once.
 
+    Args:
+        options: of RTRANSID, RTERMID and QUEUE those that are wanted too.
+        length: bytes of the area (INTO); all of the data is given when there is none.
+        wait: accepted.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        The data; with options a mapping of them, and of INTO, SET and LENGTH.
+
     Raises:
-        Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered.
+        Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered. ENVDEFERR: START
+            did not give what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
     """
     if not task.start_data:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
-    return task.start_data.pop(0)
+    more: Mapping[str, str] = getattr(task.start_data[0], "more", {})
+    wanted = [word for word in options if word in _NAMES]
+    missing = [word for word in wanted if word not in more]
+    if missing:
+        raise Condition(Resp.ENVDEFERR, detail=f"START has not given {', '.join(missing)}")
+    data, task.start_data = bytes(task.start_data[0]), task.start_data[1:]
+    if length is not None and len(data) > max(length, 0):
+        cut = data[: max(length, 0)]
+        raise Condition(
+            Resp.LENGERR, detail=f"LENGTH is {length}, the data has {len(data)} bytes", data=cut, length=len(data)
+        )
+    if not options:
+        return data
+    return {"INTO": data, "SET": data, "LENGTH": len(data), **{word: more[word] for word in wanted}}
 
 
 @command("CANCEL", "NOTFND")
@@ -209,7 +304,7 @@ def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)], *, nohandle: F
         request.timer.cancel()
 
 
-@command("DELAY", "INVREQ")
+@command("DELAY", "EXPIRED INVREQ")
 def delay(
     task: TaskBase,
     interval: Annotated[int, Opt("fullword", 4)] = 0,
@@ -217,6 +312,10 @@ def delay(
     hours: Annotated[int, Opt("fullword", 4)] = 0,
     minutes: Annotated[int, Opt("fullword", 4)] = 0,
     seconds: Annotated[int, Opt("fullword", 4)] = 0,
+    millisecs: Annotated[int, Opt("fullword", 4)] = 0,
+    time: Annotated[int | None, Opt("fullword", 4)] = None,
+    until: Flag = False,
+    reqid: Annotated[str, Opt("name", 8)] = "",
     nohandle: Flag = False,
 ) -> None:
     """Wait for a time on the region's clock; other tasks run meanwhile.
@@ -226,26 +325,50 @@ def delay(
         hours: the same in parts (FOR).
         minutes: with ``hours``.
         seconds: with ``hours``.
+        millisecs: with ``hours``.
+        time: until when, as hhmmss of the day.
+        until: the parts are a time of the day (UNTIL) rather than an interval.
+        reqid: a name; accepted.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ: the interval is not valid.
+        Condition: INVREQ: the interval is not valid. EXPIRED: the time of the day is past.
     """
-    pause = interval_ns(interval, hours, minutes, seconds)
+    if reqid:
+        task.eib.eibreqid = reqid
+    if min(millisecs, 0):
+        raise Condition(Resp.INVREQ, 22, "MILLISECS cannot be negative")
+    pause = interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
+    if time is not None or until:
+        now = task.region.clock.time_ns()
+        pause = _time_of_day(task, now, pause) - now
+        if not pause:
+            raise Condition(Resp.EXPIRED, detail="the time of the day is past")
     try:
         task.region.dispatcher.wait(lambda: WAIT, WaitQueue("DELAY"), pause)
     except TimedOut:
         return
 
 
-def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str) -> None:
+def _time_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
+    """The moment of a time of the day: up to six hours ago is now, longer ago is tomorrow."""
+    moment = local_time(abstime(now_ns, task.region.zone))
+    since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS
+    ahead = of_day_ns - since_midnight
+    if ahead < -_PAST_NS:
+        ahead += _DAY_NS
+    return now_ns + max(ahead, 0)
+
+
+def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str, *, has_data: bool) -> None:
     entry: Any = region.transactions.get(transid)
     if entry is None:
         raise Condition(Resp.TRANSIDERR, detail=f"transaction {transid} is not defined")
     if termid and termid not in region.terminals:
         raise Condition(Resp.TERMIDERR, detail=f"terminal {termid} is not defined")
     if reqid and reqid in region.starts.requests:
-        raise Condition(Resp.INVREQ, detail=f"request {reqid} is waiting already")
+        resp = Resp.IOERR if has_data else Resp.INVREQ
+        raise Condition(resp, detail=f"request {reqid} is waiting already")
 
 
 def _check_user(task: TaskBase, user: str) -> None:

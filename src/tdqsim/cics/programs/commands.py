@@ -12,12 +12,15 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
+from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.channels import Channel
+from tdqsim.cics.programs.containers import level_of, passed
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
-__all__ = ["link", "xctl"]
+__all__ = ["abend_program", "link", "xctl"]
 
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 _ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
@@ -39,11 +42,15 @@ class ProgramTask(Issuer, Protocol):
     Attributes:
         handles, handle_stack: what the program at hand has asked for.
         level: where it runs; None when nothing was linked to.
+        program: the name of its first program.
+        abcode: the code of its abend.
     """
 
     handles: Handles
-    handle_stack: list[Handles]
-    level: Level | None
+    handle_stack: HandleStack
+    level: ProgramLevel | None
+    program: str
+    abcode: str
 
     @property
     def region(self) -> ProgramRegion:
@@ -51,6 +58,9 @@ class ProgramTask(Issuer, Protocol):
 
     def to_abend(self, error: BaseException) -> Abend:
         """The abend that an exception leaving a program is."""
+
+
+_ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 
 
 def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -> memoryview | None:
@@ -64,6 +74,28 @@ def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -
     return view[:size] if size <= len(view) else memoryview(bytearray(view.tobytes().ljust(size, b"\0")))
 
 
+def _given_channel(task: ProgramTask, channel: str | None, commarea: object) -> Channel | None:
+    if channel is not None and commarea is not None:
+        raise TdqError("CHANNEL and COMMAREA exclude each other")
+    return passed(task, channel)
+
+
+def abend_program(task: ProgramTask, name: str) -> AbendExit:
+    """What HANDLE ABEND PROGRAM names: the program takes the level over when the task abends.
+
+    Raises:
+        Condition: PGMIDERR 1: there is no such program.
+    """
+    found = _find(task, name)
+
+    def run(_abend: Abend) -> Any:
+        level = level_of(task)
+        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel)):
+            return _run(task, found)
+
+    return run
+
+
 def _find(task: ProgramTask, name: str) -> Program:
     found = task.region.programs.find(name)
     if found is None:
@@ -72,10 +104,10 @@ def _find(task: ProgramTask, name: str) -> Program:
 
 
 @contextmanager
-def _on(task: ProgramTask, level: Level) -> Iterator[None]:
+def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
-    task.level, task.handles, task.handle_stack = level, NO_HANDLES, []
+    task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
@@ -94,7 +126,9 @@ def _run(task: ProgramTask, program: Program) -> Any:
         if leave_by is None:
             raise
         task.handles = task.handles._replace(abend=None, cancelled=leave_by)
-        return leave_by(task.to_abend(error))
+        abend = task.to_abend(error)
+        task.abcode = abend.code
+        return leave_by(abend)
 
 
 @command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
@@ -104,6 +138,8 @@ def link(
     commarea: _Area = None,
     length: _Half = None,
     *,
+    channel: _ChannelName = None,
+    datalength: _Half = None,  # noqa: ARG001  (remote programs)
     syncpointonreturn: Annotated[bool, Opt("flag", word="SYNCONRETURN")] = False,  # noqa: ARG001  (remote programs)
     nohandle: Flag = False,
 ) -> Any:
@@ -113,6 +149,8 @@ def link(
         program: its name, 1 to 8 characters.
         commarea: what it gets; a bytearray or memoryview is the very storage it sees and may change.
         length: how much of it, 0 to 32763; all when not given.
+        channel: the channel that it gets and shares, instead of a COMMAREA.
+        datalength: accepted; it concerns programs of other systems.
         syncpointonreturn: accepted; it concerns programs of other systems.
         nohandle: raise nothing; the response is in the EIB.
 
@@ -120,11 +158,11 @@ def link(
         What a Python program returned; None of others.
 
     Raises:
-        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program.
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: no name.
     """
-    area = _area(commarea, length)
+    area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
-    with _on(task, Level(program, area, task.level)):
+    with _on(task, ProgramLevel(program, area, level_of(task), given)):
         return _run(task, found)
 
 
@@ -135,6 +173,7 @@ def xctl(
     commarea: _Area = None,
     length: _Half = None,
     *,
+    channel: _ChannelName = None,
     nohandle: Flag = False,
 ) -> NoReturn:
     """Give the level to another program; this one does not go on.
@@ -143,14 +182,15 @@ def xctl(
         program: its name, 1 to 8 characters.
         commarea: what it gets: a copy.
         length: how much of it, 0 to 32763; all when not given.
+        channel: the channel that it gets, instead of a COMMAREA.
         nohandle: raise nothing; the response is in the EIB, and the program goes on.
 
     Raises:
-        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program.
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: no name.
     """
-    area = _area(commarea, length)
+    area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with _on(task, Level(program, copy, task.level.up if task.level is not None else None)):
+    with _on(task, ProgramLevel(program, copy, task.level.up if task.level is not None else None, given)):
         value = _run(task, found)
     raise TaskReturn(value)

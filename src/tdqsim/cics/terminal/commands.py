@@ -10,10 +10,12 @@ there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.handling import AidLabel, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
@@ -51,6 +53,10 @@ class TerminalTask(Issuer, Protocol):
     def facility(self) -> Any:
         """Its terminal, which has a name; or None."""
 
+    @property
+    def handles(self) -> Handles:
+        """What the program has asked for."""
+
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
         """Wait inside a command."""
 
@@ -86,6 +92,14 @@ def _next(task: TerminalTask, screen: Screen) -> Input:
     return found  # type: ignore[no-any-return]
 
 
+def _taken_by(task: TerminalTask, key: str, *, nohandle: bool) -> AidLabel | None:
+    """The label of HANDLE AID that the key of an input goes to; None for none, or where RESP or NOHANDLE was given."""
+    if nohandle:
+        return None
+    aids = task.handles.aids
+    return aids.get(key) or (aids.get("ANYKEY") if key != "ENTER" else None)
+
+
 def _options(**given: bool) -> tuple[str, ...]:
     return tuple(word.upper() for word, wanted in given.items() if wanted)
 
@@ -118,7 +132,7 @@ def send_map(
         maponly: the map's own values only.
         dataonly: the program's data only.
         erase, eraseaup, freekb, alarm, frset: kept with what was sent.
-        cursor: where the cursor goes, from 0; without it the first field whose length is -1.
+        cursor: where the cursor goes, from 0; without it, or below 0, the first field whose length is -1.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -129,7 +143,7 @@ def send_map(
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
     record = bytes(from_ if length is None else from_[:length])
     shown = sent(owner, each, record, task.region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options)
-    if cursor is not None:
+    if cursor is not None and cursor >= 0:
         shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
     screen.sent.append(shown)
 
@@ -143,7 +157,7 @@ def receive_map(
     asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
     terminal: Flag = False,  # noqa: ARG001  (where input comes from anyway)
     nohandle: Flag = False,
-) -> bytes:
+) -> Any:
     """Receive what was typed into a map.
 
     Args:
@@ -153,17 +167,19 @@ def receive_map(
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        The input record of the symbolic map.
+        The input record of the symbolic map; what the label of an active HANDLE AID for the key returns.
 
     Raises:
         Condition: MAPFAIL: nothing of the map was typed. INVREQ: the task has no terminal. Abend: ABM0, APCT.
     """
     screen = _screen(task, Resp.INVREQ)
     owner, each = _map(task, map, mapset)
-    record = received(owner, each, _next(task, screen), task.region.screens.codepage)
+    typed = _next(task, screen)
+    label = _taken_by(task, typed.key, nohandle=nohandle)
+    record = received(owner, each, typed, task.region.screens.codepage)
     if record is None:
-        raise Condition(Resp.MAPFAIL, detail=f"nothing of map {map} was received")
-    return record
+        raise Condition(Resp.MAPFAIL, detail=f"nothing of map {map} was received", taken_by=label)
+    return record if label is None else label(record)
 
 
 @command("SEND TEXT", "INVREQ LENGERR")
@@ -239,29 +255,42 @@ def receive(
     task: TerminalTask,
     length: _Half = None,
     *,
+    maxlength: _Half = None,
+    notruncate: Flag = False,
     asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
     nohandle: Flag = False,
-) -> bytes:
+) -> Any:
     """Receive what was typed.
 
     Args:
         length: bytes of the area (INTO).
+        maxlength: the same, where LENGTH only receives.
+        notruncate: what is longer stays for the next RECEIVE.
         asis: accepted: text is never turned into capitals.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        The text, with the transaction id when it started the task.
+        The text, with the transaction id when it started the task; what the label of an active HANDLE AID returns.
 
     Raises:
         Condition: NOTALLOC: the task has no terminal. LENGERR, with ``data`` and ``length``: it is longer than LENGTH.
     """
-    typed = _next(task, _screen(task, Resp.NOTALLOC))
-    data = b"" if typed.short else task.region.screens.codepage.encode(typed.text)
-    if length is not None and len(data) > length:
+    screen = _screen(task, Resp.NOTALLOC)
+    typed = _next(task, screen)
+    label = _taken_by(task, typed.key, nohandle=nohandle)
+    page = task.region.screens.codepage
+    data = b"" if typed.short else page.encode(typed.text)
+    most = length if maxlength is None else maxlength
+    if most is not None and len(data) > most and notruncate:
+        screen.inputs.appendleft(replace(typed, text=page.decode(data[most:])))
+        data = data[:most]
+    if most is not None and len(data) > most:
+        length = max(most, 0)
         raise Condition(
             Resp.LENGERR,
             detail=f"LENGTH is {length}, the input has {len(data)} bytes",
             data=data[:length],
             length=len(data),
+            taken_by=label,
         )
-    return data
+    return data if label is None else label(data)

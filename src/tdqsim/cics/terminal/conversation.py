@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import ProgramLevel
+from tdqsim.cics.programs.containers import passed
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 
@@ -27,15 +28,20 @@ class ConversationRegion(WatchedRegion, Protocol):
     def screens(self) -> Screens:
         """Its terminals."""
 
+    def when_free(self, terminal: str, attach: Any, /) -> None:
+        """Call ``attach`` with the facility once a terminal is in service and has no task."""
+
 
 class ConversationTask(Issuer, Protocol):
     """What RETURN asks of the task.
 
     Attributes:
         level: the level of the program that runs; None at the top.
+        program: the name of its first program.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
+    program: str
 
     @property
     def region(self) -> ConversationRegion:
@@ -46,7 +52,7 @@ class ConversationTask(Issuer, Protocol):
         """Its terminal, which has a name; or None."""
 
 
-@command("RETURN", "INVREQ LENGERR")
+@command("RETURN", "CHANNELERR INVREQ LENGERR")
 def return_(
     task: ConversationTask,
     value: Any = None,
@@ -54,6 +60,7 @@ def return_(
     transid: Annotated[str | None, Opt("name", 4)] = None,
     commarea: Annotated[bytes | bytearray | memoryview | None, Opt("data")] = None,
     length: Annotated[int | None, Opt("halfword", 2)] = None,
+    channel: Annotated[str | None, Opt("name", 16)] = None,
     immediate: Flag = False,
     nohandle: Flag = False,
 ) -> NoReturn:
@@ -64,16 +71,18 @@ def return_(
         transid: the transaction that the terminal's next input starts.
         commarea: what that gets.
         length: how much of it, 0 to 32763.
-        immediate: accepted: the next transaction starts with the next input.
+        channel: the channel that it gets, instead of a COMMAREA.
+        immediate: the next transaction starts at once, without input.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA or IMMEDIATE below the top level. LENGERR
-        11:
-            LENGTH is out of range.
+        Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA, CHANNEL or IMMEDIATE below the top level.
+            LENGERR 11: LENGTH is out of range. CHANNELERR 1: that is no name.
     """
-    if task.level is not None and task.level.up is not None and (commarea is not None or immediate):
-        raise Condition(Resp.INVREQ, 2, "COMMAREA and IMMEDIATE are for the program at the top")
+    below = task.level is not None and task.level.up is not None
+    if below and (commarea is not None or channel is not None or immediate):
+        raise Condition(Resp.INVREQ, 2, "COMMAREA, CHANNEL and IMMEDIATE are for the program at the top")
+    given = passed(task, channel)
     if transid is not None:
         if task.facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
@@ -83,4 +92,7 @@ def return_(
         screen = task.region.screens.screen(task.facility.name)
         screen.next_transid = transid.rstrip(" ")
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
+        screen.next_channel = given
+        if immediate:
+            task.region.when_free(screen.name, lambda _facility: task.region.screens.begin_next(screen))
     raise TaskReturn(value)

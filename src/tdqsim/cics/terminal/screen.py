@@ -19,6 +19,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
+    from tdqsim.cics.programs import Channel
     from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
@@ -80,7 +81,7 @@ class Screen:
         name: 1 to 4 characters.
         sent: what programs have sent.
         next_transid: the transaction of the next input, as RETURN TRANSID has named it; empty for none.
-        next_commarea: its COMMAREA.
+        next_commarea, next_channel: its COMMAREA and its channel.
     """
 
     def __init__(self, name: str) -> None:
@@ -90,6 +91,7 @@ class Screen:
         self.waiting = WaitQueue(f"input from terminal {name}")
         self.next_transid = ""
         self.next_commarea = b""
+        self.next_channel: Channel | None = None
 
     @property
     def last(self) -> Sent:
@@ -108,10 +110,10 @@ class Screens:
 
     Args:
         codepage: in which programs have the text that they send and receive.
-        begin: starts a transaction at a terminal: called with its id, the terminal's name and the COMMAREA.
+        begin: starts a transaction at a terminal: called with its id, the terminal's name, COMMAREA and channel.
     """
 
-    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes], Any]) -> None:
+    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], Any]) -> None:
         self.codepage = codepage
         self._begin = begin
         self._screens: dict[str, Screen] = {}
@@ -160,8 +162,13 @@ class Screens:
         if screen.waiting:
             screen.waiting.wake_all()
             return None
-        transid, commarea = screen.next_transid or text[:4].split(" ", maxsplit=1)[0], screen.next_commarea
-        screen.next_transid, screen.next_commarea = "", b""
-        if not transid:
+        screen.next_transid = screen.next_transid or text[:4].split(" ", maxsplit=1)[0]
+        if not screen.next_transid:
             raise TdqError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
-        return self._begin(transid, terminal, commarea)
+        return self.begin_next(screen)
+
+    def begin_next(self, screen: Screen) -> Any:
+        """Start the transaction that is due at a terminal."""
+        transid, commarea, channel = screen.next_transid, screen.next_commarea, screen.next_channel
+        screen.next_transid, screen.next_commarea, screen.next_channel = "", b"", None
+        return self._begin(transid, screen.name, commarea, channel)

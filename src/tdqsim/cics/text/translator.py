@@ -20,6 +20,7 @@ from typing import Any, Final
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.cics.kernel.command import COMMANDS, Command, CommandOption
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.handling import AID_NAMES
 from tdqsim.cics.text.exec_text import (
     AddressOf,
     Argument,
@@ -233,11 +234,11 @@ class _Resolver:
             if option.argument is not None:
                 raise self.source.error(f"{word} takes no argument", option.argument_offset)
             self.keywords.append((declared, Cvda[word]))
-        elif _takes_conditions(self.command) and word in Resp.__members__:
+        elif word in _names(self.command):
             self.names.append(option)
         else:
             own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
-            names = ["names of conditions"] if _takes_conditions(self.command) else []
+            names = [_NAMED[self.command.name]] if self.command.name in _NAMED else []
             raise self.source.error(
                 f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *_COMMON])}",
                 option.offset,
@@ -275,12 +276,23 @@ class _Resolver:
         for option in (*self.parameters.values(), *(() if self.bare else self.receivers.values())):
             if option.required and option.word not in given:
                 raise self.source.error(f"{self.command.name} needs {option.word}", self.source.options[0].offset)
-        if not self.bare and {"INTO", "SET"} <= self.receivers.keys() and len(given & {"INTO", "SET"}) != 1:
+        areas = {"INTO", "SET"} | (self.parameters.keys() & {"NODATA"})
+        if not self.bare and {"INTO", "SET"} <= self.receivers.keys() and len(given & areas) != 1:
             raise self.source.error(f"{self.command.name} needs either INTO or SET", self.source.options[0].offset)
 
 
-def _takes_conditions(command: Command) -> bool:
-    return command.name in ("HANDLE CONDITION", "IGNORE CONDITION")
+_NAMED: Final = {
+    "HANDLE CONDITION": "names of conditions",
+    "IGNORE CONDITION": "names of conditions",
+    "HANDLE AID": "names of keys",
+}
+
+
+def _names(command: Command) -> Collection[str]:
+    """The words that a command takes beside its options."""
+    if command.name == "HANDLE AID":
+        return AID_NAMES
+    return Resp.__members__ if command.name in _NAMED else ()
 
 
 # -- the values that go in ---------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, kee
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages.tree_memory import TreeMemory
 
 __all__ = [
     "RunRequest",
@@ -102,6 +103,7 @@ class RunResult:
         digest: of everything that came out of every region: the same for the same input and seed.
         records: records of the first input.
         seconds: how long each stage took.
+        memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be seen.
         causes: regions that did not end well, with their cause.
         out: the run's directory.
     """
@@ -115,6 +117,7 @@ class RunResult:
     digest: str
     records: int
     seconds: dict[str, float]
+    memory: dict[str, int]
     causes: dict[str, str]
     differences: dict[str, int]
     independent: str
@@ -142,21 +145,25 @@ class RunResult:
             "digest": self.digest,
             "seconds": round(total, 3),
             "stage_seconds": self.seconds,
+            "stage_memory": self.memory,
             "records_per_second": round(self.records / total) if total else 0,
             "output": str(self.out),
         }
 
 
 class _Timer:
-    """Seconds by stage."""
+    """Seconds and memory by stage."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: TreeMemory) -> None:
         self.seconds: dict[str, float] = {}
+        self.memory: dict[str, int] = {}
+        self._tree = memory
         self._last = time.perf_counter()
 
     def __call__(self, name: str) -> None:
         now = time.perf_counter()
         self.seconds[name] = round(now - self._last, 3)
+        self.memory[name] = self._tree.take()
         self._last = now
 
 
@@ -176,9 +183,9 @@ def run_job(
         DefinitionError, DatasetError: the job or its input cannot be used.
         StageFailed: a stage could not be finished; running it again goes on with what is left.
     """
-    timer = _Timer()
     talk = say or (lambda _: None)
-    with loaded_job(request.directory) as job:
+    with loaded_job(request.directory) as job, TreeMemory().watching() as memory:
+        timer = _Timer(memory)
         files = _inputs(job, request, progress)
         timer("input")
         size = sum(path.stat().st_size for path in files.values())
@@ -195,7 +202,7 @@ def run_job(
         timer("expected")
         reconciled = _reconcile(engine, job, request, plan, base)
         timer("reconcile")
-        result = _result(job, request, engine, reconciled, records, independent, timer.seconds, files)
+        result = _result(job, request, engine, reconciled, records, independent, timer, files)
     publish_json(request.out / "run.json", result.as_dict())
     return result
 
@@ -475,7 +482,7 @@ def reconcile_exchange(
 
 def _result(
     job: SpreadJob, request: RunRequest, engine: StageEngine, reconciled: list[Receipt],
-    records: int, independent: str, seconds: dict[str, float], files: Mapping[str, Path],
+    records: int, independent: str, timer: _Timer, files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
     regions = read_table(request.out, "replay", "regions").to_pylist()
     figures: dict[str, Any] = {}
@@ -513,8 +520,8 @@ def _result(
     check("every record as expected, in its order", not differences, few({k: str(v) for k, v in differences.items()}))
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
-        figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(seconds), causes,
-        dict(sorted(differences.items())), independent, request.out,
+        figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(timer.seconds),
+        dict(timer.memory), causes, dict(sorted(differences.items())), independent, request.out,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _AT_ONCE: Final = 2  # each takes 64 MB and a processor for a moment
 _HEADERS: Final = {
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser would send its form with Origin: null
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "

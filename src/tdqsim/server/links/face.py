@@ -12,7 +12,7 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.engine import Engine
-from tdqsim.core.messages import Decoder, Frame, MessageError
+from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
 from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
@@ -248,7 +248,7 @@ class Links:
         if connection.unopened:
             connection.drop()
 
-    def _opened(self, connection: Connection, said: Decoder, data: bytes) -> None:
+    def _opened(self, connection: Connection, said: FrameDecoder, data: bytes) -> None:
         try:
             found = read_opening(said, data, ("OPEN",))
             if found is None:
@@ -263,7 +263,7 @@ class Links:
         attached = connection.begin(lambda: attach(connection), found[1])
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 
-    def _attach_for(self, connection: Connection, frame: Frame) -> _Attach:
+    def _attach_for(self, connection: Connection, frame: MessageFrame) -> _Attach:
         """What takes a connection that was opened so."""
         kind, caller, called = (frame.fields[name] for name in ("kind", "from", "to"))
         self._check_name(connection, caller)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.core.messages import Decoder, Frame, Kinds, MessageError, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
 __all__ = ["DDM", "ISC", "Identity", "common_name", "decoder", "opening", "read_opening", "refusal", "taken"]
@@ -73,20 +73,20 @@ def common_name(certificate: Mapping[str, Any]) -> str:
 
 def opening(kind: str, here: str, there: str) -> bytes:
     """What the side that dials says."""
-    return encode(Frame("OPEN", {"kind": kind, "from": here, "to": there}, number=1))
+    return encode(MessageFrame("OPEN", {"kind": kind, "from": here, "to": there}, number=1))
 
 
 def taken() -> bytes:
     """The answer that begins the link."""
-    return encode(Frame("OPENED", number=1, answers=1))
+    return encode(MessageFrame("OPENED", number=1, answers=1))
 
 
 def refusal(reason: str) -> bytes:
     """The answer that ends the connection."""
-    return encode(Frame("REFUSED", {"reason": reason[:_LONGEST_REASON]}, number=1, answers=1))
+    return encode(MessageFrame("REFUSED", {"reason": reason[:_LONGEST_REASON]}, number=1, answers=1))
 
 
-def read_opening(decoder: Decoder, data: bytes, kinds: tuple[str, ...]) -> tuple[Frame, bytes] | None:
+def read_opening(decoder: FrameDecoder, data: bytes, kinds: tuple[str, ...]) -> tuple[MessageFrame, bytes] | None:
     """The one message that an opening has from either side, and what is the link's after it; None: more has to come.
 
     Raises:
@@ -98,6 +98,6 @@ def read_opening(decoder: Decoder, data: bytes, kinds: tuple[str, ...]) -> tuple
     return found
 
 
-def decoder() -> Decoder:
+def decoder() -> FrameDecoder:
     """For what the other side says; it has no data beside it."""
-    return Decoder(_KINDS, data_limit=0)
+    return FrameDecoder(_KINDS, data_limit=0)

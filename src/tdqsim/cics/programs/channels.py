@@ -1,0 +1,63 @@
+"""Channels and their containers.
+
+A channel is a set of named containers that programs pass to each other, with no bound on its size. LINK shares the
+channel itself: the caller sees what the program below has added, changed and deleted. XCTL passes it on; START and
+RETURN at a terminal give the next task a copy or the channel. A channel that a program has made and not passed vanishes
+with its level. Source: Channels and containers (IBM Docs).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.facts import Resp
+
+__all__ = ["Channel", "Container", "checked_name"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9$@#/%&?!:|\"=,;<>.\-_\u00ac]{1,16}")
+
+
+@dataclass(slots=True)
+class Container:
+    """One container.
+
+    Attributes:
+        data: what it holds.
+        kind: BIT, or CHAR for text that a code page may concern.
+    """
+
+    data: bytes
+    kind: Literal["BIT", "CHAR"] = "BIT"
+
+
+@dataclass(slots=True)
+class Channel:
+    """One channel.
+
+    Attributes:
+        name: 1 to 16 characters.
+        containers: the containers by name, in the order in which they were made.
+    """
+
+    name: str
+    containers: dict[str, Container] = field(default_factory=dict)
+
+    def copy(self) -> Channel:
+        """The same containers, apart."""
+        made = {name: Container(each.data, each.kind) for name, each in self.containers.items()}
+        return Channel(self.name, made)
+
+
+def checked_name(name: str, resp: Resp, resp2: int) -> str:
+    """The name of a channel or container without its padding.
+
+    Raises:
+        Condition: it has characters that are not allowed.
+    """
+    name = name.rstrip(" ")
+    if not _NAME.fullmatch(name):
+        raise Condition(resp, resp2, f"{name!r} is no name: 1 to 16 letters, digits and some signs, without blanks")
+    return name

@@ -1,0 +1,340 @@
+"""PUT, GET, DELETE and MOVE CONTAINER, and browsing the containers of a channel.
+
+Without CHANNEL the current channel is meant, which LINK, XCTL, START or RETURN has given the program; a first program
+has none. PUT makes the channel that it names; the others want one that is there. Source: PUT CONTAINER (CHANNEL), GET
+CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), STARTBROWSE CONTAINER (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.programs.channels import Channel, Container, checked_name
+from tdqsim.cics.programs.table import ProgramLevel
+from tdqsim.facts import Resp
+
+__all__ = [
+    "Contents",
+    "delete_container",
+    "endbrowse_container",
+    "get_container",
+    "getnext_container",
+    "level_of",
+    "move_container",
+    "passed",
+    "put_container",
+    "startbrowse_container",
+]
+
+_Name = Annotated[str, Opt("name", 16, "CONTAINER")]
+_Channel = Annotated[str | None, Opt("name", 16, "CHANNEL")]
+_Full = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
+_CONDITIONS: Final = "CCSIDERR CHANNELERR CODEPAGEERR CONTAINERERR INVREQ LENGERR LOCKED"
+_KINDS: Final = ("BIT", "CHAR")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What GET CONTAINER gives back.
+
+    Attributes:
+        data: what the container holds; None with NODATA.
+        length: its length in bytes.
+    """
+
+    data: bytes | None
+    length: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receivers by option."""
+        received: dict[str, Any] = {"FLENGTH": self.length, "CCSID": 0}
+        return received if self.data is None else {**received, "INTO": self.data, "SET": self.data}
+
+
+class LevelTask(Issuer, Protocol):
+    """A task whose programs have levels.
+
+    Attributes:
+        level: where its program runs; None when nothing was linked to.
+        program: the name of its first program.
+    """
+
+    level: ProgramLevel | None
+    program: str
+
+    @property
+    def region(self) -> WatchedRegion:
+        """Its region."""
+
+
+class ContainerTask(LevelTask, Protocol):
+    """What these commands ask of the task."""
+
+    def open_browses(self) -> dict[str, Any]:
+        """The browses that it has begun, by resource type."""
+
+
+def level_of(task: LevelTask) -> ProgramLevel:
+    """The level of the program that runs; at the top it is made when it is first asked for."""
+    if task.level is None:
+        task.level = ProgramLevel(task.program, None, None)
+    return task.level
+
+
+def passed(task: LevelTask, channel: str | None) -> Channel | None:
+    """The channel that LINK, XCTL, START or RETURN names; one that is not there is made, without containers.
+
+    Raises:
+        Condition: CHANNELERR 1: that is no name.
+    """
+    if channel is None:
+        return None
+    name = checked_name(channel, Resp.CHANNELERR, 1)
+    return level_of(task).channels.get(name) or Channel(name)
+
+
+def _named(task: ContainerTask, channel: str | None) -> Channel:
+    """A channel that is there.
+
+    Raises:
+        Condition: INVREQ 4: there is no current channel. CHANNELERR 2: the program knows none of that name.
+    """
+    level = level_of(task)
+    if channel is None:
+        if level.channel is None:
+            raise Condition(Resp.INVREQ, 4, "the program was given no channel, and the command names none")
+        return level.channel
+    name = channel.rstrip(" ")
+    found = level.channels.get(name)
+    if found is None:
+        raise Condition(Resp.CHANNELERR, 2, f"channel {name} is not known to program {level.program}")
+    return found
+
+
+def _container(channel: Channel, name: str) -> Container:
+    found = channel.containers.get(name.rstrip(" "))
+    if found is None:
+        raise Condition(Resp.CONTAINERERR, 10, f"channel {channel.name} has no container {name.rstrip()}")
+    return found
+
+
+@command("PUT CONTAINER", _CONDITIONS)
+def put_container(
+    task: ContainerTask,
+    container: _Name,
+    from_: Annotated[bytes, Opt("data", word="FROM")],
+    *,
+    channel: _Channel = None,
+    length: _Full = None,
+    bit: Flag = False,
+    char: Flag = False,
+    fromccsid: Annotated[int | None, Opt("fullword", 4)] = None,
+    fromcodepage: Annotated[str | None, Opt("name", 56)] = None,
+    append: Flag = False,
+    prepend: Flag = False,
+    nohandle: Flag = False,
+) -> None:
+    """Put data into a container, which is made when it is not there, as is its channel.
+
+    Args:
+        container: 1 to 16 characters.
+        from_: the data.
+        channel: the channel; the current one when not given.
+        length: how many bytes of ``from_`` (FLENGTH).
+        bit, char: what the data is; BIT, or CHAR when a code page is named.
+        fromccsid, fromcodepage: of the data; accepted: it is kept as it is.
+        append, prepend: add to what is there rather than take its place.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: CHANNELERR 1, CONTAINERERR 18: no name. INVREQ 4: there is no current channel. INVREQ 33: a container
+            of the other type is there. LENGERR 1: FLENGTH is negative, or more than the data.
+    """
+    name = checked_name(container, Resp.CONTAINERERR, 18)
+    size = len(from_) if length is None else length
+    if not 0 <= size <= len(from_):
+        raise Condition(Resp.LENGERR, 1, f"FLENGTH is {size}; FROM has {len(from_)} bytes")
+    target = _made(task, channel)
+    wanted = _kind(char=char, given=bit or char)
+    kind = wanted or ("CHAR" if fromccsid is not None or fromcodepage is not None else None)
+    data, before = bytes(from_[:size]), target.containers.get(name)
+    if before is None:
+        target.containers[name] = Container(data, kind or "BIT")  # type: ignore[arg-type]
+        return
+    if kind is not None and kind != before.kind:
+        raise Condition(Resp.INVREQ, 33, f"container {name} is {before.kind}, not {kind}")
+    before.data = before.data + data if append else data + before.data if prepend else data
+
+
+def _kind(*, char: bool, given: bool) -> str | None:
+    return _KINDS[char] if given else None
+
+
+def _made(task: ContainerTask, channel: str | None) -> Channel:
+    if channel is None:
+        return _named(task, None)
+    name = checked_name(channel, Resp.CHANNELERR, 1)
+    return level_of(task).channels.setdefault(name, Channel(name))
+
+
+@command(
+    "GET CONTAINER",
+    _CONDITIONS,
+    {
+        "INTO": Opt("data"),
+        "SET": Opt("pointer", 4),
+        "FLENGTH": Opt("fullword", 4),
+        "CCSID": Opt("fullword", 4),
+    },
+    otherwise=b"",
+)
+def get_container(
+    task: ContainerTask,
+    container: _Name,
+    *,
+    channel: _Channel = None,
+    length: _Full = None,
+    nodata: Flag = False,
+    byteoffset: Annotated[int, Opt("fullword", 4)] = 0,
+    intoccsid: Annotated[int | None, Opt("fullword", 4)] = None,  # noqa: ARG001  (data is given as it was put)
+    intocodepage: Annotated[str | None, Opt("name", 56)] = None,  # noqa: ARG001
+    convertst: Annotated[int | None, Opt("cvda", 4)] = None,  # noqa: ARG001
+    nohandle: Flag = False,
+) -> Contents | bytes:
+    """Get the data of a container, which stays there.
+
+    Args:
+        container: 1 to 16 characters.
+        channel: the channel; the current one when not given.
+        length: bytes of the area (FLENGTH); all is given when there is none.
+        nodata: only the length.
+        byteoffset: where to begin, from 0.
+        intoccsid, intocodepage, convertst: accepted: the data is given as it was put.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        The data and its length; ``b""`` after a condition that was not raised.
+
+    Raises:
+        Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4. LENGERR 11 with the data cut: it is longer than FLENGTH.
+    """
+    data = _container(_named(task, channel), container).data[byteoffset:]
+    if nodata:
+        return Contents(None, len(data))
+    if length is not None and len(data) > length:
+        cut = data[: max(length, 0)]
+        raise Condition(
+            Resp.LENGERR,
+            11,
+            f"FLENGTH is {length}, the container has {len(data)} bytes",
+            data=cut,
+            length=len(data),
+            brings={"INTO": cut, "SET": cut, "FLENGTH": len(data)},
+        )
+    return Contents(data, len(data))
+
+
+@command("DELETE CONTAINER", _CONDITIONS)
+def delete_container(
+    task: ContainerTask, container: _Name, *, channel: _Channel = None, nohandle: Flag = False
+) -> None:
+    """Delete a container.
+
+    Raises:
+        Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4.
+    """
+    found = _named(task, channel)
+    _container(found, container)
+    del found.containers[container.rstrip(" ")]
+
+
+@command("MOVE CONTAINER", _CONDITIONS)
+def move_container(
+    task: ContainerTask,
+    container: _Name,
+    as_: Annotated[str, Opt("name", 16, "AS")],
+    *,
+    channel: _Channel = None,
+    tochannel: Annotated[str | None, Opt("name", 16)] = None,
+    nohandle: Flag = False,
+) -> None:
+    """Give a container another name, or another channel, replacing one that has that name.
+
+    Args:
+        container: the container.
+        as_: its new name.
+        channel: its channel; the current one when not given.
+        tochannel: where it goes; the current channel when not given.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: CHANNELERR 1, 2, CONTAINERERR 10, 18, INVREQ 4.
+    """
+    source = _named(task, channel)
+    moved = _container(source, container)
+    name = checked_name(as_, Resp.CONTAINERERR, 18)
+    target = _made(task, tochannel) if tochannel is not None else _named(task, None) if channel is None else source
+    del source.containers[container.rstrip(" ")]
+    target.containers[name] = moved
+
+
+# -- browsing -----------------------------------------------------------------------------------------------------
+
+
+@command("STARTBROWSE CONTAINER", "ACTIVITYERR CHANNELERR INVREQ", {"BROWSETOKEN": Opt("fullword", 4)})
+def startbrowse_container(task: ContainerTask, *, channel: _Channel = None, nohandle: Flag = False) -> int:
+    """Begin to go over the containers of a channel, those that are there now.
+
+    Returns:
+        BROWSETOKEN, for the commands that follow.
+
+    Raises:
+        Condition: CHANNELERR 2, INVREQ 4.
+    """
+    names = iter(tuple(_named(task, channel).containers))
+    browses = task.open_browses().setdefault("CONTAINER", {})
+    token = max(browses, default=0) + 1
+    browses[token] = names
+    return token
+
+
+def _browse(task: ContainerTask, token: int) -> Any:
+    found = task.open_browses().get("CONTAINER", {}).get(token)
+    if found is None:
+        raise Condition(Resp.TOKENERR, 3, f"no browse has token {token}")
+    return found
+
+
+@command("GETNEXT CONTAINER", "END INVREQ TOKENERR", {"CONTAINER": Opt("name", 16)}, otherwise="")
+def getnext_container(
+    task: ContainerTask, browsetoken: Annotated[int, Opt("fullword", 4)], *, nohandle: Flag = False
+) -> str:
+    """The next container of a browse.
+
+    Returns:
+        Its name.
+
+    Raises:
+        Condition: END 2: there is no other. TOKENERR 3: no such browse.
+    """
+    name = next(_browse(task, browsetoken), None)
+    if name is None:
+        raise Condition(Resp.END, 2, "there are no more containers")
+    return str(name)
+
+
+@command("ENDBROWSE CONTAINER", "INVREQ TOKENERR")
+def endbrowse_container(
+    task: ContainerTask, browsetoken: Annotated[int, Opt("fullword", 4)], *, nohandle: Flag = False
+) -> None:
+    """End a browse.
+
+    Raises:
+        Condition: TOKENERR 3: no such browse.
+    """
+    _browse(task, browsetoken)
+    del task.open_browses()["CONTAINER"][browsetoken]

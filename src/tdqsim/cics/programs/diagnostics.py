@@ -1,0 +1,291 @@
+"""What programs tell operators and those who look for errors, kept for tests to look at; and BIF DEEDIT.
+
+WRITE OPERATOR, ENTER TRACENUM, DUMP TRANSACTION and WRITE JOURNALNAME end well and leave what was said in
+:class:`Diagnostics`. An operator's replies are put there beforehand. Sources: the commands' pages (IBM Docs); their
+RESP2 as remembered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol
+
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.facts import Resp, table
+
+__all__ = [
+    "Diagnostics",
+    "Dump",
+    "JournalRecord",
+    "TraceEntry",
+    "bif_deedit",
+    "dump_transaction",
+    "enter_tracenum",
+    "wait_journalname",
+    "write_journalname",
+    "write_operator",
+]
+
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("programs")}
+_Full = Annotated[int | None, Opt("fullword", 4)]
+_Half = Annotated[int | None, Opt("halfword", 2)]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEntry:
+    """What ENTER TRACENUM has left."""
+
+    task: int
+    number: int
+    data: bytes
+    resource: str
+    exception: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """What DUMP TRANSACTION has left."""
+
+    task: int
+    code: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
+    """What WRITE JOURNALNAME has left."""
+
+    journal: str
+    kind: str
+    data: bytes
+
+
+class Diagnostics:
+    """What the programs of a region have told.
+
+    Attributes:
+        operator: the texts of WRITE OPERATOR.
+        replies: what the operator will answer, in order.
+        trace, dumps, journals: see :class:`TraceEntry`, :class:`Dump`, :class:`JournalRecord`.
+    """
+
+    def __init__(self) -> None:
+        self.operator: list[str] = []
+        self.replies: deque[str] = deque()
+        self.trace: list[TraceEntry] = []
+        self.dumps: list[Dump] = []
+        self.journals: list[JournalRecord] = []
+
+
+class DiagnosticsRegion(WatchedRegion, Protocol):
+    """What these commands ask of the region."""
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What programs have told."""
+
+    def encode(self, text: str) -> bytes:
+        """Text in the region's code page."""
+
+
+class DiagnosticsTask(Issuer, Protocol):
+    """What these commands ask of the task."""
+
+    number: int
+
+    @property
+    def region(self) -> DiagnosticsRegion:
+        """Its region."""
+
+
+def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
+    size = len(data) if length is None else length
+    if not 0 <= size <= len(data):
+        raise Condition(Resp.LENGERR, resp2, f"the length is {size}; the area has {len(data)} bytes")
+    return bytes(data[:size])
+
+
+@command(
+    "WRITE OPERATOR",
+    "EXPIRED INVREQ LENGERR",
+    {"REPLY": Opt("name", 0), "REPLYLENGTH": Opt("fullword", 4)},
+)
+def write_operator(
+    task: DiagnosticsTask,
+    text: Annotated[str, Opt("name", 0)],
+    textlength: _Full = None,
+    *,
+    routecodes: Annotated[Any, Opt("data")] = None,  # noqa: ARG001  (there is one operator)
+    numroutes: _Full = None,  # noqa: ARG001
+    consname: Annotated[str | None, Opt("name", 8)] = None,  # noqa: ARG001
+    action: Annotated[Any, Opt("cvda", 4)] = None,  # noqa: ARG001
+    eventual: Flag = False,  # noqa: ARG001
+    immediate: Flag = False,  # noqa: ARG001
+    critical: Flag = False,  # noqa: ARG001
+    maxlength: _Full = None,
+    timeout: _Full = None,
+    nohandle: Flag = False,
+) -> dict[str, Any]:
+    """Write a text to the operator, who may answer.
+
+    Args:
+        text: at most 690 characters.
+        textlength: how many of them.
+        routecodes, numroutes, consname, action, eventual, immediate, critical: accepted.
+        maxlength: the longest reply; a reply is waited for when it is given.
+        timeout: seconds to wait for it.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        REPLY and REPLYLENGTH.
+
+    Raises:
+        Condition: INVREQ: the text is too long. EXPIRED: nobody answers. LENGERR: the reply is longer than MAXLENGTH.
+    """
+    said = text if textlength is None else text[:textlength].ljust(textlength)
+    if not 0 < len(said) <= _BOUNDS["longest_operator_text"]:
+        raise Condition(Resp.INVREQ, 1, f"the text has {len(said)} characters")
+    diagnostics = task.region.diagnostics
+    diagnostics.operator.append(said.rstrip(" "))
+    if maxlength is None and timeout is None:
+        return {}
+    if not diagnostics.replies:
+        raise Condition(Resp.EXPIRED, 7, f"the operator did not answer in {timeout or 0} seconds")
+    reply = diagnostics.replies.popleft()
+    if maxlength is not None and len(reply) > maxlength:
+        brings = {"REPLY": reply[:maxlength], "REPLYLENGTH": len(reply)}
+        raise Condition(Resp.LENGERR, 1, f"the reply has {len(reply)} characters", brings=brings)
+    return {"REPLY": reply, "REPLYLENGTH": len(reply)}
+
+
+@command("ENTER TRACENUM", "INVREQ LENGERR")
+def enter_tracenum(
+    task: DiagnosticsTask,
+    tracenum: Annotated[int, Opt("halfword", 2)],
+    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
+    fromlength: _Half = None,
+    *,
+    resource: Annotated[str, Opt("name", 8)] = "",
+    exception: Flag = False,
+    nohandle: Flag = False,
+) -> None:
+    """Make an entry in the trace.
+
+    Args:
+        tracenum: 0 to 199.
+        from_: data for the entry.
+        fromlength: how much of it.
+        resource: 8 characters.
+        exception: whether it is one of an error.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: INVREQ 1: the number is out of range. LENGERR 4: FROMLENGTH is not that of the data or less.
+    """
+    if not 0 <= tracenum <= _BOUNDS["highest_trace_number"]:
+        raise Condition(Resp.INVREQ, 1, f"TRACENUM is {tracenum}; allowed are 0 to {_BOUNDS['highest_trace_number']}")
+    data = _cut(from_, fromlength, 4)
+    task.region.diagnostics.trace.append(TraceEntry(task.number, tracenum, data, resource, exception))
+
+
+@command("DUMP TRANSACTION", "INVREQ IOERR NOSPACE NOSTG NOTOPEN OPENERR SUPPRESSED", {"DUMPID": Opt("name", 9)})
+def dump_transaction(
+    task: DiagnosticsTask,
+    dumpcode: Annotated[str, Opt("name", 4)],
+    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
+    length: Annotated[int | None, Opt("fullword", 4, "FLENGTH")] = None,
+    *,
+    short: Annotated[int | None, Opt("halfword", 2, "LENGTH")] = None,
+    complete: Flag = False,  # noqa: ARG001  (what is kept is what FROM names)
+    nohandle: Flag = False,
+) -> str:
+    """Have a dump.
+
+    Args:
+        dumpcode: 4 characters, none of them blank.
+        from_: what to show.
+        length, short: how much of it (FLENGTH, LENGTH).
+        complete: accepted.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Returns:
+        DUMPID, such as ``1/0001``.
+
+    Raises:
+        Condition: INVREQ 13: the dump code is no good.
+    """
+    if len(dumpcode) != 4 or " " in dumpcode:
+        raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 4 characters, none of them blank")
+    dumps = task.region.diagnostics.dumps
+    dumps.append(Dump(task.number, dumpcode, _cut(from_, short if length is None else length, 0)))
+    return f"1/{len(dumps):04d}"
+
+
+@command(
+    "WRITE JOURNALNAME",
+    "INVREQ IOERR JIDERR LENGERR NOTAUTH NOTOPEN",
+    {"REQID": Opt("fullword", 4)},
+    resource="journal",
+)
+def write_journalname(
+    task: DiagnosticsTask,
+    journal: Annotated[str, Opt("name", 8, "JOURNALNAME")],
+    jtypeid: Annotated[str, Opt("name", 2)],
+    from_: Annotated[bytes, Opt("data", word="FROM")],
+    length: Annotated[int | None, Opt("fullword", 4, "FLENGTH")] = None,
+    *,
+    wait: Flag = False,  # noqa: ARG001  (it is there at once)
+    nosuspend: Flag = False,  # noqa: ARG001
+    nohandle: Flag = False,
+) -> int:
+    """Write a record to a journal.
+
+    Returns:
+        REQID: the number of the record.
+
+    Raises:
+        Condition: LENGERR: FLENGTH is not that of the data or less.
+    """
+    journals = task.region.diagnostics.journals
+    journals.append(JournalRecord(journal, jtypeid, _cut(from_, length, 0)))
+    return len(journals)
+
+
+@command("WAIT JOURNALNAME", "INVREQ IOERR JIDERR NOTOPEN", resource="journal")
+def wait_journalname(
+    task: DiagnosticsTask,
+    journal: Annotated[str, Opt("name", 8, "JOURNALNAME")],
+    *,
+    reqid: _Full = None,
+    nohandle: Flag = False,
+) -> None:
+    """Wait until a record is in its journal, which it is."""
+
+
+@command("BIF DEEDIT", "LENGERR", {"FIELD": Opt("data")}, otherwise=b"")
+def bif_deedit(
+    task: DiagnosticsTask,
+    field: Annotated[bytes, Opt("data", word="FIELD")],
+    length: _Half = None,
+    *,
+    nohandle: Flag = False,
+) -> dict[str, bytes]:
+    """Take all but digits out of a field, and put them to its right end behind zeros.
+
+    A minus sign or CR at its end stays as a sign over the last digit.
+
+    Returns:
+        FIELD: the field.
+
+    Raises:
+        Condition: LENGERR: the length is below 1.
+    """
+    size = len(field) if length is None else length
+    if size < 1:
+        raise Condition(Resp.LENGERR, 0, f"LENGTH is {size}")
+    zero = b"0" if any(0x30 <= byte <= 0x39 for byte in field[:size]) else task.region.encode("0")
+    digits = bytes(byte for byte in field[:size] if zero[0] <= byte <= zero[0] + 9)
+    return {"FIELD": digits.rjust(size, zero)[-size:]}

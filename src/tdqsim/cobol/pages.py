@@ -1,0 +1,106 @@
+"""Code pages: what is converted between a program and what it reads and writes.
+
+Programs that GnuCOBOL has compiled run in ASCII. Records are bytes, and are not converted unless a code page is asked
+for: for one queue or file by name, or for a whole program under ``*``. With a code page alone a record is text from end
+to end; with a layout its text and DISPLAY fields are converted, and binary, packed and pointer fields are left as they
+are. The sign over the last digit of a DISPLAY number is a letter in both (``-fsign=EBCDIC``), so it goes over
+like text.
+Keys (RIDFLD) are converted as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.layouts import Field, FieldType, Layout
+
+__all__ = ["NO_CODE_PAGES", "CodePages", "Conversion"]
+
+_LATIN: Final = "latin-1"
+_CHARACTERS: Final = (FieldType.TEXT, FieldType.EDITED, FieldType.ZONED)
+
+
+class Conversion:
+    """How the records of one queue or file are converted.
+
+    Args:
+        page: the code page of the records.
+        layout: their layout; None for text from end to end.
+    """
+
+    def __init__(self, page: str | int | CodePage, layout: Layout | None = None) -> None:
+        found = codepage(page)
+        self.page = found
+        self.layout = layout
+        characters = [found.decode(bytes([byte])) for byte in range(256)]
+        self._to_program = bytes(_byte(character) for character in characters)
+        table = bytearray(range(256))
+        for byte in range(255, -1, -1):
+            table[self._to_program[byte]] = byte
+        for byte in range(256):
+            if bytes([byte]).decode(_LATIN) not in characters:
+                table[byte] = found.encode("?")[0]
+        self._to_region = bytes(table)
+        self._places = None if layout is None else list(_places(layout.fields, 0))
+
+    def to_region(self, data: bytes, word: str) -> bytes:
+        """What a program has written, as the region gets it."""
+        return self._converted(data, word, self._to_region)
+
+    def to_program(self, data: bytes, word: str) -> bytes:
+        """A record as the program gets it."""
+        return self._converted(data, word, self._to_program)
+
+    def _converted(self, data: bytes, word: str, table: bytes) -> bytes:
+        if self._places is None or word == "RIDFLD":
+            return data.translate(table)
+        record = bytearray(data)
+        for start, end in self._places:
+            record[start:end] = record[start:end].translate(table)
+        return bytes(record)
+
+
+def _byte(character: str) -> int:
+    code = ord(character) if len(character) == 1 else 0x1A
+    return code if code < 256 else 0x1A
+
+
+def _places(fields: Any, shift: int) -> Any:
+    """The places of the characters of a record, table by table."""
+    for item in fields:
+        yield from _places_of(item, shift)
+
+
+def _places_of(item: Field, shift: int) -> Any:
+    count = item.occurs.maximum if item.occurs is not None else 1
+    for at in range(count):
+        start = shift + at * item.length
+        if item.type is FieldType.GROUP:
+            if item.redefines is None:
+                yield from _places(item.children, start)
+        elif item.type in _CHARACTERS and item.redefines is None:
+            yield start + item.offset, start + item.offset + item.length
+
+
+class CodePages:
+    """The conversions of one region's programs.
+
+    Args:
+        by_name: by queue or file; ``*`` for all others.
+    """
+
+    def __init__(self, by_name: Mapping[str, Conversion] | None = None) -> None:
+        self._by_name = {name.upper(): each for name, each in (by_name or {}).items()}
+        self._otherwise = self._by_name.get("*")
+
+    def of(self, name: str) -> Conversion | None:
+        """How the records of a queue or file are converted; None for not at all."""
+        if not self._by_name:
+            return None
+        return self._by_name.get(name.rstrip(" ").upper(), self._otherwise)
+
+
+NO_CODE_PAGES: Final = CodePages()
+"""Nothing is converted."""

@@ -1,0 +1,101 @@
+"""What the COBOL programs of one task have: storage that CICS gave them, and their own items by name.
+
+``task.storage["WS-COUNT"]`` is an item of the program that runs, or waits, at the lowest level of the task, or of one
+above it; see :mod:`~tdqsim.cobol.view` for the names.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+from tdqsim.cobol.view import ProgramStorage
+from tdqsim.errors import TdqError
+
+__all__ = ["TaskStorage"]
+
+
+class TaskStorage:
+    """The storage of one task; it is freed with the task.
+
+    Attributes:
+        levels: the levels of COBOL programs, the lowest last.
+    """
+
+    def __init__(self) -> None:
+        self.levels: list[Any] = []
+        self._got: dict[int, Any] = {}
+        self._held: dict[object, Any] = {}
+        self._twa: Any = None
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
+
+        Raises:
+            TdqError: no program of the task has it, or :class:`~tdqsim.cobol.view.ProgramStorage` refuses.
+        """
+        return self._with(name)[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._with(name)[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in program for program in self._programs())
+
+    def program(self, name: str) -> ProgramStorage:
+        """The items of one program of the task.
+
+        Raises:
+            TdqError: it does not run for this task.
+        """
+        found = {program.program: program for program in reversed([*self._programs()])}
+        if name.upper() not in found:
+            raise TdqError(f"program {name} does not run here; there are {', '.join(found) or 'none'}")
+        return found[name.upper()]
+
+    def _programs(self) -> Iterator[ProgramStorage]:
+        for level in reversed(self.levels):
+            yield from level.programs()
+
+    def _with(self, name: str) -> ProgramStorage:
+        first = None
+        for program in self._programs():
+            first = first or program
+            if name in program:
+                return program
+        if first is None:
+            raise TdqError(f"{name}: no COBOL program of the task runs now")
+        return first  # it says why not
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of the storage that was got there; 0 when it is not in such."""
+        for start, buffer in self._got.items():
+            end = ctypes.addressof(buffer) + len(buffer)
+            if start <= address < end:
+                return end - address
+        return 0
+
+    def get(self, size: int, fill: bytes) -> int:
+        """Storage of so many bytes on a 16-byte boundary."""
+        buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
+        address = -(-ctypes.addressof(buffer) // 16) * 16
+        self._got[address] = buffer
+        return address
+
+    def twa(self, size: int) -> int | None:
+        """The task's work area, binary zeros at first; None when its size is 0."""
+        if not size:
+            return None
+        if self._twa is None:
+            self._twa = ctypes.create_string_buffer(size)
+        return ctypes.addressof(self._twa)
+
+    def free(self, address: int) -> bool:
+        """Give storage back; False when it was not got here."""
+        return self._got.pop(address, None) is not None
+
+    def hold(self, key: object, data: bytes) -> int:
+        """Keep a record for the program to look at, until the next one with this key."""
+        buffer = self._held[key] = ctypes.create_string_buffer(data, max(len(data), 1))
+        return ctypes.addressof(buffer)

@@ -1,0 +1,262 @@
+"""What the compiler tells of a program's items and statements: its listing, its C text, the module's symbols.
+
+The listing has the items of each section with level, size and picture; offsets follow from the sizes. The C text says
+which C variable is the storage of each item of level 01 or 77, and the module's symbol table where that is. Statements
+are marked by a number: the file's above 20 bits, the line below.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Item", "Symbols", "Variable", "read_symbols"]
+
+_ROW: Final = re.compile(r"^(?P<size>\d{5,})\s+(?P<kind>\S+)\s+(?P<level>\d\d)\s+(?P<name>\S+)\s*(?P<text>.*)$")
+_SECTION: Final = re.compile(r"^\s+(?P<name>WORKING-STORAGE|LOCAL-STORAGE|LINKAGE|FILE)\s+SECTION\s*$")
+_PROGRAM: Final = re.compile(r"^\s+PROGRAM\s+\S+\s*$")
+_OCCURS: Final = re.compile(r"OCCURS (?:\d+ TO )?(\d+)")
+_REDEFINES: Final = re.compile(r"REDEFINES (\S+)")
+_STORAGE: Final = re.compile(r"^static (?:cob_u8_t|int)\s+(b_\d+)(?:\[\d+\])?[^;]*;\s*/\* (.+?) \*/", re.MULTILINE)
+_BASED: Final = re.compile(r"^static unsigned char\s*\*(b_\d+) = NULL;\s*/\* (.+?) \*/", re.MULTILINE)
+_PASSED: Final = re.compile(r"^static unsigned char\s*\*(last_b_\d+);", re.MULTILINE)
+_MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\(")
+_SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
+_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_TOP: Final = (1, 77)
+_OWN: Final = "DFHEICB"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a program.
+
+    Attributes:
+        name: its name, in upper case; FILLER for none.
+        level: 01 to 49, or 77.
+        kind: GROUP, ALPHANUMERIC, NUMERIC, POINTER and the like, as the listing has it.
+        picture: picture and usage, as the listing has them.
+        size: bytes of one occurrence.
+        offset: from the beginning of its 01.
+        above: the names of the groups that it is in, the nearest first.
+        dimensions: (occurrences, bytes from one to the next) of each table that it is in, the outermost first.
+        root: the name of its 01 or 77, with a number where that is FILLER.
+    """
+
+    name: str
+    level: int
+    kind: str
+    picture: str
+    size: int
+    offset: int
+    above: tuple[str, ...]
+    dimensions: tuple[tuple[int, int], ...]
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The storage of an item of level 01 or 77.
+
+    Attributes:
+        name: the item's.
+        offset: where it is in the module; of an item of the LINKAGE SECTION where its address is.
+        size: bytes, those of a pointer for the LINKAGE SECTION.
+        linkage: whether it is one of the LINKAGE SECTION.
+    """
+
+    name: str
+    offset: int
+    size: int
+    linkage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """What is known of one program.
+
+    Attributes:
+        items: its items in the order of the source.
+        variables: the storage of its 01 and 77 items.
+        entry: where the program's entry is in the module.
+        sources: its files, by the number in a statement's mark.
+        statements: the marks of its statements.
+    """
+
+    items: tuple[Item, ...]
+    variables: tuple[Variable, ...]
+    entry: int
+    sources: tuple[str, ...]
+    statements: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """For :meth:`from_json`."""
+        return {
+            "items": [[getattr(item, name) for name in Item.__slots__] for item in self.items],
+            "variables": [[each.name, each.offset, each.size, each.linkage] for each in self.variables],
+            "entry": self.entry,
+            "sources": self.sources,
+            "statements": self.statements,
+        }
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> Symbols:
+        """What :meth:`as_json` has given."""
+        items = tuple(
+            Item(
+                name=row[0],
+                level=row[1],
+                kind=row[2],
+                picture=row[3],
+                size=row[4],
+                offset=row[5],
+                above=tuple(row[6]),
+                dimensions=tuple((count, step) for count, step in row[7]),
+                root=row[8],
+            )  # fmt: skip
+            for row in kept["items"]
+        )
+        variables = tuple(Variable(*row) for row in kept["variables"])
+        return cls(items, variables, kept["entry"], tuple(kept["sources"]), tuple(kept["statements"]))
+
+
+def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> Symbols:
+    """What the compiler has left in a folder.
+
+    Args:
+        folder: where ``NAME.c``, ``NAME.c.h``, ``NAME.c.l*.h``, ``NAME.lst`` and ``NAME.so`` are.
+        name: the stem of those files.
+        entry: the C name of the program's entry.
+        using: the names behind USING of the PROCEDURE DIVISION.
+    """
+    local = next(
+        (
+            text
+            for path in sorted(folder.glob(f"{name}.c.l*.h"))
+            if f"local variables for '{name}'" in (text := path.read_text("utf-8", "replace"))
+        ),
+        "",
+    )
+    text = (folder / f"{name}.c").read_text("utf-8", "replace")
+    places = dict(_elf_symbols((folder / f"{name}.so").read_bytes()))
+    sources = _SOURCES.search((folder / f"{name}.c.h").read_text("utf-8", "surrogateescape"))
+    statements = sorted(_statements(text))
+    return Symbols(
+        tuple(_items((folder / f"{name}.lst").read_text("utf-8", "replace").splitlines())),
+        tuple(_variables(local, places, using)),
+        places.get(entry, (0, 0))[0],
+        tuple(_NAME.findall(sources[1])) if sources else (),
+        tuple(statements),
+    )
+
+
+def _statements(text: str) -> set[int]:
+    """The marks of the statements; one that stands on the line of what is before it has no mark of its own."""
+    found, mark = set(), 0
+    for number, statement in _MARK.findall(text):
+        if statement:
+            found.add(mark)
+        else:
+            mark = int(number, 16)
+    return found - {0}
+
+
+def _variables(local: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:
+    found = [(variable, name, False) for variable, name in _STORAGE.findall(local)]
+    found += [(variable, name, True) for variable, name in _BASED.findall(local)]
+    found += [(variable, name, True) for variable, name in zip(_PASSED.findall(local), using, strict=False)]
+    for variable, name, linkage in found:
+        if variable in places:
+            offset, size = places[variable]
+            yield Variable(name.upper(), offset, size, linkage)
+
+
+# -- the symbol table of a shared object -----------------------------------------------------------------------------
+
+
+def _elf_symbols(module: bytes) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Name, value and size of each symbol of a 64-bit ELF file; the compiler's numbers behind names are cut off."""
+    if module[:5] != b"\x7fELF\x02":
+        return
+    order = "<" if module[5] == 1 else ">"
+    start, entry_size, entries = (
+        *struct.unpack_from(f"{order}Q", module, 40),
+        *struct.unpack_from(f"{order}HH", module, 58),
+    )
+    headers = [struct.unpack_from(f"{order}IIQQQQIIQQ", module, start + at * entry_size) for at in range(entries)]
+    for _name, kind, _flags, _address, offset, size, link, _info, _align, each in headers:
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        strings = headers[link][4]
+        for at in range(offset, offset + size, each):
+            name, _i, _o, _section, value, length = struct.unpack_from(f"{order}IBBHQQ", module, at)
+            end = module.index(b"\0", strings + name)
+            yield module[strings + name : end].decode("latin-1").partition(".")[0], (value, length)
+
+
+# -- the listing -----------------------------------------------------------------------------------------------------
+
+
+def _rows(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str]]]:
+    """The section and the row of each item; what does not fit on a line is on the next."""
+    section, programs = "", 0
+    for line in lines:
+        programs += _PROGRAM.match(line) is not None
+        if programs > 1:  # those inside the program are not shown
+            return
+        found = _SECTION.match(line)
+        if found:
+            section = found["name"]
+        elif section and (row := _ROW.match(line)):
+            yield section, row
+
+
+def _items(lines: Iterable[str]) -> Iterator[Item]:
+    """The items of WORKING-STORAGE and LINKAGE with their offsets."""
+    fillers = 0
+    group: list[re.Match[str]] = []
+    for section, row in _rows(lines):
+        if section not in ("WORKING-STORAGE", "LINKAGE"):
+            continue
+        if int(row["level"]) in _TOP:
+            yield from _group(group, fillers)
+            fillers += row["name"] == "FILLER"
+            group = [row]
+        elif int(row["level"]) < 50:
+            group.append(row)
+    yield from _group(group, fillers)
+
+
+def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
+    """The items of one 01."""
+    if not rows or rows[0]["name"] == _OWN:
+        return
+    root = f"FILLER {fillers}" if rows[0]["name"] == "FILLER" else rows[0]["name"].upper()
+    stack: list[tuple[int, Item, int]] = []  # level, the group, and how far it is filled
+    starts: dict[str, int] = {}
+    for row in rows:
+        level, size = int(row["level"]), int(row["size"])
+        while stack and stack[-1][0] >= level:
+            stack.pop()
+        occurs, redefines = _OCCURS.search(row["text"]), _REDEFINES.search(row["text"])
+        count = int(occurs[1]) if occurs else 1
+        if row["kind"] == "GROUP":  # the listing has all occurrences of a group, but one of an elementary item
+            size //= count
+        offset = 0
+        above: tuple[str, ...] = ()
+        tables: tuple[tuple[int, int], ...] = ()
+        if stack:
+            group, filled = stack[-1][1], stack[-1][2]
+            offset = starts.get(redefines[1].upper(), filled) if redefines else filled
+            above, tables = (group.name, *group.above), group.dimensions
+            stack[-1] = (stack[-1][0], group, max(filled, offset + size * count))
+        if occurs:
+            tables = (*tables, (count, size))
+        item = Item(row["name"].upper(), level, row["kind"], row["text"], size, offset, above, tables, root)
+        starts[item.name] = offset
+        stack.append((level, item, offset))
+        yield item

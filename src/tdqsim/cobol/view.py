@@ -1,0 +1,253 @@
+"""A program's items by name: ``WS-COUNT``, ``NAME OF CUSTOMER``, ``LINE-TEXT (2)``, read and set as COBOL has them.
+
+=====================  ============================================================================
+text                   str of the item's length
+numbers                int, or Decimal where the picture has a V
+groups                 bytes
+POINTER, INDEX         int
+=====================  ============================================================================
+
+A text is padded with blanks or cut, a number must fit its picture. Numbers are read as GnuCOBOL keeps them here:
+DISPLAY digits in ASCII with the sign over the last one, COMP big-endian, COMP-5 the machine's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from typing import Any, Final
+
+from tdqsim.cobol.symbols import Item, Symbols
+from tdqsim.errors import TdqError
+
+__all__ = ["ProgramStorage"]
+
+_REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
+_QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
+_REPEATED: Final = re.compile(r"(.)\((\d+)\)")
+_POSITIVE: Final = "{ABCDEFGHI"
+_NEGATIVE: Final = "}JKLMNOPQR"
+_OVERPUNCHED: Final = {
+    **{char: (digit, 1) for digit, char in enumerate(_POSITIVE)},
+    **{char: (digit, -1) for digit, char in enumerate(_NEGATIVE)},
+}
+
+
+class ProgramStorage:
+    """The items of one program that runs.
+
+    Args:
+        program: its name, for messages.
+        symbols: its items.
+        base: where its module is.
+    """
+
+    def __init__(self, program: str, symbols: Symbols, base: int) -> None:
+        self.program = program
+        self._symbols = symbols
+        self._base = base
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self._find(name)
+        except TdqError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of its items, in the order of the source."""
+        return (item.name for item in self._symbols.items if item.name != "FILLER")
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an item.
+
+        Raises:
+            TdqError: there is no such item, the name fits several, a subscript is missing or out of range, the item has
+                no storage now, or it does not hold what its picture says.
+        """
+        item, address = self._find(name)
+        return _decode(item, ctypes.string_at(address, item.size), name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Give an item a value.
+
+        Raises:
+            TdqError: as reading does; or the value does not fit.
+        """
+        item, address = self._find(name)
+        data = _encode(item, value, name)
+        ctypes.memmove(address, data, len(data))
+
+    def raw(self, name: str) -> bytes:
+        """The bytes of an item, whatever it is."""
+        item, address = self._find(name)
+        return ctypes.string_at(address, item.size)
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of the 01 that it is in; 0 when it is in none."""
+        for variable in self._symbols.variables:
+            start, size = self._base + variable.offset, variable.size
+            if variable.linkage:
+                start = ctypes.c_size_t.from_address(start).value
+                size = next((item.size for item in self._symbols.items if item.root == variable.name), 0)
+            if start and start <= address < start + size:
+                return start + size - address
+        return 0
+
+    def _find(self, name: str) -> tuple[Item, int]:
+        found = _REFERENCE.match(name)
+        if found is None:
+            raise TdqError(f"{name!r} is no name of an item; such are WS-COUNT, NAME OF CUSTOMER and LINE-TEXT (2)")
+        first, *groups = (part.upper() for part in _QUALIFIER.split(found["names"]))
+        items = [item for item in self._symbols.items if item.name == first and _within(groups, item.above)]
+        if not items:
+            near = get_close_matches(first, set(self), 3)
+            hint = f"; near are {', '.join(near)}" if near else ""
+            raise TdqError(f"program {self.program} has no item {name}{hint}")
+        if len(items) > 1:
+            ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
+            raise TdqError(f"program {self.program}: {name} may be {ways}")
+        item = items[0]
+        return item, self._address(item, name) + item.offset + _displacement(item, found["subscripts"] or "", name)
+
+    def _address(self, item: Item, name: str) -> int:
+        variable = next((each for each in self._symbols.variables if each.name == item.root), None)
+        redefined = _redefined(self._symbols, item.root)
+        if variable is None and redefined:
+            variable = next((each for each in self._symbols.variables if each.name == redefined), None)
+        if variable is None:
+            raise TdqError(f"{name} of program {self.program} has no storage: nothing in the program uses it")
+        address = self._base + variable.offset
+        if variable.linkage:
+            address = ctypes.c_size_t.from_address(address).value
+            if not address:
+                raise TdqError(f"{name} of program {self.program} has no address now")
+        return address
+
+
+def _redefined(symbols: Symbols, root: str) -> str:
+    """The 01 whose storage an 01 that redefines shares."""
+    for _ in symbols.items:
+        item = next((item for item in symbols.items if item.root == root and item.level in (1, 77)), None)
+        found = re.search(r"REDEFINES (\S+)", item.picture) if item is not None else None
+        if found is None:
+            return root
+        root = found[1].upper()
+    return root
+
+
+def _within(groups: list[str], above: tuple[str, ...]) -> bool:
+    """Whether groups are named from the nearest outward, some perhaps left out."""
+    rest = iter(above)
+    return all(group in rest for group in groups)
+
+
+def _displacement(item: Item, subscripts: str, name: str) -> int:
+    given = [part for part in re.split(r"[\s,]+", subscripts.strip()) if part]
+    if len(given) != len(item.dimensions):
+        raise TdqError(f"{name}: {item.name} takes {len(item.dimensions)} subscripts, not {len(given)}")
+    displacement = 0
+    for text, (count, step) in zip(given, item.dimensions, strict=True):
+        if not text.isdigit() or not 1 <= int(text) <= count:
+            raise TdqError(f"{name}: subscript {text} of {item.name}; allowed are 1 to {count}")
+        displacement += (int(text) - 1) * step
+    return displacement
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def _scale(item: Item) -> int:
+    """Digits behind the V of the picture."""
+    picture = _REPEATED.sub(lambda match: match[1] * int(match[2]), item.picture.split(" ")[0].upper())
+    return len(picture.partition("V")[2].replace("S", "")) if "V" in picture else 0
+
+
+def _digits(item: Item) -> int:
+    picture = _REPEATED.sub(lambda match: match[1] * int(match[2]), item.picture.split(" ")[0].upper())
+    return picture.count("9")
+
+
+def _usage(item: Item) -> str:
+    words = item.picture.upper().replace(",", " ").split()
+    return next((word for word in words[1:] if word.startswith(("COMP", "BINARY", "PACKED"))), "DISPLAY")
+
+
+def _signed(item: Item) -> bool:
+    return item.picture.upper().startswith("S")
+
+
+def _decode(item: Item, data: bytes, name: str) -> Any:
+    if item.kind in ("POINTER", "INDEX"):
+        return int.from_bytes(data, sys.byteorder)
+    if item.kind == "GROUP":
+        return data
+    if item.kind != "NUMERIC":
+        return data.decode("latin-1")
+    try:
+        number = _number(item, data)
+    except ValueError:
+        raise TdqError(f"{name} holds X'{data.hex().upper()}', which is no {item.picture}") from None
+    scale = _scale(item)
+    return Decimal(number).scaleb(-scale) if scale else number
+
+
+def _number(item: Item, data: bytes) -> int:
+    usage = _usage(item)
+    if usage in ("COMP-3", "PACKED-DECIMAL"):
+        digits = data.hex().upper()
+        if digits[-1] not in "CDFABE":
+            raise ValueError(digits)
+        return int(digits[:-1] or "0") * (-1 if digits[-1] in "DB" else 1)
+    if usage == "COMP-6":
+        return int(data.hex())
+    if usage.startswith(("COMP", "BINARY")):
+        return int.from_bytes(data, sys.byteorder if usage == "COMP-5" else "big", signed=_signed(item))
+    text = data.decode("latin-1")
+    last, sign = _OVERPUNCHED.get(text[-1:], (None, 1))
+    if last is not None:
+        text = f"{text[:-1]}{last}"
+    elif text[:1] in "+-" or text[-1:] in "+-":
+        sign, text = (-1 if "-" in text else 1), text.strip("+-")
+    if not text.isdigit():
+        raise ValueError(text)
+    return int(text) * sign
+
+
+def _encode(item: Item, value: Any, name: str) -> bytes:
+    if item.kind in ("POINTER", "INDEX"):
+        return int(value).to_bytes(item.size, sys.byteorder)
+    if item.kind != "NUMERIC" or isinstance(value, bytes | bytearray):
+        data = value.encode("latin-1") if isinstance(value, str) else bytes(value)
+        if item.kind in ("GROUP", "NUMERIC") and len(data) != item.size:
+            raise TdqError(f"{name} has {item.size} bytes, not {len(data)}")
+        return data[: item.size].ljust(item.size)
+    return _from_number(item, value, name)
+
+
+def _from_number(item: Item, value: Any, name: str) -> bytes:
+    try:
+        scaled = Decimal(str(value)).scaleb(_scale(item))
+        number = int(scaled)
+    except (InvalidOperation, ValueError):
+        raise TdqError(f"{name}: {value!r} is no number") from None
+    usage, digits = _usage(item), _digits(item)
+    if scaled != number or (number < 0 and not _signed(item)):
+        raise TdqError(f"{name}: {value} does not fit {item.picture}")
+    if usage != "COMP-5" and abs(number) >= 10**digits:
+        raise TdqError(f"{name}: {value} does not fit {item.picture}")
+    if usage in ("COMP-3", "PACKED-DECIMAL"):
+        sign = ("D" if number < 0 else "C") if _signed(item) else "F"
+        return bytes.fromhex(f"{abs(number):0{item.size * 2 - 1}d}{sign}")
+    if usage.startswith(("COMP", "BINARY")):
+        order: Any = sys.byteorder if usage == "COMP-5" else "big"
+        return number.to_bytes(item.size, order, signed=_signed(item))
+    text = f"{abs(number):0{item.size}d}"
+    if number < 0 or _signed(item):
+        last = int(text[-1])
+        text = text[:-1] + (_NEGATIVE[last] if number < 0 else _POSITIVE[last])
+    return text.encode("ascii")

@@ -1,0 +1,228 @@
+"""Subprograms that are CALLed, programs inside programs, and what a failing program leaves to others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Abend
+
+pytestmark = pytest.mark.cobc
+
+COUNTER = ("77 N PIC 9(4) VALUE 0.", "ADD 1 TO N\nMOVE N TO L-N\nGOBACK.", "01 L-N PIC 9(4).")
+
+
+def counter(workshop):
+    """A subprogram that counts its CALLs."""
+    storage, procedure, linkage = COUNTER
+    workshop.program("COUNTER", storage, procedure, linkage)
+    path = workshop.folder / "COUNTER.cbl"
+    path.write_text(path.read_text().replace("PROCEDURE DIVISION.", "PROCEDURE DIVISION USING L-N."))
+
+
+TWICE = """
+CALL 'COUNTER' USING S
+CALL WS-NAME USING S
+EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+GOBACK.
+"""
+
+
+def test_a_called_subprogram_keeps_its_storage_in_a_level_and_has_fresh_storage_in_the_next(workshop):
+    counter(workshop)
+    workshop.program("TWICE", "01 S PIC 9(4).\n01 WS-NAME PIC X(8) VALUE 'COUNTER'.", TWICE)
+    workshop.program(
+        "LINKER",
+        "01 S PIC 9(4).",
+        """
+        CALL 'COUNTER' USING S
+        EXEC CICS LINK PROGRAM('TWICE') END-EXEC
+        CALL 'COUNTER' USING S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+    )
+    for _ in range(3):
+        workshop.run("LINKER")
+    assert workshop.out() == [b"0002", b"0002"] * 3
+
+
+def test_cancel_makes_the_next_call_find_fresh_storage(workshop):
+    counter(workshop)
+    workshop.program(
+        "CANCELS",
+        "01 S PIC 9(4).",
+        """
+        CALL 'COUNTER' USING S
+        CANCEL 'COUNTER'
+        CALL 'COUNTER' USING S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("CANCELS")
+    assert workshop.out() == [b"0001"]
+
+
+def test_two_tasks_that_wait_have_subprograms_of_their_own(workshop):
+    counter(workshop)
+    workshop.program(
+        "SLOWLY",
+        "01 S PIC 9(4).\n01 WS-NAME PIC X(8) VALUE 'COUNTER'.",
+        TWICE.replace("CALL WS-NAME USING S", "EXEC CICS SUSPEND END-EXEC CALL WS-NAME USING S"),
+    )
+    handles = [workshop.region.start(workshop.programs.handler("SLOWLY")) for _ in range(4)]
+    workshop.region.run()
+    for handle in handles:
+        handle.result()
+    assert workshop.out() == [b"0002"] * 4
+
+
+SUB = ("77 X PIC X(4).", "01 L-T PIC X(4).")
+
+
+def subprogram(workshop, procedure: str) -> None:
+    """A CALLed program SUB that issues commands."""
+    workshop.program("SUB", SUB[0], procedure, SUB[1])
+    path = workshop.folder / "SUB.cbl"
+    path.write_text(
+        path.read_text().replace(
+            "PROCEDURE DIVISION.", "PROCEDURE DIVISION USING DFHEIBLK\n           DFHCOMMAREA L-T."
+        )
+    )
+
+
+CALLS = """
+    EXEC CICS HANDLE CONDITION QIDERR(NOT-HERE) END-EXEC
+    CALL 'SUB' USING DFHEIBLK DFHCOMMAREA T END-CALL
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+    EXEC CICS READQ TD QUEUE('NONE') INTO(T) END-EXEC
+    GOBACK.
+NOT-HERE.
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM('MAIN') END-EXEC
+    EXEC CICS RETURN END-EXEC.
+"""
+
+
+def test_a_called_program_issues_commands_and_has_handles_of_its_own(workshop):
+    subprogram(
+        workshop,
+        """
+            EXEC CICS HANDLE CONDITION QZERO(EMPTY-Q) QIDERR(NO-Q) END-EXEC
+            EXEC CICS READQ TD QUEUE('IN') INTO(L-T) END-EXEC
+            GOBACK.
+        NO-Q.
+            MOVE 'NOQ ' TO L-T
+            GOBACK.
+        EMPTY-Q.
+            MOVE 'NONE' TO L-T
+            EXEC CICS READQ TD QUEUE('NOWH') INTO(X) END-EXEC.
+        """,
+    )
+    workshop.program("MAIN", "01 T PIC X(4).", CALLS)
+    workshop.run("MAIN")
+    assert workshop.out() == [b"NOQ ", b"MAIN"]
+
+
+def test_the_handles_of_the_caller_are_not_those_of_a_called_program(workshop):
+    subprogram(workshop, "EXEC CICS READQ TD QUEUE('NONE') INTO(X) END-EXEC\nGOBACK.")
+    workshop.program("MAIN", "01 T PIC X(4).", CALLS)
+    with pytest.raises(Abend) as caught:
+        workshop.run("MAIN")
+    assert caught.value.code == "AEYH"
+
+
+def test_return_in_a_called_program_leaves_the_level(workshop):
+    subprogram(workshop, "EXEC CICS WRITEQ TD QUEUE('OUT') FROM('SUB ') END-EXEC\nEXEC CICS RETURN END-EXEC.")
+    workshop.program("MAIN", "01 T PIC X(4).", CALLS)
+    workshop.run("MAIN")
+    assert workshop.out() == [b"SUB "]
+
+
+def test_a_call_of_a_program_that_is_nowhere_is_asra_with_its_name(workshop):
+    workshop.program("LOST", "77 X PIC X.", "CALL 'NOWHERE'\nGOBACK.")
+    with pytest.raises(Abend) as caught:
+        workshop.run("LOST")
+    assert caught.value.code == "ASRA"
+    assert "NOWHERE" in str(caught.value.cause)
+    assert "LOST.cbl:7" in str(caught.value.cause)
+
+
+def test_a_program_inside_a_program_issues_commands(workshop):
+    workshop.program(
+        "OUTER",
+        "01 T PIC X(4) VALUE 'OUT1'.",
+        """
+            CALL 'INNER'
+            EXEC CICS HANDLE CONDITION QIDERR(GONE) END-EXEC
+            EXEC CICS READQ TD QUEUE('NONE') INTO(T) END-EXEC
+            GOBACK.
+        GONE.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC
+            GOBACK.
+        IDENTIFICATION DIVISION.
+        PROGRAM-ID. INNER.
+        DATA DIVISION.
+        WORKING-STORAGE SECTION.
+        77 X PIC X(4) VALUE 'IN-1'.
+        PROCEDURE DIVISION.
+            EXEC CICS HANDLE CONDITION QIDERR(LOST) END-EXEC
+            EXEC CICS READQ TD QUEUE('NONE') INTO(X) END-EXEC
+            GOBACK.
+        LOST.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(X) END-EXEC.
+        END PROGRAM INNER.
+        END PROGRAM OUTER.
+        """,
+    )
+    workshop.run("OUTER")
+    assert workshop.out() == [b"IN-1", b"OUT1"]
+
+
+ROTTEN = """
+    EXEC CICS HANDLE ABEND LABEL(OOPS) END-EXEC
+    MOVE 7 TO N
+    ADD 1 TO D
+    EXEC CICS RETURN END-EXEC.
+OOPS.
+    EXEC CICS ASSIGN ABCODE(CODE-1) END-EXEC
+    MOVE N TO S
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+    EXEC CICS RETURN END-EXEC.
+"""
+ROTTEN_STORAGE = """
+77 N PIC 9(4) VALUE 1.
+01 X PIC X(4) VALUE 'ZZZZ'.
+01 D REDEFINES X PIC S9(7) COMP-3.
+01 SHOWN.
+   05 CODE-1 PIC X(4).
+   05 S PIC 9(4).
+"""
+
+
+def test_an_abend_label_takes_a_program_check_and_finds_the_storage_as_it_was(workshop):
+    workshop.program("ROTTEN", ROTTEN_STORAGE, ROTTEN)
+    for _ in range(2):
+        workshop.run("ROTTEN")
+    assert workshop.out() == [b"ASRA0007"] * 2
+
+
+WILD = "MOVE 4096 TO Q\nSET ADDRESS OF L-X TO P\nMOVE 'A' TO L-X\nGOBACK."
+
+
+@pytest.mark.parametrize("_again", range(2))
+def test_a_bad_address_is_asra_and_the_session_goes_on(workshop, _again):
+    workshop.program("WILD", "01 P USAGE POINTER.\n01 Q REDEFINES P PIC 9(18) COMP-5.", WILD, "01 L-X PIC X(4).")
+    with pytest.raises(Abend) as caught:
+        workshop.run("WILD")
+    assert caught.value.code == "ASRA"
+    assert "signal 11" in str(caught.value.cause)
+    assert "WILD.cbl:12" in str(caught.value.cause)
+
+
+def test_a_loop_without_commands_is_aica(workshop):
+    workshop.programs.settings.runaway_ms = 100
+    workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
+    with pytest.raises(Abend) as caught:
+        workshop.run("LOOPS")
+    assert caught.value.code == "AICA"
+    assert "LOOPS.cbl:" in str(caught.value.cause)

@@ -1,0 +1,106 @@
+"""A program's items by name while its task waits."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from tdqsim.errors import TdqError
+
+pytestmark = pytest.mark.cobc
+
+STORAGE = """
+77 WS-COUNT PIC S9(4) COMP VALUE 41.
+77 WS-SMALL PIC S9(3)V99 VALUE -1.25.
+01 WS-PACKED PIC S9(5)V99 COMP-3 VALUE 12.34.
+01 CUSTOMER.
+   05 NAME PIC X(8) VALUE 'MILLER'.
+   05 LINES-OF OCCURS 3.
+      10 LINE-NO PIC 99.
+      10 LINE-TEXT PIC X(4) OCCURS 2.
+   05 TAIL PIC X(2) VALUE 'zz'.
+01 SUPPLIER.
+   05 NAME PIC X(4) VALUE 'ACME'.
+01 SHOWN REDEFINES SUPPLIER PIC X(4).
+01 N-SHOWN PIC 9(4).
+"""
+WAITS = """
+    MOVE 'second' TO LINE-TEXT(2, 1)
+    EXEC CICS READQ TD QUEUE('LOGQ') INTO(N-SHOWN) END-EXEC
+    MOVE WS-COUNT TO N-SHOWN
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N-SHOWN) END-EXEC
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(CUSTOMER) END-EXEC
+    GOBACK.
+"""
+
+
+@pytest.fixture
+def waiting(workshop):
+    """A task that waits in a READQ; its end is awaited."""
+    workshop.program("WAITER", STORAGE, WAITS)
+    region = workshop.region
+    with region.task() as writer:
+        writer.writeq_td("LOGQ", b"GO  ")
+        handle = region.start(workshop.programs.handler("WAITER"))
+        region.run()
+        yield handle.local
+    region.run()
+    handle.result()
+
+
+def test_items_are_read_by_name(waiting):
+    storage = waiting.storage
+    assert storage["WS-COUNT"] == 41
+    assert storage["ws-small"] == Decimal("-1.25")
+    assert storage["WS-PACKED"] == Decimal("12.34")
+    assert storage["NAME OF CUSTOMER"] == "MILLER  "
+    assert storage["NAME IN SUPPLIER"] == "ACME"
+    assert storage["SHOWN"] == "ACME"
+    assert storage["LINE-TEXT OF CUSTOMER (2, 1)"] == "seco"
+    assert storage["TAIL"] == "zz"
+    assert storage["SUPPLIER"] == b"ACME"
+    assert "NOWHERE" not in storage
+
+
+def test_items_are_set_by_name(waiting, workshop):
+    storage = waiting.storage
+    storage["WS-COUNT"] = 1234
+    storage["WS-SMALL"] = "-99.01"
+    storage["LINE-NO (3)"] = 7
+    storage["NAME OF CUSTOMER"] = "SCHULZ"
+    assert storage["WS-SMALL"] == Decimal("-99.01")
+    assert storage["LINE-NO (3)"] == 7
+    assert storage.program("WAITER").raw("CUSTOMER")[:8] == b"SCHULZ  "
+
+
+def test_a_program_goes_on_with_what_was_set(workshop, waiting):
+    waiting.storage["WS-COUNT"] = 77
+    waiting.storage["TAIL"] = "ab"
+    region = workshop.region
+    region.start(lambda task: task.suspend())
+    region.purge  # noqa: B018
+    assert waiting.storage["WS-COUNT"] == 77
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("WS-COUNTER", "has no item WS-COUNTER; near are WS-COUNT"),
+        ("NAME", "NAME OF CUSTOMER, NAME OF SUPPLIER"),
+        ("LINE-TEXT (1)", "takes 2 subscripts, not 1"),
+        ("LINE-NO (4)", "allowed are 1 to 3"),
+        ("(", "is no name of an item"),
+    ],
+)
+def test_a_wrong_name_is_told_why(waiting, name, why):
+    with pytest.raises(TdqError, match=why.replace("(", r"\(").replace(")", r"\)")):
+        waiting.storage[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("WS-COUNT", 12345), ("N-SHOWN", -1), ("WS-PACKED", "1.234"), ("WS-COUNT", "x")]
+)
+def test_a_value_that_does_not_fit_is_refused(waiting, name, value):
+    with pytest.raises(TdqError, match=name):
+        waiting.storage[name] = value
