@@ -43,7 +43,7 @@ STOPPED: Final = 3
 CRASHED: Final = 4
 INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
-_TABLE: Final = 65 * 4
+_TABLE: Final = 64 * 5 + 4
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file's above these bits, the line below."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
@@ -79,8 +79,8 @@ class Libcob:
 
     Attributes:
         watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
-        table: the command at hand: its number, how many arguments there are, from which program and frame; then four
-            numbers each of the control area and the arguments: address, size, type, item.
+        table: the command at hand: its number, how many arguments there are, from which program and frame; then five
+            numbers each of the control area and the arguments: address, size, type, item, value of a binary number.
     """
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:

@@ -275,6 +275,13 @@ static void forget(struct level *level, int at) {
     cancel(-1);
 }
 
+/* The modules are this very run-time's: they were compiled for it. */
+void cob_check_version(const char *program, const char *version, const int patch) {
+    (void)program;
+    (void)version;
+    (void)patch;
+}
+
 void cob_cancel(const char *name) {
     int at;
     for (at = 0; current != NULL && at < current->begun_count; at++)
@@ -504,9 +511,23 @@ static unsigned frame_of(struct level *level, cob_module *module) {
 }
 
 /* The command at hand: its number, how many arguments there are, from which program and frame; then the control area and
- * each argument: address, size, type with flags and scale, and the item itself. */
+ * each argument: address, size, type with flags and scale, the item itself, and the value of a binary number. */
 #define ARGUMENTS 64
-static long long table[(ARGUMENTS + 1) * 4];
+static long long table[ARGUMENTS * 5 + 4];
+
+/* The value of a binary item without a scale; 0 of others. */
+static long long binary(const cob_field *item) {
+    unsigned long long value = 0;
+    size_t at;
+    if (item == NULL || item->attr == NULL || (item->attr->type != COB_TYPE_NUMERIC_BINARY && item->attr->type != 0x1B) ||
+        item->attr->scale != 0 || item->size > 8 || (size_t)item->data < 65536)
+        return 0;
+    for (at = 0; at < item->size; at++)
+        value = value << 8 | item->data[item->attr->flags & COB_FLAG_BINARY_SWAP ? at : item->size - 1 - at];
+    if (item->attr->flags & COB_FLAG_HAVE_SIGN && item->size < 8 && value >> (item->size * 8 - 1))
+        value -= 1ULL << (item->size * 8);
+    return (long long)value;
+}
 
 long long *dfh_table(void) { return table; }
 
@@ -521,12 +542,13 @@ int dfh_exec(void) {
     commands++;
     out_of_program();
     for (at = 0; at < count && at < ARGUMENTS; at++) {
-        long long *row = table + (at + 1) * 4;
+        long long *row = table + 4 + at * 5;
         const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
         row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
         row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
         row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
         row[3] = (long long)(size_t)arguments[at];
+        row[4] = binary(arguments[at]);
     }
     table[0] = *control;
     table[1] = count - 1;

@@ -59,6 +59,8 @@ class Plan:
         self.issue: Issue
         if words[0] in ("SQL", "DLI"):
             self.issue = lambda level, areas: _statement(level, declared, areas)
+        elif declared.text == "RETURN":
+            self.issue = lambda level, _areas: level.task.return_()
         elif own is not None:
             self.issue = own_command(own, declared)
         else:
@@ -118,8 +120,8 @@ class _Call:
 
     def issue(self, level: Level, areas: Areas) -> None:
         task: Any = level.task
-        if self not in level.settings.checked:
-            level.settings.checked.add(self)
+        if self not in level.checked:
+            level.checked.add(self)
             unfit(level, self.declared, self.checks, areas)
         keywords = self.constants.copy()
         for parameter, at in self.numbers:
@@ -132,13 +134,13 @@ class _Call:
             pages = level.settings.pages.of(keywords[self.resource])
         for parameter, at, word, companion in self.data:
             length = keywords.get(companion)
-            if length is None or length <= areas.rows[at * 4 + 1]:
+            if length is None or length <= areas.rows[at * 5 + 1]:
                 data = areas.data(at)
             else:
                 data = self._beyond(level, areas[at], word, length)
             keywords[parameter] = data if pages is None or word not in _RECORDS else pages.to_region(data, word)
         if self.measured and self.into is not None:
-            keywords["length"] = areas.rows[self.into * 4 + 1]
+            keywords["length"] = areas.rows[self.into * 5 + 1]
         elif self.sets:
             keywords.pop("length", None)
         positional: list[Any] = []

@@ -42,7 +42,7 @@ class Area:
 
     def __init__(self, libcob: Libcob, rows: Sequence[int], at: int, written: str) -> None:
         self._libcob = libcob
-        at *= 4
+        at *= 5
         self._address, self.size, self._kind, self._item = rows[at : at + 4]
         self.written = written
 
@@ -131,7 +131,7 @@ class Areas:
     """The arguments of the command at hand; each is an :class:`Area` when it is asked for.
 
     Attributes:
-        rows: four numbers for each: address, size, type, item.
+        rows: five numbers for each: address, size, type, item, value of a binary number.
     """
 
     __slots__ = ("_libcob", "_written", "rows")
@@ -152,20 +152,21 @@ class Areas:
 
     def data(self, at: int) -> bytes:
         """The bytes of an argument."""
-        address, size = self.rows[at * 4 : at * 4 + 2]
-        return ctypes.string_at(address, size) if address >= _FLOOR else self[at].read()
+        rows, at5 = self.rows, at * 5
+        address = rows[at5]
+        return ctypes.string_at(address, rows[at5 + 1]) if address >= _FLOOR else self[at].read()
 
     def number(self, at: int) -> int:
         """The number in an argument; see :attr:`Area.number`."""
-        address, size, kind = self.rows[at * 4 : at * 4 + 3]
-        if kind in _PLAIN and address >= _FLOOR:
-            return int.from_bytes(ctypes.string_at(address, size), "big", signed=True)
+        rows, at5 = self.rows, at * 5
+        kind = rows[at5 + 2]
+        if kind & 0xFFFF in _BINARY and not kind >> 32 and rows[at5] >= _FLOOR:
+            return rows[at5 + 4]
         return self[at].number
 
     def respond(self, at: int, value: int) -> None:
         """MOVE a response to an argument."""
-        address, size, kind = self.rows[at * 4 : at * 4 + 3]
-        if size == 4 and kind in _PLAIN and address >= _FLOOR:
-            ctypes.memmove(address, value.to_bytes(4, "big"), 4)
-        else:
-            self[at].move(value)
+        rows, at5 = self.rows, at * 5
+        if rows[at5 + 4] == value and rows[at5 + 2] in _PLAIN and rows[at5] >= _FLOOR:
+            return  # it is there already
+        self[at].move(value)

@@ -38,7 +38,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.conditions import abend_code
+from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Completion
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
@@ -69,7 +69,7 @@ _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
 _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
 _ARGUMENTS: Final = 5
-_SHORT: Final = (_ARGUMENTS + 2) * 4
+_SHORT: Final = _ARGUMENTS * 5 + 9
 """What is taken of the table at once: the command, the control area, and as many arguments as most commands have."""
 _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096
@@ -221,6 +221,19 @@ class AbendLabel:
         raise abend
 
 
+class _EibArea:
+    """The storage of an EIB; it is used again and again."""
+
+    def __init__(self) -> None:
+        self.buffer = ctypes.create_string_buffer(_EIB_SIZE)
+        self.address = ctypes.addressof(self.buffer)
+        self.shown = memoryview(self.buffer).cast("B")
+
+
+_EIBS: Final[list[_EibArea]] = []
+_NO_EIB: Final = bytes(_EIB_SIZE)
+
+
 class _Frame(NamedTuple):
     """A program of a level that has issued a command, and what was in force outside it."""
 
@@ -266,9 +279,9 @@ class Level:
         self._frames: list[_Frame] = []
         self._serial = 0
         self._commarea = task.level.commarea if task.level is not None else None
-        self._eib = ctypes.create_string_buffer(_EIB_SIZE)
-        self.eib_address = ctypes.addressof(self._eib)
-        self._shown = memoryview(self._eib).cast("B")
+        self._eib = _EIBS.pop() if _EIBS else _EibArea()
+        self.eib_address, self._shown = self._eib.address, self._eib.shown
+        self.checked = settings.checked
         self._slow: tuple[Any, ...] = ()
         self._last: Any = None
         self._fill_eib()
@@ -321,8 +334,11 @@ class Level:
             copies.give_back(self.entry)
             for module, entry in self.called.values():
                 copies_of(module).give_back(entry)
-        if self.error is not None:
-            raise self.error
+            self._eib.shown[:] = _NO_EIB
+            _EIBS.append(self._eib)
+        error, self.error = self.error, None
+        if error is not None:
+            raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
         if why not in (DONE, LEFT) and not (why == STOPPED and not library.message):
             raise self._ended_by(why)
 
@@ -382,7 +398,7 @@ class Level:
         rows = library.table[:_SHORT].tolist()
         number, count, module, frame, self.control = rows[:5]
         if count > _ARGUMENTS:
-            rows = library.table[: (count + 2) * 4].tolist()
+            rows = library.table[: count * 5 + 9].tolist()
         plans = self._plans.get(module)
         if plans is None:
             plans = self._plans_of(module)
@@ -395,7 +411,7 @@ class Level:
         if self.settings.on_statement is not None:
             self.settings.on_statement(self, declared.shown, str(declared.place))
         try:
-            plan.issue(self, Areas(library, rows[8:], declared.written))
+            plan.issue(self, Areas(library, rows[9:], declared.written))
         except (Abend, Condition) as error:
             if not self._handles(error):
                 raise
@@ -415,6 +431,8 @@ class Level:
         return plans
 
     def _module_of(self, module: int) -> Module:
+        if not self.called:
+            return self.module
         name = self.libcob.module_name(module).upper()
         if name == self.module.program:
             return self.module
