@@ -63,7 +63,7 @@ KNOWN_RINGS: dict[str, str] = {}
 KNOWN_PROPS: dict[str, str] = {}
 KNOWN_NAMES = frozenset(
     """
-    BadValue Column Condition Connection Difference Entry Field Host Job Level Message Parameter Part PartWriter Place
+    BadValue Column Condition Connection Difference Entry Host Job Level Parameter Part PartWriter Place
     Recorder Task Wait Work
     """.split()  # noqa: SIM905  (a list of names to be read as one)
 )
