@@ -64,6 +64,7 @@ def test_inquire_by_name():
                 "INQUIRE by name, all options, in a task": 1_000,
                 "the same 3 options as EXEC CICS text": 500,
             },
+            cpu=True,
         )
     report("INQUIRE TDQUEUE (times an empty call)", costs)
     inquire = costs["INQUIRE by name, 3 options, in a task"].ratio
@@ -80,7 +81,7 @@ def test_a_known_statement_again():
                 task.execute("WRITEQ TD QUEUE('PAYQ') FROM(REC) LENGTH(LEN) RESP(R)", values)
                 task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", values)
 
-        costs = compare({"WRITEQ TD and READQ TD as text": pairs}, n=2_000)
+        costs = compare({"WRITEQ TD and READQ TD as text": pairs}, n=2_000, cpu=True)
     report("EXEC CICS text, a known statement again (two commands, times an empty call)", costs)
     hold(200, costs["WRITEQ TD and READQ TD as text"].ratio / 2, "EXEC CICS text, a known statement, in empty calls")
 
@@ -103,7 +104,7 @@ def test_browse():
                 task.inquire_tdqueue_end()
                 assert found == count
 
-        costs = compare({"iterator": iterate, "START, NEXT, END": commands}, n=1, rounds=3)
+        costs = compare({"iterator": iterate, "START, NEXT, END": commands}, n=1, rounds=3, cpu=True)
         start = perf_counter()
         iterate(1)
         took = perf_counter() - start
