@@ -203,9 +203,10 @@ def served(tmp_path):
 _SERVE = """
 import sys
 from pathlib import Path
+from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
-sys.exit(serve([Path(sys.argv[1])], ready_file=Path(sys.argv[2]), store=Path(sys.argv[1]) / "store", request_seconds=1.0,
-               told=lambda _served: print("ready", flush=True)))
+sys.exit(serve(serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store"), ready_file=Path(sys.argv[2]),
+               request_seconds=1.0, told=lambda _served: print("ready", flush=True)))
 """
 
 

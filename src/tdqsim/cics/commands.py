@@ -13,12 +13,13 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.files import commands as files
+from tdqsim.cics.files import inquire as file_states
 from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import Tasks
-from tdqsim.cics.programs import Level, containers, diagnostics
+from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
@@ -74,7 +75,7 @@ class Task(TaskBase):
         return self.level.commarea if self.level is not None else None
 
     region: _Region
-    level: Level | None
+    level: ProgramLevel | None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td
@@ -174,6 +175,11 @@ class Task(TaskBase):
     readnext = files.readnext
     readprev = files.readprev
     endbr = files.endbr
+    inquire_file = file_states.inquire_file
+    inquire_file_start = file_states.inquire_file_start
+    inquire_file_next = file_states.inquire_file_next
+    inquire_file_end = file_states.inquire_file_end
+    set_file = file_states.set_file
     send_map = terminal.send_map
     receive_map = terminal.receive_map
     send_text = terminal.send_text

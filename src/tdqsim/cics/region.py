@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Channel, Level
+from tdqsim.cics.programs import Channel, ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -175,7 +175,7 @@ class Region(RegionCommands, RegionParts):
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
+            self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
@@ -528,7 +528,7 @@ class Region(RegionCommands, RegionParts):
         task = handle.local
         if (commarea or channel is not None) and isinstance(task, Task):
             area = memoryview(bytearray(commarea)) if commarea else None
-            task.level = Level(task.program, area, None, channel)
+            task.level = ProgramLevel(task.program, area, None, channel)
             task.eib.eibcalen = len(commarea)
         return handle
 

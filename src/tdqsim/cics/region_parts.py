@@ -28,7 +28,7 @@ from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units import UnitsOfWork
 from tdqsim.core.codepage import codepage as find_codepage
@@ -64,7 +64,7 @@ class RegionParts:
     store: Store
     hardening: Hardening
     data_sets: DataSets
-    catalogue: Catalogue
+    catalogue: ResourceCatalogue
     cold_start_abstime: int
     task_manager: Tasks[Task]
 
@@ -114,7 +114,7 @@ class RegionParts:
         self.transactions: dict[str, TransactionEntry] = {}
         self.terminals: dict[str, defs.Terminal] = {}
         self.connections: dict[str, defs.Connection] = {}
-        self.links: dict[str, RemoteLink] = {}
+        self.links: dict[str, RegionLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
         self.browses: dict[str, Any] = {}
         self.abends: dict[str, int] = {}
@@ -194,12 +194,12 @@ class RegionParts:
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 
-    def intra_queues(self) -> Iterator[IntraQueue]:
+    def intra_queues(self) -> Iterator[IntraTdQueue]:
         """The intrapartition queues in the order of installation."""
         self.dispatcher.check_thread()
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraQueue))
+        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
 
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+    def data_set(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set for an extrapartition queue that is being installed."""
         self.dispatcher.check_thread()
         return self.data_sets.make(queue)
@@ -217,7 +217,7 @@ class RegionParts:
         half: Any = self.aside.durable if durable else self.aside.volatile
         return half.create_queue(name)
 
-    def link(self, sysid: str) -> RemoteLink:
+    def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
         Raises:
@@ -237,7 +237,7 @@ class RegionParts:
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
         self.dispatcher.check_thread()
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraTdQueue):
             self.ati.arm(queue)
         self.refresh(queue)
         self.catalogue.save_queue(queue)
@@ -248,7 +248,7 @@ class RegionParts:
         self.dispatcher.check_thread()
         if queue.enablestatus is not Cvda.DISABLING:
             return
-        if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
+        if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
             return
         queue.enablestatus = Cvda.DISABLED
         self.refresh(queue)

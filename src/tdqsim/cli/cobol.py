@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from tdqsim.cli.errors import CommandFailed, warn
+from tdqsim.cli.output import emit_json
+from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
 
 __all__ = ["app"]
 
@@ -15,6 +22,8 @@ _Sources = Annotated[list[Path], typer.Argument(help="COBOL sources, or folders 
 _Copybooks = Annotated[
     list[Path] | None, typer.Option("--copybooks", "-I", help="A folder of copybooks; may be repeated.")
 ]
+_TRANSID = "TDQC"
+_TERMINAL = "TDQT"
 _SUFFIXES = (".cbl", ".cob", ".cobol")
 
 
@@ -29,21 +38,31 @@ def _files(sources: list[Path]) -> list[Path]:
 
 
 @app.command()
-def check(sources: _Sources, copybooks: _Copybooks = None) -> None:
+def check(
+    sources: _Sources,
+    copybooks: _Copybooks = None,
+    code_page: Annotated[
+        bool, typer.Option("--code-page", help="Tell too what behaves otherwise in ASCII than on the mainframe.")
+    ] = False,
+) -> None:
     """Translate programs and say what is wrong with them; nothing is compiled."""
     from tdqsim.cobol import CobolError, Options  # noqa: PLC0415  (a command imports what it uses)
     from tdqsim.cobol.compiler import expand  # noqa: PLC0415
+    from tdqsim.cobol.portability import differences  # noqa: PLC0415
     from tdqsim.cobol.translate import translate  # noqa: PLC0415
 
     wrong = 0
     for source in _files(sources):
         try:
-            found = translate(expand(source, Options(tuple(copybooks or ()))), str(source))
+            text = expand(source, Options(tuple(copybooks or ())))
+            found = translate(text, str(source))
         except CobolError as error:
             wrong += 1
             typer.echo(str(error))
         else:
             typer.echo(f"{source}: {found.program}, {len(found.commands)} commands")
+            for each in differences(text, str(source)) if code_page else ():
+                typer.echo(str(each))
     if wrong:
         raise typer.Exit(1)
 
@@ -65,6 +84,94 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
             typer.echo(f"{source}: {found.program} compiled")
     if wrong:
         raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    source: Annotated[Path, typer.Argument(help="The COBOL source of the program.", show_default=False)],
+    copybooks: _Copybooks = None,
+    region: RegionOption = None,
+    definitions: DefinitionsOption = None,
+    store: StoreOption = None,
+    dd: DdOption = None,
+    terminal: Annotated[str, typer.Option("--terminal", metavar="TEXT", help="Start it by this at a terminal.")] = "",
+    trace: Annotated[bool, typer.Option("--trace", help="Print each statement and command.")] = False,
+) -> None:
+    """Run a program as a task, let what it starts run too, and show what is on the queues it has changed."""
+    from tdqsim.cobol.handlers import default_cache  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
+
+    with Place(region, definitions or [], store, dd or []).open() as made:
+        programs = CobolPrograms(
+            made,
+            sources=[source.parent],
+            cache=default_cache(),
+            copybooks=copybooks or (),
+            on_statement=_print_step if trace else None,
+            on_warning=warn,
+        )
+        before = {name: found.numitems for name, found in made.snapshot(records=False).items()}
+        made.register(_TRANSID, programs.program(source))
+        failed = _task(made, terminal)
+        for name, found in made.snapshot(records=False).items():
+            if found.numitems != before.get(name):
+                typer.echo(f"{name}: {found.numitems} records")
+        for text in made.diagnostics.operator:
+            typer.echo(f"operator: {text}")
+    if failed:
+        raise CommandFailed(failed)
+
+
+def _task(region: Region, typed: str) -> str:
+    """Run the program as a task, at a terminal when something is typed there; why it failed, if it has."""
+    from tdqsim.cics import Abend  # noqa: PLC0415
+    from tdqsim.definitions import define_terminal  # noqa: PLC0415
+
+    if typed:
+        region.install([define_terminal(name=_TERMINAL)])
+        region.screens.screen(_TERMINAL).next_transid = _TRANSID
+        handle = region.screens.type(_TERMINAL, typed)
+    else:
+        handle = region.start(_TRANSID)
+    region.run()
+    for sent in region.screens.screen(_TERMINAL).sent if typed else ():
+        typer.echo(f"{sent.command}: {sent.text or dict(sent.fields)}")
+    if not handle.done:
+        return "the task waits, and nothing can end that"
+    try:
+        handle.result()
+    except Abend as abend:
+        return str(abend)
+    return ""
+
+
+def _print_step(level: Any, what: str, place: str) -> None:
+    typer.echo(f"{level.task.number} {level.module.program} {place} {what}")
+
+
+@app.command()
+def survey(
+    folder: Path,
+    copybooks: _Copybooks = None,
+    compile_only: Annotated[bool, typer.Option("--compile-only", help="Run nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Report of each CICS program in a folder whether it translates, compiles and runs."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from tdqsim.cobol.survey import survey as found_in  # noqa: PLC0415
+
+    counts = {"programs": 0, "translated": 0, "compiled": 0, "ran": 0}
+    for found in found_in(folder, copybooks=copybooks or (), run=not compile_only):
+        counts["programs"] += 1
+        for name in ("translated", "compiled", "ran"):
+            counts[name] += getattr(found, name) == "yes"
+        if as_json:
+            emit_json(asdict(found), indent=None)
+        else:
+            typer.echo(f"{found.translated:4}{found.compiled:4}{found.ran:4}{found.source}  {found.why}")
+    if not as_json:
+        typer.echo(", ".join(f"{number} {name}" for name, number in counts.items()))
 
 
 @app.command()

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
 from tdqsim.cobol.mismatch import CobolWarning
+from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.trace import Trace
 from tdqsim.cobol.translate import CobolError
 
-__all__ = ["CobolError", "CobolMissing", "CobolPrograms", "CobolWarning", "Module", "Options", "compile_program"]
+__all__ = [
+    "CobolError",
+    "CobolMissing",
+    "CobolPrograms",
+    "CobolWarning",
+    "Conversion",
+    "Module",
+    "Options",
+    "Trace",
+    "compile_program",
+]

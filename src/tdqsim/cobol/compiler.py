@@ -31,7 +31,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "6"
+_FORMAT: Final = "7"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -115,6 +115,35 @@ def compile_program(source: Path, options: Options, cache: Path) -> Module:
         CobolError: it cannot be read, translated or compiled.
         CobolMissing: there is no compiler.
     """
+    asked = (source, options, cache)
+    known = _KNOWN.get(asked)
+    if known is not None and known[0] == _stamps(known[1], options):
+        return known[1]
+    module = _compiled(source, options, cache)
+    _KNOWN[asked] = (_stamps(module, options), module)
+    return module
+
+
+_KNOWN: Final[dict[tuple[Path, Options, Path], tuple[tuple[object, ...], Module]]] = {}
+"""What was compiled or found in this process, each with how its files were: a region that uses it again asks no
+compiler, and shares the loaded copies."""
+
+
+def _stamps(module: Module, options: Options) -> tuple[object, ...]:
+    """The state of the files that a module was made of, and of the folders in which others would be found."""
+    places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
+    found = []
+    for place in sorted(places - {""}):
+        try:
+            state = os.stat(place)
+        except OSError:
+            found.append((place, None))
+        else:
+            found.append((place, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
+
+
+def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
     key = hashlib.sha256("\0".join((_FORMAT, str(source), *options.arguments(), str(options.debug), text)).encode())
     place = cache / key.hexdigest()[:32]
@@ -138,35 +167,43 @@ def expand(source: Path, options: Options) -> str:
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
         prepared = Path(folder) / source.name
         prepared.write_bytes(_without_options(text))
-        library = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
-        originals = {link.name: str(link.readlink()) for link in library.iterdir() if link.is_symlink()}
         done = _run(command, folder)
-        if done.returncode:
-            raise CobolError(_problems(done.stderr, str(prepared), source))
-    text_out = done.stdout.replace(str(prepared), str(source))
-    return re.sub(rf"{re.escape(str(library))}/(\S+?\.cpy)", lambda found: originals.get(found[1], found[0]), text_out)
+
+    def named(text: str) -> str:
+        """With the user's files in place of those that the preprocessor was given."""
+        text = text.replace(str(prepared), str(source))
+        pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
+        return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
+
+    if done.returncode:
+        raise CobolError(_problems(named(done.stderr), str(source), source))
+    return named(done.stdout)
 
 
-def _library(folder: Path, sources: Sequence[Path]) -> Path:
+def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str]]:
     """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
 
-    A BMS source beside them is its symbolic map, unless that is there too.
+    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
     """
     library = folder / "copybooks"
     library.mkdir()
+    originals: dict[str, str] = {}
     maps: dict[str, Path] = {}
     for source in sources:
         for path in sorted(source.iterdir()) if source.is_dir() else ():
             link = library / f"{path.stem.upper()}.cpy"
             if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
                 link.symlink_to(path.absolute())
+                originals[link.name] = str(path)
             elif path.suffix.lower() == ".bms":
                 maps.setdefault(f"{path.stem.upper()}.cpy", path)
     for name, path in maps.items():
         if not (library / name).is_symlink():
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
-    return library
+            originals[name] = str(path)
+    return library, originals
 
 
 def _without_options(text: bytes) -> bytes:

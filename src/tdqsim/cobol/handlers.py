@@ -5,6 +5,8 @@ The region's settings say where they are; in region.yaml::
     cobol:
       sources: [cobol]
       copybooks: [copy]
+      code_pages: {PAYQ: "037"}
+      layouts: {PAYQ: copy/PAYREC.cpy}
 
 Paths are relative to the directory of region.yaml. Without ``cache`` compiled programs are in the user's cache folder.
 """
@@ -18,8 +20,10 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tdqsim.cics import Region
+from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.errors import DefinitionError, Problem
+from tdqsim.layouts import load_copybook
 
 __all__ = ["COBOL", "CobolResolver", "default_cache"]
 
@@ -70,7 +74,26 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         copybooks=[base / each for each in settings.get("copybooks", ())],
         cache=base / settings["cache"] if settings.get("cache") else default_cache(),
         debug=settings.get("debug", "YES") != "NO",
+        code_pages=_code_pages(settings, base),
+        runaway=settings.get("runaway", 5000) / 1000,
+        cwa=settings.get("cwa", 0),
     )
+
+
+def _code_pages(settings: Mapping[str, Any], base: Path) -> dict[str, Conversion]:
+    """The conversions that ``code_pages`` and ``layouts`` describe.
+
+    Raises:
+        DefinitionError: a layout is for a queue or file without a code page.
+    """
+    pages, layouts = settings.get("code_pages") or {}, settings.get("layouts") or {}
+    for name in layouts.keys() - pages.keys():
+        message = "it has a layout, but code_pages: has no code page for it"
+        raise DefinitionError([Problem("region.yaml", 0, "region", "cobol.layouts", name, message)])
+    return {
+        name: Conversion(page, load_copybook(base / layouts[name]).record() if name in layouts else None)
+        for name, page in pages.items()
+    }
 
 
 def default_cache() -> Path:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.layouts import Field, FieldType, Layout
 
-__all__ = ["NO_PAGES", "Conversion", "Pages"]
+__all__ = ["NO_CODE_PAGES", "CodePages", "Conversion"]
 
 _LATIN: Final = "latin-1"
 _CHARACTERS: Final = (FieldType.TEXT, FieldType.EDITED, FieldType.ZONED)
@@ -74,7 +74,7 @@ def _places(fields: Any, shift: int) -> Any:
 
 
 def _places_of(item: Field, shift: int) -> Any:
-    count = item.occurs.high if item.occurs is not None else 1
+    count = item.occurs.maximum if item.occurs is not None else 1
     for at in range(count):
         start = shift + at * item.length
         if item.type is FieldType.GROUP:
@@ -84,7 +84,7 @@ def _places_of(item: Field, shift: int) -> Any:
             yield start + item.offset, start + item.offset + item.length
 
 
-class Pages:
+class CodePages:
     """The conversions of one region's programs.
 
     Args:
@@ -102,5 +102,5 @@ class Pages:
         return self._by_name.get(name.rstrip(" ").upper(), self._otherwise)
 
 
-NO_PAGES: Final = Pages()
+NO_CODE_PAGES: Final = CodePages()
 """Nothing is converted."""

@@ -30,30 +30,49 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from datetime import tzinfo
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.kernel.conditions import abend_code
+from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Completion
 from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import CobolWarning
-from tdqsim.cobol.pages import NO_PAGES, Pages
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure", "Level", "Settings", "Verb", "Watcher", "copies_of", "warned"]
+__all__ = [
+    "AbendLabel",
+    "CobolFailure",
+    "Level",
+    "Settings",
+    "Verb",
+    "Watcher",
+    "begin_coverage",
+    "copies_of",
+    "reached_statements",
+    "warned",
+]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
+_GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
+_ARGUMENTS: Final = 5
+_SHORT: Final = _ARGUMENTS * 5 + 9
+"""What is taken of the table at once: the command, the control area, and as many arguments as most commands have."""
+_NS: Final = 10**9
+_COMPLETIONS_KEPT: Final = 4096
 _EIB_SIZE: Final = 85
 _TEXT_PAGE: Final = "latin-1"
 
@@ -97,10 +116,29 @@ class _Copies:
         self._free.append(address)
 
 
-@cache
+_LOADED: Final[dict[Module, _Copies]] = {}
+_COVERAGE: Final[dict[str, bool]] = {}
+
+
 def copies_of(module: Module) -> _Copies:
     """The copies of a module in this process."""
-    return _Copies(module)
+    found = _LOADED.get(module)
+    if found is None:
+        found = _LOADED[module] = _Copies(module)
+    return found
+
+
+def begin_coverage() -> None:
+    """Forget which statements were reached, and keep that from now on."""
+    _COVERAGE["on"] = True
+    if _LOADED:
+        libcob(_CALLBACKS).forget_reached()
+
+
+def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
+    """The modules that were loaded, each with the marks of the statements that were reached."""
+    for module in _LOADED:
+        yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
 
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
@@ -135,10 +173,15 @@ class Settings:
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = warned
     runaway_ms: int = 0
-    pages: Pages = NO_PAGES
+    pages: CodePages = NO_CODE_PAGES
     cwa: Any = None
     checked: set[object] = field(default_factory=set)
     told: set[object] = field(default_factory=set)
+
+    @property
+    def converts(self) -> bool:
+        """Whether records of anything are converted."""
+        return self.pages is not NO_CODE_PAGES
 
     @property
     def cwa_address(self) -> int | None:
@@ -176,6 +219,19 @@ class AbendLabel:
     def __call__(self, abend: Abend) -> None:
         """The level is gone, so the abend goes on."""
         raise abend
+
+
+class _EibArea:
+    """The storage of an EIB; it is used again and again."""
+
+    def __init__(self) -> None:
+        self.buffer = ctypes.create_string_buffer(_EIB_SIZE)
+        self.address = ctypes.addressof(self.buffer)
+        self.shown = memoryview(self.buffer).cast("B")
+
+
+_EIBS: Final[list[_EibArea]] = []
+_NO_EIB: Final = bytes(_EIB_SIZE)
 
 
 class _Frame(NamedTuple):
@@ -219,12 +275,13 @@ class Level:
         self._programs: dict[int, Module] = {}
         self._plans: dict[int, list[Plan]] = {}
         self._active = 0
+        self._commands: set[str] | None = None
         self._frames: list[_Frame] = []
         self._serial = 0
         self._commarea = task.level.commarea if task.level is not None else None
-        self._eib = ctypes.create_string_buffer(_EIB_SIZE)
-        self.eib_address = ctypes.addressof(self._eib)
-        self._shown = memoryview(self._eib).cast("B")
+        self._eib = _EIBS.pop() if _EIBS else _EibArea()
+        self.eib_address, self._shown = self._eib.address, self._eib.shown
+        self.checked = settings.checked
         self._slow: tuple[Any, ...] = ()
         self._last: Any = None
         self._fill_eib()
@@ -265,8 +322,10 @@ class Level:
         before, Level.current = Level.current, self
         self.storage.levels.append(self)
         library = self.libcob
-        if self.settings.on_statement is not None:
-            library.watch(2)
+        wanted = 2 if self.settings.on_statement is not None else len(_COVERAGE)
+        if wanted != library.watched:
+            library.watch(wanted)
+            library.watched = wanted
         try:
             why = library.run(self.entry, self.eib_address, self.commarea_address, self.settings.runaway_ms)
         finally:
@@ -275,8 +334,11 @@ class Level:
             copies.give_back(self.entry)
             for module, entry in self.called.values():
                 copies_of(module).give_back(entry)
-        if self.error is not None:
-            raise self.error
+            self._eib.shown[:] = _NO_EIB
+            _EIBS.append(self._eib)
+        error, self.error = self.error, None
+        if error is not None:
+            raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
         if why not in (DONE, LEFT) and not (why == STOPPED and not library.message):
             raise self._ended_by(why)
 
@@ -299,46 +361,78 @@ class Level:
     # -- the EIB ------------------------------------------------------------------------------------------------------
 
     def _fill_eib(self) -> None:
-        eib, shown = self.task.eib, self._shown
+        eib = self.task.eib
         slow = (eib.moment_ns, eib.eibcalen, eib.eibaid, eib.eibcposn, eib.eibds, eib.eibreqid, eib.eibtrmid)
         if slow != self._slow:
             self._slow = slow
-            image = eib.image(_TEXT_PAGE)
-            shown[: len(image)] = image
-        last = eib.last
-        if last is not self._last:
-            self._last = last
-            shown[27:35], shown[51:59], shown[76:84] = _completed(last)
+            self._shown[0:27] = b"".join(
+                (
+                    _clock(eib.moment_ns // _NS, eib.zone),
+                    _text(eib.eibtrnid, 4),
+                    bytes.fromhex(f"{eib.eibtaskn:07d}C"),
+                    _text(eib.eibtrmid, 4),
+                    struct.pack(">xxHH", eib.eibcposn, eib.eibcalen),
+                    eib.eibaid,
+                )
+            )
+            self._shown[35:51] = _text(eib.eibds, 8) + _text(eib.eibreqid, 8)
+        if eib.last is not self._last:
+            self._show(eib.last)
+
+    def _show(self, last: Completion) -> None:
+        """Put the end of a command into the EIB."""
+        self._last = last
+        known = _COMPLETED.get(id(last))
+        if known is None or known[0] is not last:
+            if len(_COMPLETED) > _COMPLETIONS_KEPT:
+                _COMPLETED.clear()
+            known = _COMPLETED[id(last)] = (last, *_completed(last))
+        shown = self._shown
+        shown[27:35], shown[51:59], shown[76:84] = known[1:]
 
     # -- commands -----------------------------------------------------------------------------------------------------
 
-    def command(self, number: int, count: int, module: int, frame: int) -> int:
-        """Do one command; gives the label to go to, or 0."""
+    def command(self) -> int:
+        """Do the command at hand; gives the label to go to, or 0."""
+        library = self.libcob
+        rows = library.table[:_SHORT].tolist()
+        number, count, module, frame, self.control = rows[:5]
+        if count > _ARGUMENTS:
+            rows = library.table[: count * 5 + 9].tolist()
         plans = self._plans.get(module)
         if plans is None:
-            found = self._programs[module] = self._module_of(module)
-            plans = self._plans[module] = found.plans
-            if not plans:
-                plans += plans_of(found.commands)
+            plans = self._plans_of(module)
         if frame != self._serial:
             self._enter(frame)
         self._active = module
         plan = plans[number - 1]
         declared = self.declared = plan.declared
-        library, written = self.libcob, declared.written
-        rows = library.table[: count * 4].tolist()
-        self.control = rows[0]
-        areas = [Area(library, rows[i * 4 + 4 : i * 4 + 8], written[i]) for i in range(count - 1)]
         self.branch = 0
+        if self.settings.on_statement is not None:
+            self.settings.on_statement(self, declared.shown, str(declared.place))
         try:
-            plan.issue(self, areas)
+            plan.issue(self, Areas(library, rows[9:], declared.written))
         except (Abend, Condition) as error:
             if not self._handles(error):
                 raise
-        self._fill_eib()
+        if plan.plain:
+            last = self.task.eib.last
+            if last is not self._last:
+                self._show(last)
+        else:
+            self._fill_eib()
         return self.branch
 
+    def _plans_of(self, module: int) -> list[Plan]:
+        found = self._programs[module] = self._module_of(module)
+        plans = self._plans[module] = found.plans
+        if not plans:
+            plans += plans_of(found.commands)
+        return plans
+
     def _module_of(self, module: int) -> Module:
+        if not self.called:
+            return self.module
         name = self.libcob.module_name(module).upper()
         if name == self.module.program:
             return self.module
@@ -423,6 +517,13 @@ class Level:
         """Where the task's work area is; None for none."""
         return self.storage.twa(self.task.assign("TWALENG"))
 
+    def generated(self, verb: str, place: str) -> bool:
+        """Whether a statement is one of those that stand for a command."""
+        if self._commands is None:
+            programs = (self.module, *(module for module, _entry in self.called.values()))
+            self._commands = {str(each.place) for module in programs for each in module.commands}
+        return verb in _GENERATED and place in self._commands
+
     def take_branch(self, label: int) -> Callable[[Condition], None]:
         """What HANDLE CONDITION calls: the program goes on at a label."""
 
@@ -432,21 +533,35 @@ class Level:
         return branch
 
 
-@lru_cache(maxsize=4096)
+_COMPLETED: Final[dict[int, tuple[Completion, bytes, bytes, bytes]]] = {}
+"""How commands have ended, as bytes, by the identity of the end."""
+
+
 def _completed(last: Completion) -> tuple[bytes, bytes, bytes]:
     """EIBFN with EIBRCODE, EIBRSRCE, and EIBRESP with EIBRESP2, as bytes."""
-    resource = last.rsrce.ljust(8)[:8].encode(_TEXT_PAGE, "replace") if last.rsrce else bytes(8)
-    return last.fn + last.rcode, resource, struct.pack(">ii", int(last.resp), last.resp2)
+    return last.fn + last.rcode, _text(last.rsrce, 8), struct.pack(">ii", int(last.resp), last.resp2)
+
+
+def _text(text: str, size: int) -> bytes:
+    return text.ljust(size)[:size].encode(_TEXT_PAGE, "replace") if text else bytes(size)
+
+
+@lru_cache(maxsize=64)
+def _clock(second: int, zone: tzinfo) -> bytes:
+    """EIBTIME and EIBDATE of a second."""
+    moment = local_time(abstime(second * _NS, zone))
+    date = (moment.year - 1900) * 1000 + moment.timetuple().tm_yday
+    return bytes.fromhex(f"{moment:0%H%M%S}C{date:07d}C")
 
 
 class _Callbacks:
     """What the run-time asks, of the level that is at hand. No exception may pass COBOL's frames: it is kept."""
 
-    def command(self, number: int, count: int, module: int, frame: int) -> int:
+    def command(self) -> int:
         level = Level.current
         assert level is not None
         try:
-            return level.command(number, count, module, frame)
+            return level.command()
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return -LEFT
@@ -476,8 +591,10 @@ class _Callbacks:
         watcher = None if level is None else level.settings.on_statement
         if level is None or watcher is None:
             return DONE
+        place, verb = level.libcob.place(module, where), name.decode("latin-1")
         try:
-            watcher(level, name.decode("latin-1"), level.libcob.place(module, where))
+            if not level.generated(verb, place):
+                watcher(level, verb, place)
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return LEFT

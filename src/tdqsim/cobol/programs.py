@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ctypes
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cobol.compiler import Module, Options, compile_program
-from tdqsim.cobol.program import Settings, Verb
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
+from tdqsim.cobol.program import Settings, Verb, Watcher, warned
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
@@ -30,6 +32,16 @@ class CobolPrograms:
         debug: whether bad data and bad addresses are errors rather than wrong results.
         flags: further options of ``cobc``.
         verbs: functions for EXEC CICS verbs that the simulator does not have.
+        code_pages: the code page of the records of a queue or file by its name, or a Conversion with a layout too;
+            ``*`` for all others. Records are not converted where there is none.
+        runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
+        cwa: bytes of the common work area.
+        on_statement: told of each statement; see :mod:`~tdqsim.cobol.trace`.
+        on_warning: told of what CICS would punish; Python warnings by default.
+
+    Attributes:
+        verbs: the functions for verbs; more may be put in.
+        settings: how the programs run.
     """
 
     def __init__(
@@ -42,12 +54,25 @@ class CobolPrograms:
         debug: bool = True,
         flags: Iterable[str] = (),
         verbs: Mapping[str, Verb] | None = None,
+        code_pages: Mapping[str, Conversion | str | int] | None = None,
+        runaway: float = 5.0,
+        cwa: int = 0,
+        on_statement: Watcher | None = None,
+        on_warning: Callable[[str], object] = warned,
     ) -> None:
         self._sources = [Path(folder) for folder in sources]
         self._cache = Path(cache)
         self._options = Options(tuple(map(Path, copybooks)), debug, tuple(flags))
         self._modules: dict[str, Module | None] = {}
         self.settings = Settings(self.module)
+        self.settings.runaway_ms = round(runaway * 1000)
+        self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
+        self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
+        pages = {
+            name: each if isinstance(each, Conversion) else Conversion(each)
+            for name, each in (code_pages or {}).items()
+        }
+        self.settings.pages = CodePages(pages) if pages else NO_CODE_PAGES
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
         region.screens.codepage = codepage(_ASCII)
@@ -68,6 +93,16 @@ class CobolPrograms:
     def find(self, program: str) -> Any:
         """The program of this name as a handler; None when there is no source."""
         return self.settings.find(program.upper())
+
+    def program(self, source: Path | str) -> Any:
+        """The program of a source file, wherever it is and whatever it is called, as a handler.
+
+        Raises:
+            CobolError: it cannot be compiled.
+        """
+        module = compile_program(Path(source), self._options, self._cache)
+        self._modules[module.program] = module
+        return self.settings.find(module.program)
 
     def module(self, name: str) -> Module | None:
         """The compiled program of this name; None when there is no source.

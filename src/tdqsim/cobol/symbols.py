@@ -24,7 +24,7 @@ _REDEFINES: Final = re.compile(r"REDEFINES (\S+)")
 _STORAGE: Final = re.compile(r"^static (?:cob_u8_t|int)\s+(b_\d+)(?:\[\d+\])?[^;]*;\s*/\* (.+?) \*/", re.MULTILINE)
 _BASED: Final = re.compile(r"^static unsigned char\s*\*(b_\d+) = NULL;\s*/\* (.+?) \*/", re.MULTILINE)
 _PASSED: Final = re.compile(r"^static unsigned char\s*\*(last_b_\d+);", re.MULTILINE)
-_MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);\s*\n\s*cob_trace_stmt")
+_MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\(")
 _SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TOP: Final = (1, 77)
@@ -107,7 +107,17 @@ class Symbols:
     def from_json(cls, kept: dict[str, Any]) -> Symbols:
         """What :meth:`as_json` has given."""
         items = tuple(
-            Item(*row[:6], tuple(row[6]), tuple((count, step) for count, step in row[7]), row[8])
+            Item(
+                name=row[0],
+                level=row[1],
+                kind=row[2],
+                picture=row[3],
+                size=row[4],
+                offset=row[5],
+                above=tuple(row[6]),
+                dimensions=tuple((count, step) for count, step in row[7]),
+                root=row[8],
+            )
             for row in kept["items"]
         )
         variables = tuple(Variable(*row) for row in kept["variables"])
@@ -134,7 +144,7 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
     text = (folder / f"{name}.c").read_text("utf-8", "replace")
     places = dict(_elf_symbols((folder / f"{name}.so").read_bytes()))
     sources = _SOURCES.search((folder / f"{name}.c.h").read_text("utf-8", "surrogateescape"))
-    statements = sorted({int(mark, 16) for mark in _MARK.findall(text)})
+    statements = sorted(_statements(text))
     return Symbols(
         tuple(_items((folder / f"{name}.lst").read_text("utf-8", "replace").splitlines())),
         tuple(_variables(local, places, using)),
@@ -142,6 +152,17 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
         tuple(_NAME.findall(sources[1])) if sources else (),
         tuple(statements),
     )
+
+
+def _statements(text: str) -> set[int]:
+    """The marks of the statements; one that stands on the line of what is before it has no mark of its own."""
+    found, mark = set(), 0
+    for number, statement in _MARK.findall(text):
+        if statement:
+            found.add(mark)
+        else:
+            mark = int(number, 16)
+    return found - {0}
 
 
 def _variables(local: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:
@@ -225,9 +246,10 @@ def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
         count = int(occurs[1]) if occurs else 1
         if row["kind"] == "GROUP":  # the listing has all occurrences of a group, but one of an elementary item
             size //= count
-        if not stack:
-            offset, above, tables = 0, (), ()
-        else:
+        offset = 0
+        above: tuple[str, ...] = ()
+        tables: tuple[tuple[int, int], ...] = ()
+        if stack:
             group, filled = stack[-1][1], stack[-1][2]
             offset = starts.get(redefines[1].upper(), filled) if redefines else filled
             above, tables = (group.name, *group.above), group.dimensions

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cobol._tokens import Place, Word, words
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, table
 
 __all__ = ["CobolError", "ExecCommand", "Translation", "translate"]
 
@@ -64,6 +64,12 @@ class ExecCommand:
     place: Place
     written: tuple[str, ...] = ()
     labels: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The command as the program has it, in one line."""
+        text = re.sub(r"\bA(\d+)\b", lambda found: self.written[int(found[1]) - 1], self.text)
+        return f"EXEC {'' if self.verb in _LANGUAGES else 'CICS '}{text}"
 
     @property
     def verb(self) -> str:
@@ -142,6 +148,10 @@ _DIB: Final = """ 01 DLZDIB.
  02 DIBFIL03 PIC X(6).
 """
 """The DL/I interface block, which the translator puts into programs with EXEC DLI."""
+_CVDAS: Final[Mapping[str, int]] = {
+    **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
+    **{name: int(each) for name, each in Cvda.__members__.items()},
+}
 _ADDRESS: Final = "pointer "
 _COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
@@ -186,8 +196,11 @@ class _Translator:
     def translation(self) -> Translation:
         divisions = self.divisions = _Divisions(self.words)
         self.program = divisions.program
-        if not divisions.identification:
+        header = divisions.identification
+        if not header:
             self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+        elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
+            self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
         for first, last, number, arguments in self.blocks:
             self._replace(first, last, self._call(number, arguments, self._labels_of(first)))
@@ -272,7 +285,7 @@ class _Translator:
         return at + 4
 
     def _value(self, function: Word, name: Word) -> int:
-        members = Resp.__members__ if function.is_word("DFHRESP") else Cvda.__members__
+        members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else _CVDAS
         found = members.get(name.text.upper())
         if found is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
@@ -337,6 +350,8 @@ class _Translator:
         labels: dict[str, int] = {}
         for name, argument in options:
             word = name.text.upper()
+            if argument is None and word in parts:
+                continue  # NOHANDLE twice, which translators take
             if argument is None:
                 if labelled and word not in names:
                     labels[word] = 0

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True, default=Any)
 
-__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "Wait", "WaitQueue"]
+__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 
-class Wait:
+class WaitMark:
     """The type of :data:`WAIT`."""
 
     __slots__ = ()
@@ -28,7 +28,7 @@ class Wait:
         return "WAIT"
 
 
-WAIT: Final = Wait()
+WAIT: Final = WaitMark()
 """What an attempt returns when it cannot go on yet."""
 
 

@@ -54,7 +54,7 @@ from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, Wait, WaitQueue
+from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
@@ -296,7 +296,7 @@ class Dispatcher:
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
-    def wait(self, attempt: Callable[[], T | Wait], queue: WaitQueue, timeout_ns: int | None = None) -> T:
+    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, timeout_ns: int | None = None) -> T:
         """Try, park, retry: the one way to wait.
 
         Args:
@@ -314,7 +314,7 @@ class Dispatcher:
         """
         self.check_thread()
         value = attempt()
-        if not isinstance(value, Wait):
+        if not isinstance(value, WaitMark):
             return value
         strand = self.current
         if strand is self.outside and self._waiting_outside:
@@ -333,11 +333,11 @@ class Dispatcher:
                 self._waiting_outside = strand._in_ready = False  # noqa: SLF001
             raise
 
-    def _try_until(self, attempt: Callable[[], T | Wait], strand: Strand, queue: WaitQueue) -> T:
+    def _try_until(self, attempt: Callable[[], T | WaitMark], strand: Strand, queue: WaitQueue) -> T:
         while True:
             asked = self._park(strand, queue)
             value = attempt()
-            if not isinstance(value, Wait):
+            if not isinstance(value, WaitMark):
                 if asked:
                     self._goes_on(strand)
                 return value

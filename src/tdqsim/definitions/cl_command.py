@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import LIMITS, table
 
-__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "Diagnostic", "Word", "check_command", "read_command"]
+__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "ClWord", "Diagnostic", "check_command", "read_command"]
 
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ _JOB_PARTS = 2
 _JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
 
 
-class Word(str):
+class ClWord(str):
     """A value as it was written; ``quoted`` when it stood in apostrophes; ``raw`` the bytes of ``X'...'``."""
 
     __slots__ = ("quoted", "raw")
@@ -162,7 +162,7 @@ class _Reader:
                 found.append(("", [self.word()]))
         return found
 
-    def word(self) -> Word:
+    def word(self) -> ClWord:
         """One word, its apostrophes taken off."""
         piece = self.tokens[self.at]
         self.at += 1
@@ -171,12 +171,12 @@ class _Reader:
             if found is None:
                 self.faults.append(Diagnostic("CPD0013", (piece,)))
             raw = bytes.fromhex(found[1]) if found is not None else b""
-            return Word(codepage(37).printable(raw), quoted=True, raw=raw)
+            return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
-            return Word(piece.upper(), quoted=False)
+            return ClWord(piece.upper(), quoted=False)
         if not _QUOTED.fullmatch(piece):
             self.faults.append(Diagnostic("CPD0013", (piece,)))
-        return Word(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
+        return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
 
     def values(self, depth: int) -> list[object]:
         """The values up to the closing parenthesis."""
@@ -279,7 +279,7 @@ def _too_many(parameter: ClParameter, values: Sequence[object]) -> list[Diagnost
 
 def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic]]:
     keyword, kind = parameter.keyword, parameter.kind
-    if not isinstance(value, Word):
+    if not isinstance(value, ClWord):
         return "", [_not_valid(parameter, value)]
     if not value.quoted and value in parameter.values and kind not in ("qualified", "generic-qualified"):
         return str(value), []
@@ -302,7 +302,7 @@ def _not_valid(parameter: ClParameter, value: object) -> Diagnostic:
     return Diagnostic("CPD0084", (len(shown), parameter.keyword, shown), parameter.keyword)
 
 
-def _integer(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+def _integer(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     low, high = parameter.limits
     digits = value.removeprefix("+").removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
@@ -322,7 +322,7 @@ def _name(parameter: ClParameter, value: str, most: int, *, generic: bool = Fals
     return str(value), []
 
 
-def _qualified(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+def _qualified(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     library, slash, name = value.rpartition("/")
     longest = LIMITS["object_name_length"]
     _, faults = _name(parameter, name, longest, generic=parameter.kind == "generic-qualified")
@@ -331,7 +331,7 @@ def _qualified(parameter: ClParameter, value: Word) -> tuple[object, list[Diagno
     return str(value), faults
 
 
-def _job(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+def _job(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     """A job name: ``number/user/name``, the number and the user left out or not."""
     *before, name = value.split("/")
     if len(before) > _JOB_PARTS or (len(before) == _JOB_PARTS and not _JOB_NUMBER.fullmatch(before[0])):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.cl_command import Diagnostic, Word, check_command, read_command
+from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, read_command
 from tdqsim.ibmi._cl_authority import AuthorityCommands
 from tdqsim.ibmi._cl_journal import JournalCommands
 from tdqsim.ibmi._cl_library import LibraryCommands
@@ -214,13 +214,13 @@ def _as_text(values: Sequence[Any]) -> str:
     return " ".join(shown)
 
 
-def _written(value: Word) -> str:
+def _written(value: ClWord) -> str:
     if value.raw is not None:
         return f"X'{value.raw.hex()}'"
     return "'" + value.replace("'", "''") + "'" if value.quoted else str(value)
 
 
-def literal(value: Word, page: CodePage) -> bytearray:
+def literal(value: ClWord, page: CodePage) -> bytearray:
     """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32.
 
     Raises:

@@ -150,6 +150,8 @@ class ReceiveApi(JobCore):
         """
         self.check_usable()
         queue = self.open_queue("QRCVDTAQ", *self.place(name, library))
+        if queue.ddm:
+            return  # it was another system's, which has heard that it went
         queue.put_back(entry)
         self.note("GIVEBACK", queue, entry.data, entry.key)
         serve(queue, entry)

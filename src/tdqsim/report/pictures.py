@@ -102,63 +102,67 @@ def bars(
     return Drawing(title, [trace], layout, found, max(height, 160))
 
 
+class _Places:
+    """Where the bars of each trace are: beginnings, and lengths from there."""
+
+    def __init__(self) -> None:
+        self.base: list[list[float]] = []
+        self.x: list[list[float]] = []
+
+    def add(self, ends: Sequence[tuple[float, float]]) -> None:
+        self.base.append([begun for begun, _ in ends])
+        self.x.append([ended - begun for begun, ended in ends])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"x": self.x, "base": self.base}
+
+
 def time_line(
     title: str, given: Sequence[Stretch], looks: Mapping[str, tuple[str, float]], along: str, words: Table
 ) -> Drawing:
-    """Bars in lanes. Later kinds of ``looks`` are drawn over earlier ones.
+    """Bars in lanes, by order, or by clock where nothing has an order.
 
     Args:
         title: what is seen.
         given: the bars; lanes stand in the order in which they come, at most 60 of them.
-        looks: the colour of each kind, and its width as a part of the lane.
+        looks: the colour of each kind, and its width as a part of the lane; later kinds are drawn over earlier ones.
         along: what the axis along is.
         words: the same as a table.
     """
     lanes = list(dict.fromkeys(each.lane for each in given))[:_MOST_LANES]
     kept = [each for each in given if each.lane in set(lanes)]
-    data, ordered, clocked = [], [], []
+    data, by_order, by_clock = [], _Places(), _Places()
+    first = by_order if any(each.order[1] for each in kept) else by_clock
     for kind, (colour, width) in looks.items():
         of_kind = [each for each in kept if each.kind == kind]
         if not of_kind:
             continue
-        place = {
-            "x": [max(each.order[1] - each.order[0], 0.3) for each in of_kind],
-            "base": [each.order[0] for each in of_kind],
-        }
-        ordered.append(place)
-        clocked.append(
-            {
-                "x": [each.seconds[1] - each.seconds[0] for each in of_kind],
-                "base": [each.seconds[0] for each in of_kind],
-            }
-        )
+        by_order.add([(each.order[0], max(each.order[1], each.order[0] + 0.3)) for each in of_kind])
+        by_clock.add([each.seconds for each in of_kind])
         data.append(
             {
-                "type": "bar", "orientation": "h", "name": label(kind), "y": [label(each.lane, 28) for each in of_kind],
+                "type": "bar", "orientation": "h", "name": label(kind), "y": [label(each.lane, 36) for each in of_kind],
                 "marker": {"color": colour, "line": {"width": 1, "color": colour}}, "width": width,
                 "text": [label(each.text, 300) for each in of_kind], "textposition": "none",
-                "hovertemplate": "%{text}<extra></extra>", **place,
+                "hovertemplate": "%{text}<extra></extra>", "x": first.x[-1], "base": first.base[-1],
             }
         )  # fmt: skip
     layout = {
         "barmode": "overlay", "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0},
-        "showlegend": True, "xaxis": {"title": {"text": label(along)}},
+        "showlegend": len(data) > 1, "xaxis": {"title": {"text": label(along)}},
         "yaxis": {
             "type": "category", "autorange": "reversed", "categoryorder": "array",
-            "categoryarray": [label(each, 28) for each in lanes],
+            "categoryarray": [label(each, 36) for each in lanes],
         },
     }  # fmt: skip
-    by_clock = {name: [each[name] for each in clocked] for name in ("x", "base")}
-    by_order = {name: [each[name] for each in ordered] for name in ("x", "base")}
     height = _FRAME + 30 + _LANE * len(lanes)
-    return Drawing(title, data, layout, words, height, _views(along, by_order, by_clock))
+    views = _views(along, by_order.as_dict(), by_clock.as_dict()) if first is by_order else []
+    return Drawing(title, data, layout, words, height, views)
 
 
 def _views(along: str, by_order: Mapping[str, Any], by_clock: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Two views to choose from; none where the clock has not moved, or where nothing but it is known."""
+    """Two views to choose from; none where the clock has not moved."""
     if not any(value for each in by_clock["x"] for value in each):
-        return []
-    if not any(value for each in by_order["x"] for value in each):
         return []
     views = (("by order", by_order, along), ("by clock", by_clock, "seconds by the clock"))
     return [{"name": name, "data": dict(values), "along": axis} for name, values, axis in views]

@@ -7,11 +7,11 @@ published by a recorder: each command that ended, as a plain value that any thre
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
@@ -24,6 +24,8 @@ from tdqsim.server.units import OpenUnits
 __all__ = ["Host", "UnknownRegion"]
 
 T = TypeVar("T")
+_RECENT: Final = 5000
+"""Events of a region that are kept for those who come later."""
 
 
 class UnknownRegion(TdqError):
@@ -38,6 +40,7 @@ class _Recorder:
     def __init__(self, host: Host, applid: str) -> None:
         self._host = host
         self._applid = applid
+        self._recent = host.recent.setdefault(applid, deque(maxlen=_RECENT))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -47,7 +50,7 @@ class _Recorder:
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
-        self._publish("unit_of_work", uow=uow.id.hex().upper(), committed=committed)
+        self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -62,7 +65,10 @@ class _Recorder:
         self._publish("seeded", queue=queue, records=len(records))
 
     def _publish(self, event: str, **facts: Any) -> None:
-        self._host.engine.publish({"event": event, "region": self._applid, **facts})
+        engine = self._host.engine
+        told = {"event": event, "region": self._applid, "time_ns": engine.dispatcher.clock.time_ns(), **facts}
+        self._recent.append(told)
+        engine.publish(told)
 
 
 class Host:
@@ -75,16 +81,20 @@ class Host:
         engine: the thread that owns them.
         regions: by APPLID.
         systems: IBM i systems by name.
+        served: of each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
         counts: commands that ended, by (region, command, condition).
+        recent: the last events of each region, as they were published, by APPLID.
     """
 
     def __init__(self, *, frozen: bool = False) -> None:
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
         self.systems: dict[str, System] = {}
+        self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.recent: dict[str, deque[dict[str, Any]]] = {}
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 
@@ -124,13 +134,17 @@ class Host:
             TdqError: there is neither, or it cannot be made.
         """
         if (path / SYSTEM_FILE_NAME).is_file():
-            return self.add_system(partial(system_from_directory, path, store))
+            system = self.add_system(partial(system_from_directory, path, store))
+            self.served.append(("system", system.name))
+            return system
         overrides = {} if store is None else {"store": store}
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
 
-        return self.add(factory)
+        region = self.add(factory)
+        self.served.append(("region", region.applid))
+        return region
 
     def region(self, name: str) -> Region:
         """The region of this APPLID.

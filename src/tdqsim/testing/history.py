@@ -34,7 +34,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history
@@ -286,7 +286,7 @@ class History:
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
 
-    def _queue_stands(self, region: Region, queue: IntraQueue) -> None:
+    def _queue_stands(self, region: Region, queue: IntraTdQueue) -> None:
         """Write down what the checker has to know of a queue."""
         entry = region.transactions.get(queue.transid)
         info: dict[str, Any] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
@@ -286,11 +286,11 @@ class Kit:
         history = self.histories[region]
         for queue in region.tdqueues.values():
             events = history.of(queue.name, _SHOWN_EVENTS)
-            count = queue.stored.count if isinstance(queue, IntraQueue) and not region.closed else 0
+            count = queue.stored.count if isinstance(queue, IntraTdQueue) and not region.closed else 0
             if not events and not count:
                 continue
             state = f"{queue.type} {queue.enablestatus.name}"
-            if isinstance(queue, IntraQueue) and not region.closed:
+            if isinstance(queue, IntraTdQueue) and not region.closed:
                 state += f", {count} records, RECOVSTATUS {queue.recovstatus}{', cycle on' if queue.latch else ''}"
                 first = [
                     show_record(record, region.codepage) for record in region.peek(queue.name, limit=_SHOWN_RECORDS)

@@ -82,7 +82,7 @@ def test_names_and_operations_are_looked_at_first(region, task):
     region.files.define("LOOK", DataFile(key_length=2), operations=("READ",))
     assert refused(task.read_file, "NONE", b"A1") == ("FILENOTFOUND", 1)
     assert refused(task.write_file, "LOOK", b"A1", b"A1") == ("INVREQ", 20)
-    region.files.find("LOOK", "READ").enabled = False
+    region.files.find("LOOK", "READ").enablestatus = "DISABLED"
     assert refused(task.read_file, "LOOK", b"A1") == ("DISABLED", 50)
 
 

@@ -78,7 +78,7 @@ def task():
             data.put(key, key + b"X record")
         region.files.define("ACCT", data)
         region.files.define("LOOK", data, operations=("READ",))
-        region.files.define("SHUT", data).enabled = False
+        region.files.define("SHUT", data).enablestatus = "DISABLED"
         region.files.define("LOG", DataFile("ESDS"))
         region.programs.register("PROG", lambda _task: None)
         region.writeq_ts("Q", b"item")

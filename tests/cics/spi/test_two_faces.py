@@ -6,8 +6,10 @@ import pytest
 
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.files import DataFile
+from tdqsim.cics.files.inquire import FILE_OPTIONS
 from tdqsim.cics.kernel.abstime import FormattedTime
 from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.control import ASSIGN_OPTIONS
 from tdqsim.definitions.bms import parse_bms
 from tdqsim.facts import INQUIRE_OPTIONS
 from tests.cics.spi.helpers import region
@@ -28,6 +30,13 @@ def quoted(value):
         return f"X'{value.hex()}'"
     return f"'{value}'" if isinstance(value, str) else str(int(value))
 
+
+NEEDS_TERMINAL = frozenset(
+    """
+    ALTSCRNHT ALTSCRNWD COLOR DEFSCRNHT DEFSCRNWD EXTDS FACILITY HILIGHT NEXTTRANSID OPID PRINSYSID QNAME SCRNHT SCRNWD
+    TCTUALENG TERMCODE
+    """.split()  # noqa: SIM905  (a list of words to be read as one)
+)
 
 # (command, what is given by parameter, words of receivers)
 CASES = [
@@ -117,7 +126,58 @@ CASES = [
     ("DELAY", {"hours": 0, "minutes": 0, "seconds": 2}, ()),
     ("START", {"transid": "PAYP", "from_": b"x", "reqid": "REQ1", "userid": "BOB", "interval": 1, "protect": True}, ()),
     ("START", {"transid": "PAYP", "termid": "T001", "hours": 0, "minutes": 1, "seconds": 1}, ()),
+    ("START", {"transid": "PAYP", "from_": b"xyz", "length": 2, "rtransid": "BACK", "rtermid": "T1", "queue": "Q"}, ()),
+    ("START", {"transid": "PAYP", "time": 120000, "channel": "CH", "nocheck": True}, ()),
+    ("START", {"transid": "PAYP", "hours": 12, "at": True}, ()),
     ("RETRIEVE", {}, ("INTO", "LENGTH")),
+    ("RETRIEVE", {"length": 3, "wait": True}, ("INTO",)),
+    ("RETRIEVE", {}, ("SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE")),
+    ("DELAY", {"millisecs": 20, "reqid": "R"}, ()),
+    ("DELAY", {"hours": 23, "minutes": 59, "until": True}, ()),
+    ("DELAY", {"time": 235959}, ()),
+    ("ASSIGN", {}, tuple(sorted(word for word in ASSIGN_OPTIONS if word not in NEEDS_TERMINAL))),
+    *(("ASSIGN", {}, (word,)) for word in sorted(NEEDS_TERMINAL)),
+    ("PUT CONTAINER", {"container": "ONE", "from_": b"abc", "channel": "CH", "length": 2, "bit": True}, ()),
+    ("PUT CONTAINER", {"container": "HAD", "from_": b"abc", "channel": "MADE", "append": True}, ()),
+    ("PUT CONTAINER", {"container": "HAD", "from_": b"abc", "channel": "MADE", "prepend": True}, ()),
+    ("PUT CONTAINER", {"container": "TWO", "from_": b"abc", "channel": "CH", "char": True, "fromccsid": 37}, ()),
+    ("PUT CONTAINER", {"container": "TWO", "from_": b"abc", "channel": "CH", "fromcodepage": "IBM037"}, ()),
+    ("PUT CONTAINER", {"container": "TWO", "from_": b"abc"}, ()),
+    ("GET CONTAINER", {"container": "HAD", "channel": "MADE", "length": 2}, ("INTO", "CCSID")),
+    ("GET CONTAINER", {"container": "HAD", "channel": "MADE", "byteoffset": 1, "intoccsid": 37}, ("SET", "FLENGTH")),
+    ("GET CONTAINER", {"container": "HAD", "channel": "MADE", "nodata": True, "intocodepage": "IBM037"}, ("FLENGTH",)),
+    ("GET CONTAINER", {"container": "NONE", "channel": "MADE", "convertst": 1}, ("INTO",)),
+    ("DELETE CONTAINER", {"container": "HAD", "channel": "MADE"}, ()),
+    ("MOVE CONTAINER", {"container": "HAD", "channel": "MADE", "as_": "GOT", "tochannel": "CH"}, ()),
+    ("STARTBROWSE CONTAINER", {"channel": "MADE"}, ("BROWSETOKEN",)),
+    ("GETNEXT CONTAINER", {"browsetoken": 1}, ("CONTAINER",)),
+    ("ENDBROWSE CONTAINER", {"browsetoken": 1}, ()),
+    ("LINK", {"program": "PROG", "channel": "CH", "datalength": 0}, ()),
+    ("XCTL", {"program": "PROG", "channel": "CH"}, ()),
+    ("WRITE OPERATOR", {"text": "HELLO", "textlength": 3, "routecodes": b"1", "numroutes": 1, "eventual": True}, ()),
+    ("WRITE OPERATOR", {"text": "HELLO", "consname": "CON", "immediate": True}, ()),
+    ("WRITE OPERATOR", {"text": "X", "critical": True, "maxlength": 5, "timeout": 1}, ("REPLY", "REPLYLENGTH")),
+    ("WRITE OPERATOR", {"text": "X", "action": 2}, ()),
+    ("ENTER TRACENUM", {"tracenum": 3, "from_": b"ab", "fromlength": 1, "resource": "RES", "exception": True}, ()),
+    ("ENTER TRACENUM", {"tracenum": 200}, ()),
+    ("DUMP TRANSACTION", {"dumpcode": "DUMP", "from_": b"ab", "length": 1, "complete": True}, ("DUMPID",)),
+    ("DUMP TRANSACTION", {"dumpcode": "DUMP", "from_": b"ab", "short": 1}, ()),
+    ("DUMP TRANSACTION", {"dumpcode": "D"}, ()),
+    (
+        "WRITE JOURNALNAME",
+        {"journal": "LOG", "jtypeid": "AB", "from_": b"ab", "length": 1, "wait": True, "nosuspend": True},
+        ("REQID",),
+    ),
+    ("WAIT JOURNALNAME", {"journal": "LOG", "reqid": 1}, ()),
+    ("BIF DEEDIT", {"field": b"1A2", "length": 3}, ()),
+    ("INQUIRE FILE", {"file": "ACCT"}, tuple(FILE_OPTIONS)),
+    ("INQUIRE FILE", {"file": "NOFILE"}, ("OPENSTATUS",)),
+    ("INQUIRE FILE START", {}, ()),
+    ("INQUIRE FILE NEXT", {}, ("FILE", *FILE_OPTIONS)),
+    ("INQUIRE FILE END", {}, ()),
+    ("SET FILE", {"file": "ACCT", "openstatus": 19, "enablestatus": 24}, ()),
+    ("SET FILE", {"file": "NOFILE", "openstatus": 18}, ()),
+    ("RECEIVE", {"maxlength": 2, "notruncate": True}, ("INTO",)),
     ("CANCEL", {"reqid": "REQ1"}, ()),
     ("ABEND", {"abcode": "OOPS", "cancel": True, "nodump": True}, ()),
     ("PUSH HANDLE", {}, ()),
@@ -209,7 +269,7 @@ CASES = [
     ("DELETEQ TS", {"queue": "TSQ", "sysid": "TDQ1"}, ()),
     ("DELETEQ TS", {"queue": "NOTS"}, ()),
 ]
-OTHERWISE = {"HANDLE CONDITION", "IGNORE CONDITION", "HANDLE ABEND", "RETURN"}
+OTHERWISE = {"HANDLE CONDITION", "IGNORE CONDITION", "HANDLE AID", "HANDLE ABEND", "RETURN"}
 """Commands with callables or without an end; their text is tested in test_translator."""
 
 
@@ -220,7 +280,9 @@ def text_of(command, given, receivers):
             value = given[option.parameter]
             name = option.word in command.name.split()
             argument = f"({quoted(value)})" if option.kind not in ("flag", "cvda") else ""
-            if option.kind == "cvda":
+            if option.kind == "cvda" and isinstance(value, int):
+                argument = f"({value})"
+            elif option.kind == "cvda":
                 argument = f"(DFHVALUE({value}))"
             words = [
                 f"{word}{argument}" if name and word == option.word else word for word in " ".join(words).split(" ")
@@ -253,6 +315,8 @@ def prepare(task):
     task.writeq_ts("TSQ", b"12345")
     task.read_file("ACCT", b"B1", update=True)
     task.startbr("ACCT", b"A1")
+    task.put_container("HAD", b"12345", channel="MADE")
+    task.startbrowse_container(channel="MADE")
 
 
 def furnish(reg):

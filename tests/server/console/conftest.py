@@ -6,21 +6,28 @@ A screenshot of each page is kept in the folder that ``TDQ_SCREENSHOTS`` names, 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tdqsim.client import Client
+from tdqsim.testing.served import ServerProcess, serving
+
+pytest.importorskip("argon2", reason="argon2-cffi is not installed: the extra [serve] brings it")
 pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: the extra [test] brings it"
 )
 
-from tdqsim.testing.served import ServerProcess, serving
+from tdqsim.server.users import Role, User, Users, hashed  # noqa: E402  (it needs argon2)
 
 CHROMIUM = os.environ.get("TDQ_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 PAYREGN = """\
@@ -43,14 +50,37 @@ tdqueue:
     blocksize: 208
 transaction:
   - {name: TRGT}
-  - {name: WAIT}
+  - {name: DOUB}
 connection:
   - {name: CRD1, netname: CARDREGN}
+"""
+PAYREGN_MORE = """\
+dd:
+  OUTDD: {path: out.bin, recfm: V, lrecl: 204}
+handlers: [console_handlers]
 """
 CARDREGN = """\
 group: CARDS
 tdqueue:
   - {name: XXQ, type: INTRA}
+"""
+PAYSYS = """\
+group: PAYSYS
+dtaq:
+  - {dtaq: APPLIB/ORDERS, maxlen: 80}
+  - {dtaq: APPLIB/KEYED, maxlen: 80, seq: "*KEYED", keylen: 3}
+"""
+HANDLERS = """\
+from tdqsim.cics.uow.indoubt import hand_over
+
+
+def register(region):
+    @region.transaction("DOUB")
+    def in_doubt(task):
+        task.writeq_td("TWOQ", b"in doubt")
+        part = hand_over(task, f"COORDINATOR {task.number}")
+        part.prepare()
+        part.lose_coordinator()
 """
 REGIONS = {"PAYREGN": ("PAY1", PAYREGN), "CARDREGN": ("CRD1", CARDREGN)}
 
@@ -62,17 +92,71 @@ def region_files(folder: Path) -> list[Path]:
         (folder / applid / "definitions.yaml").write_text(definitions)
         (folder / applid / "region.yaml").write_text(
             f"applid: {applid}\nsysid: {sysid}\ndefinitions: [definitions.yaml]\n"
-            + ("dd:\n  OUTDD: {path: out.bin, recfm: V, lrecl: 204}\n" if applid == "PAYREGN" else "")
+            + (PAYREGN_MORE if applid == "PAYREGN" else "")
         )
-    return [folder / applid for applid in REGIONS]
+    (folder / "console_handlers.py").write_text(HANDLERS)
+    (folder / "PAYSYS").mkdir()
+    (folder / "PAYSYS" / "system.yaml").write_text("name: PAYSYS\ndefinitions: [queues.yaml]\n")
+    (folder / "PAYSYS" / "queues.yaml").write_text(PAYSYS)
+    return [folder / name for name in (*REGIONS, "PAYSYS")]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[ServerProcess]:
+def served(tmp_path_factory) -> Iterator[ServerProcess]:
     """A server of its own for a module of tests."""
     folder = tmp_path_factory.mktemp("served")
-    with serving(region_files(folder), folder) as served:
+    with serving(region_files(folder), folder, modules=[folder]) as served:
         yield served
+
+
+@pytest.fixture
+def server(served) -> Iterator[ServerProcess]:
+    """The same server with a connection of the test's own: one that is silent for long is closed."""
+    with Client(served.url, served.token) as client:
+        yield replace(served, client=client)
+
+
+@dataclass(frozen=True)
+class WithUsers:
+    """A server whose users have passwords: each the password ``secret of ID``."""
+
+    url: str
+
+
+@pytest.fixture(scope="module")
+def with_users(tmp_path_factory) -> Iterator[WithUsers]:
+    """A server with a user of each role."""
+    folder = tmp_path_factory.mktemp("users")
+    directories = region_files(folder)
+    users = Users(
+        User(f"{role.value.upper()}ER", frozenset({role}), password=hashed(password_of(role))) for role in Role
+    )
+    users.write(folder / "users.yaml")
+    places = "".join(f"- {each.name}\n" for each in directories if each.name != "PAYSYS")
+    (folder / "serve.yaml").write_text(f"directories:\n{places}users: users.yaml\n")
+    command = "import sys; from tdqsim.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", command, "serve", str(folder / "serve.yaml"), "--port", "0"]
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+    with process:
+        told = []
+        for line in process.stdout:
+            told.append(line)
+            if line.startswith("Users sign on"):
+                break
+        yield WithUsers(re.search(r"http://[0-9.:]+", "".join(told))[0])
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def password_of(role: Role) -> str:
+    """The password of the user who has a role."""
+    return f"secret of {role.value}"
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +197,14 @@ class Browser:
         """Sign on with a token."""
         self.page.goto(f"{self.url}/console/")
         self.page.get_by_label("Token").fill(token)
+        self.page.get_by_role("button", name="Sign on").click()
+        self.page.get_by_role("heading", level=1, name="Overview").wait_for()
+
+    def sign_on_as(self, role: Role) -> None:
+        """Sign on as the user who has a role."""
+        self.page.goto(f"{self.url}/console/")
+        self.page.get_by_label("User").fill(f"{role.value.upper()}ER")
+        self.page.get_by_label("Password").fill(password_of(role))
         self.page.get_by_role("button", name="Sign on").click()
         self.page.get_by_role("heading", level=1, name="Overview").wait_for()
 

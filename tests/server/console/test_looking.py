@@ -10,6 +10,17 @@ PAGES = {
     "": "Overview",
     "regions/PAYREGN/queues": "Queues",
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
+    "regions/PAYREGN/tasks": "Tasks",
+    "regions/PAYREGN/units": "Units of work",
+    "regions/PAYREGN/commands": "Commands",
+    "regions/PAYREGN/log": "Log",
+    "regions/PAYREGN/topology": "Topology",
+    "regions/PAYREGN/timeline": "Time line",
+    "regions/PAYREGN/faults": "Faults",
+    "clock": "Clock",
+    "systems": "IBM i systems",
+    "systems/PAYSYS": "System PAYSYS",
+    "systems/PAYSYS/queues/APPLIB/ORDERS": "Data queue APPLIB/ORDERS",
 }
 
 
@@ -17,6 +28,7 @@ PAGES = {
 @pytest.mark.parametrize("width", [1280, 400])
 def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screenshots, width, scheme):
     region = server.region
+    region.deleteq_td("PAYQ")
     for number in range(3):
         region.writeq_td("PAYQ", f"record {number} <script>alert(1)</script>")
     browser = person(width=width, scheme=scheme)

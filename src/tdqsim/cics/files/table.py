@@ -1,10 +1,10 @@
 """The files of a region: what may be done with each, who holds a record, and what a backout undoes.
 
 A file is a name for a data set or a path. Requests are refused in this order: the name is known (FILENOTFOUND 1), the
-file is enabled (DISABLED 50), the operation is one of its SERVREQs (INVREQ 20); then the request itself is looked at. A
-record that was read for update is held by its task until it is rewritten, deleted or unlocked, or the unit of work
-ends;
-changes to a recoverable file are undone by its backout, and its records stay held to the end of the unit of work.
+file is enabled (DISABLED 50) and open (NOTOPEN 60), the operation is one of its SERVREQs (INVREQ 20); then the request
+itself is looked at. A record that was read for update is held by its task until it is rewritten, deleted or unlocked,
+or the unit of work ends; changes to a recoverable file are undone by its backout, and its records stay held to the end
+of the unit of work.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class File:
         view: the data set, or the path that the file is.
         operations: what may be done with it.
         recoverable: whether a backout undoes its changes.
-        enabled: whether requests are taken.
+        enablestatus: ENABLED, DISABLED, or UNENABLED, which a closed file is.
+        openstatus: OPEN or CLOSED; one that is CLOSED and ENABLED is opened by the first request.
     """
 
     name: str
@@ -41,7 +42,8 @@ class File:
     view: Any
     operations: frozenset[str]
     recoverable: bool = False
-    enabled: bool = True
+    enablestatus: str = "ENABLED"
+    openstatus: str = "OPEN"
 
 
 @dataclass(slots=True)
@@ -96,11 +98,12 @@ class Files:
     """The files of a region by name.
 
     Attributes:
+        known: the files by name.
         waiting: where tasks wait for a record that another unit of work holds.
     """
 
     def __init__(self) -> None:
-        self._files: dict[str, File] = {}
+        self.known: dict[str, File] = {}
         self._of_tasks: dict[Any, _OfTask] = {}
         self._tokens = 0
         self.waiting = WaitQueue("a record that another unit of work holds")
@@ -130,20 +133,23 @@ class Files:
         if unknown:
             raise TdqError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
         base = data.base if isinstance(data, Path) else data
-        found = self._files[name.upper()] = File(name.upper(), base, data, frozenset(operations), recoverable)
+        found = self.known[name.upper()] = File(name.upper(), base, data, frozenset(operations), recoverable)
         return found
 
     def find(self, name: str, operation: str) -> File:
         """The file of this name, for an operation.
 
         Raises:
-            Condition: FILENOTFOUND 1, DISABLED 50, INVREQ 20.
+            Condition: FILENOTFOUND 1, DISABLED 50, NOTOPEN 60, INVREQ 20.
         """
-        found = self._files.get(name.rstrip(" ").upper())
+        found = self.known.get(name.rstrip(" ").upper())
         if found is None:
             raise Condition(Resp.FILENOTFOUND, 1, f"file {name} is not defined")
-        if not found.enabled:
+        if found.enablestatus == "DISABLED":
             raise Condition(Resp.DISABLED, 50, f"file {name} is disabled")
+        if found.enablestatus == "UNENABLED":
+            raise Condition(Resp.NOTOPEN, 60, f"file {name} is closed")
+        found.openstatus = "OPEN"
         if operation not in found.operations:
             allowed = ", ".join(one for one in OPERATIONS if one in found.operations)
             raise Condition(Resp.INVREQ, 20, f"file {name} does not allow {operation}; allowed are {allowed}")

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.programs.containers import passed
-from tdqsim.cics.programs.table import Level
+from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
@@ -112,7 +112,7 @@ class StartRequest:
         task: Any = strand.local
         task.eib.eibreqid = self.reqid
         if self.channel is not None:
-            task.level = Level(task.program, None, None, self.channel)
+            task.level = ProgramLevel(task.program, None, None, self.channel)
 
 
 class Starts:

@@ -16,7 +16,7 @@ from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleSt
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.channels import Channel
 from tdqsim.cics.programs.containers import level_of, passed
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
@@ -48,7 +48,7 @@ class ProgramTask(Issuer, Protocol):
 
     handles: Handles
     handle_stack: HandleStack
-    level: Level | None
+    level: ProgramLevel | None
     program: str
     abcode: str
 
@@ -90,7 +90,7 @@ def abend_program(task: ProgramTask, name: str) -> AbendExit:
 
     def run(_abend: Abend) -> Any:
         level = level_of(task)
-        with _on(task, Level(name, level.commarea, level.up, level.channel)):
+        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel)):
             return _run(task, found)
 
     return run
@@ -104,7 +104,7 @@ def _find(task: ProgramTask, name: str) -> Program:
 
 
 @contextmanager
-def _on(task: ProgramTask, level: Level) -> Iterator[None]:
+def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
     task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
@@ -162,7 +162,7 @@ def link(
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
-    with _on(task, Level(program, area, level_of(task), given)):
+    with _on(task, ProgramLevel(program, area, level_of(task), given)):
         return _run(task, found)
 
 
@@ -191,6 +191,6 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with _on(task, Level(program, copy, task.level.up if task.level is not None else None, given)):
+    with _on(task, ProgramLevel(program, copy, task.level.up if task.level is not None else None, given)):
         value = _run(task, found)
     raise TaskReturn(value)

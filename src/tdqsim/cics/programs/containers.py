@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.channels import Channel, Container, checked_name
-from tdqsim.cics.programs.table import Level
+from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.facts import Resp
 
 __all__ = [
@@ -63,7 +63,7 @@ class LevelTask(Issuer, Protocol):
         program: the name of its first program.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
     program: str
 
     @property
@@ -78,10 +78,10 @@ class ContainerTask(LevelTask, Protocol):
         """The browses that it has begun, by resource type."""
 
 
-def level_of(task: LevelTask) -> Level:
+def level_of(task: LevelTask) -> ProgramLevel:
     """The level of the program that runs; at the top it is made when it is first asked for."""
     if task.level is None:
-        task.level = Level(task.program, None, None)
+        task.level = ProgramLevel(task.program, None, None)
     return task.level
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
-from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
 from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["Directory", "empty", "fit"]
@@ -157,7 +157,7 @@ class _There:
 
 def _is_traced(queue: Any) -> bool:
     """Whether a recorder that wants it is told of the queue's requests by a tuple."""
-    return queue.__class__ is IntraQueue and queue.recovstatus != "PHYSICAL"
+    return queue.__class__ is IntraTdQueue and queue.recovstatus != "PHYSICAL"
 
 
 class Recorded:

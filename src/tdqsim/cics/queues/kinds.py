@@ -9,7 +9,7 @@ do::
     INTRA NO           volatile.read          volatile.write          volatile.clear
     INTRA PHYSICAL     physical.read          physical.write          physical.clear
     INTRA LOGICAL      logical.read           logical.write           logical.clear
-    EXTRA              ExtraQueue.get_record  ExtraQueue.put_record   (INVREQ)
+    EXTRA              ExtraTdQueue.get_record  ExtraTdQueue.put_record (INVREQ)
     INDIRECT           its target's, found anew by each request; both are counted
     REMOTE             shipped; both ends count
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 __all__ = [
     "NEVER",
     "ExtraFile",
-    "ExtraQueue",
-    "IndirectQueue",
-    "IntraQueue",
-    "RemoteLink",
-    "RemoteQueue",
+    "ExtraTdQueue",
+    "IndirectTdQueue",
+    "IntraTdQueue",
+    "RegionLink",
+    "RemoteTdQueue",
     "TdQueue",
 ]
 
@@ -89,7 +89,7 @@ class ExtraFile(Protocol):
         """Make the data set hold these records; for a queue that is closed or has not been read."""
 
 
-class RemoteLink(Protocol):
+class RegionLink(Protocol):
     """A way to another region: what remote queues and SYSID need of it."""
 
     @property
@@ -240,7 +240,7 @@ _INTRA: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[.
 }
 
 
-class IntraQueue(TdQueue):
+class IntraTdQueue(TdQueue):
     """An intrapartition queue.
 
     Attributes:
@@ -249,7 +249,7 @@ class IntraQueue(TdQueue):
             terminal or connection in effect; ``triggerlevel`` is 0 when neither it nor TRANSID was defined.
         stored: the records; of a recoverable queue the committed ones.
         ci_left, bounds, free_at, peak_cis: its account of control intervals, see
-            :class:`~tdqsim.cics.queues.intra.Account`.
+            :class:`~tdqsim.cics.queues.intra.IntervalAccount`.
         fire_at: the item count at which a write starts a task; NEVER while none can be started.
         latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
         latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
@@ -355,7 +355,7 @@ class IntraQueue(TdQueue):
         return (self.read_end, self.write_end)
 
 
-class ExtraQueue(TdQueue):
+class ExtraTdQueue(TdQueue):
     """An extrapartition queue: a data set, open or not.
 
     Attributes:
@@ -395,7 +395,7 @@ class ExtraQueue(TdQueue):
 
     def works(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """See the table of the module."""
-        return (ExtraQueue.get_record, ExtraQueue.put_record, _never)
+        return (ExtraTdQueue.get_record, ExtraTdQueue.put_record, _never)
 
     def get_record(self, task: Any, _busy: bool, _length: int | None) -> bytes:
         """READQ TD."""
@@ -429,7 +429,7 @@ def _never(_queue: TdQueue, _task: Any) -> None:
     """DELETEQ TD of a data set: the state table lets no such request go on."""
 
 
-class IndirectQueue(TdQueue):
+class IndirectTdQueue(TdQueue):
     """Another name for a queue. Its requests are those of its target, and are counted for both.
 
     Attributes:
@@ -480,7 +480,7 @@ class IndirectQueue(TdQueue):
         return self.target(task).read_negative(task, length)
 
 
-class RemoteQueue(TdQueue):
+class RemoteTdQueue(TdQueue):
     """A queue of another region.
 
     Attributes:
@@ -501,9 +501,9 @@ class RemoteQueue(TdQueue):
 
     def works(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """See the table of the module."""
-        return (RemoteQueue.read_there, RemoteQueue.write_there, RemoteQueue.delete_there)
+        return (RemoteTdQueue.read_there, RemoteTdQueue.write_there, RemoteTdQueue.delete_there)
 
-    def _link(self, task: Any) -> RemoteLink:
+    def _link(self, task: Any) -> RegionLink:
         return task.region.link(self.remotesystem)  # type: ignore[no-any-return]
 
     def read_there(self, task: Any, busy: bool, length: int | None) -> bytes:

@@ -132,7 +132,7 @@ def send_map(
         maponly: the map's own values only.
         dataonly: the program's data only.
         erase, eraseaup, freekb, alarm, frset: kept with what was sent.
-        cursor: where the cursor goes, from 0; without it the first field whose length is -1.
+        cursor: where the cursor goes, from 0; without it, or below 0, the first field whose length is -1.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -143,7 +143,7 @@ def send_map(
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
     record = bytes(from_ if length is None else from_[:length])
     shown = sent(owner, each, record, task.region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options)
-    if cursor is not None:
+    if cursor is not None and cursor >= 0:
         shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
     screen.sent.append(shown)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import ProgramLevel
 from tdqsim.cics.programs.containers import passed
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
@@ -40,7 +40,7 @@ class ConversationTask(Issuer, Protocol):
         program: the name of its first program.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
     program: str
 
     @property

@@ -29,7 +29,7 @@ class UnitsOfWork:
         self._last = now_ns
         self.inflight: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
-        self.damage: list[indoubt.Damage] = []
+        self.damage: list[indoubt.HeuristicDamage] = []
         self.before_commit: Callable[[UnitOfWork], object] | None = None
 
     def new(self, task: TaskBase) -> UnitOfWork:
@@ -98,8 +98,11 @@ class UnitsOfWork:
         if self._region.failed:
             return
         if committed and uow.qzero:
-            if uow.task is not None and not uow.task.ended:
-                uow.task.qzero = {**uow.task.qzero, **uow.qzero}
+            task = uow.task
+            if task is not None and not task.ended:
+                if not task.qzero:
+                    task.qzero = {}
+                task.qzero.update(uow.qzero)
             else:
                 for queue, cycle in uow.qzero.items():
                     self._region.ati.emptied(queue, cycle)

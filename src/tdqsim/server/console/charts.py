@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-__all__ = ["DepthChart", "Graph", "depth_chart"]
+__all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
 
 _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
@@ -23,7 +23,6 @@ class DepthChart:
         self._chart = ui.echart(
             {
                 "animation": False,
-                "aria": {"enabled": True},
                 "grid": {"left": 50, "right": 20, "top": 15, "bottom": 30},
                 "tooltip": {"trigger": "axis", "renderMode": "richText"},
                 "xAxis": {"type": "time", **axis},
@@ -75,7 +74,12 @@ class Graph:
 
     def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
         self._shown: tuple[Any, ...] = ()
-        self._chart = ui.echart(
+        with ui.element("div").classes("tdq-table-wrap") as self._place:
+            self._chart = self._made(words, on_click)
+
+    @staticmethod
+    def _made(words: str, on_click: Callable[[str], Any] | None) -> ui.echart:
+        chart = ui.echart(
             {
                 "animation": False,
                 "tooltip": {"renderMode": "richText"},
@@ -83,22 +87,31 @@ class Graph:
                     {
                         "type": "graph",
                         "layout": "none",
+                        "left": 100,
+                        "right": 100,
+                        "top": 40,
+                        "bottom": 40,
                         "roam": True,
                         "edgeSymbol": ["none", "arrow"],
                         "edgeSymbolSize": 9,
                         "label": {"show": True, "fontSize": 12, "color": "#ffffff"},
                         "edgeLabel": {"show": True, "fontSize": 11, **_TEXT},
-                        "lineStyle": {"color": _GREY, "width": 1.6, "curveness": 0.08},
+                        "lineStyle": {"color": _GREY, "width": 1.6, "opacity": 0.9},
                         "data": [],
                         "links": [],
                     }
                 ],
             },
-            on_point_click=(lambda event: on_click(str(event.name))) if on_click is not None else None,
+            on_click=(lambda event: on_click(str(event.name))) if on_click is not None else None,
             renderer="svg",
-        ).classes("tdq-chart tall")
-        self._chart.props["role"] = "img"
-        self._chart.props["aria-label"] = words
+        ).classes("tdq-chart tall drawn")
+        chart.props["role"] = "img"
+        chart.props["aria-label"] = words
+        return chart
+
+    def visible(self, on: bool) -> None:
+        """Whether there is anything to see."""
+        self._place.set_visibility(on)
 
     def show(self, boxes: list[dict[str, Any]], arrows: list[dict[str, Any]]) -> None:
         """Show these; nothing is sent when they are the same as before."""
@@ -107,3 +120,50 @@ class Graph:
         self._shown = (boxes, arrows)
         series = self._chart.options["series"][0]
         series["data"], series["links"] = boxes, arrows
+
+
+class Bars:
+    """Bars along time, one a row: what began when, how long it took, how it ended."""
+
+    def __init__(self, words: str) -> None:
+        self._shown: tuple[Any, ...] = ()
+        bar = {"type": "bar", "stack": "time", "barWidth": "60%"}
+        axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
+        self._chart = ui.echart(
+            {
+                "animation": False,
+                "grid": {"left": 110, "right": 30, "top": 10, "bottom": 40},
+                "tooltip": {"renderMode": "richText"},
+                "xAxis": {
+                    "type": "value",
+                    "name": "seconds",
+                    "nameLocation": "middle",
+                    "nameGap": 25,
+                    "nameTextStyle": _TEXT,
+                    "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
+                    **axis,
+                },
+                "yAxis": {"type": "category", "inverse": True, "data": [], **axis},
+                "series": [
+                    {**bar, "name": "before", "itemStyle": {"color": "transparent"}, "silent": True, "data": []},
+                    {**bar, "name": "seconds", "barMinHeight": 4, "data": []},
+                    {"type": "scatter", "name": "unit of work", "symbolSize": 9, "data": []},
+                ],
+            },
+            renderer="svg",
+        ).classes("tdq-chart tall")
+        self._chart.props["role"] = "img"
+        self._chart.props["aria-label"] = words
+
+    def show(self, names: list[str], bars: list[tuple[float, float, str]], marks: list[tuple[float, int, str]]) -> None:
+        """Show bars (begin, length, colour), a row each, and marks (moment, row, colour)."""
+        if self._shown == (names, bars, marks):
+            return
+        self._shown = (names, bars, marks)
+        options = self._chart.options
+        options["yAxis"]["data"] = names
+        options["series"][0]["data"] = [begin for begin, _, _ in bars]
+        options["series"][1]["data"] = [{"value": length, "itemStyle": {"color": colour}} for _, length, colour in bars]
+        options["series"][2]["data"] = [
+            {"value": [moment, row], "itemStyle": {"color": colour}} for moment, row, colour in marks
+        ]

@@ -22,8 +22,8 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.errors import TdqError
+from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.door import Caller, Door
-from tdqsim.server.console.field import Block, Button
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
@@ -31,7 +31,7 @@ from tdqsim.server.users import Role
 
 __all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
 
-_log = structlog.get_logger("tdqsim.server")
+_audit = structlog.get_logger("tdqsim.audit")
 _SAID_WAITING: Final = 0.7
 """Seconds after which it is said that an action waits."""
 _LONGEST_WAIT: Final = 300.0
@@ -86,6 +86,8 @@ class Visit:
     caller: Caller
     client: Client
     status: Any = None
+    _said: int = 0
+    _asked: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
     _again: bool = False
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -95,7 +97,8 @@ class Visit:
 
     def say(self, words: str, tone: str = "") -> None:
         """Tell what came of something."""
-        self.status.say(words, f"tdq-status {tone}".strip())
+        self._said += 1  # the same words twice are told twice
+        self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
@@ -118,7 +121,8 @@ class Visit:
         if caller is None or not caller.may(role):
             self.say(f"{what}: refused, the role {role} is needed; sign on again", "bad")
             return REFUSED
-        _log.info("console", user=caller.name, action=what)
+        if role is not Role.look:
+            self.audit(what)
         try:
             found = await self._waited(what, call)
         except (TdqError, TimeoutError, ValueError) as error:
@@ -129,12 +133,27 @@ class Visit:
         self.say(f"{what}: NORMAL", "ok")
         return found
 
+    def audit(self, action: str) -> None:
+        """Write the line that says who changes what, from where."""
+        origin = self.request.client.host if self.request.client else "local"
+        path = self.request.url.path[:200]
+        _audit.info("change", user=self.caller.name, origin=origin, method="console", path=path, action=action)
+
     async def _waited(self, what: str, call: Callable[[], Any]) -> Any:
         asked = asyncio.ensure_future(self.console.host.ask(call, name=what))
         done, _ = await asyncio.wait({asked}, timeout=_SAID_WAITING)
         if not done:
             self.say(f"{what}: waits ...")
-        return await asyncio.wait_for(asked, _LONGEST_WAIT)
+        self._asked.add(asked)
+        try:
+            return await asyncio.wait_for(asked, _LONGEST_WAIT)
+        finally:
+            self._asked.discard(asked)
+
+    def leave(self) -> None:
+        """The browser has gone: what it still waits for is given up."""
+        for asked in tuple(self._asked):
+            asked.cancel()
 
     async def task(self, role: Role, what: str, region: Region, action: Callable[[Any], Any]) -> Any:
         """Have something done as a task of its own with the user's authority."""
@@ -161,6 +180,15 @@ class Visit:
         self.client.on_disconnect(lambda: live.stop(changed))
         self.client.on_delete(lambda: live.stop(changed))
 
+    def every(self, seconds: float, refresh: Callable[[], Awaitable[None]]) -> None:
+        """Show the page again after so many seconds, as long as the browser is there."""
+
+        async def again() -> None:
+            if self.client.has_socket_connection:
+                self._changed(refresh)
+
+        ui.timer(seconds, again, immediate=False)
+
     def _changed(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self._again = True
         if self._task is None or self._task.done():
@@ -170,7 +198,7 @@ class Visit:
         while self._again and not self.client.is_deleted:
             self._again = False
             if self.console.door.who(self.request) is None:
-                self.client.open("/sign-on")
+                self.client.run_javascript("location.assign('/sign-on')")
                 return
             try:
                 with self.client:
@@ -214,9 +242,10 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)
-    dark = ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
+    client.on_delete(visit.leave)
+    ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
     with ui.header(elevated=False).classes("tdq-bar"):
-        _bar(visit, dark, here if not region else "")
+        _bar(visit, here if not region else "")
         if region:
             _region_bar(visit, region, here)
     with Block("div", "tdq-page") as main:
@@ -232,7 +261,7 @@ def _link(words: str, href: str, *, current: bool = False) -> None:
         link.props["aria-current"] = "page"
 
 
-def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
+def _bar(visit: Visit, here: str) -> None:
     with Block("div", "tdq-top"):
         Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
         with Block("nav", "tdq-nav", aria_label="Main"):
@@ -241,7 +270,7 @@ def _bar(visit: Visit, dark: ui.dark_mode, here: str) -> None:
             _link("IBM i", visit.href("systems"), current=here == "systems")
         with Block("div", "tdq-who"):
             Block("span", words=f"{visit.caller.name} ({visit.caller.roles})")
-            Button("Light / dark", partial(_other_theme, visit, dark), kind="small plain")
+            Button("Light / dark", partial(_other_theme, visit), kind="small plain")
             with Block("form", method="post", action="/sign-off"):
                 Block("button", "tdq-button small plain", "Sign off", type="submit")
 
@@ -255,7 +284,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
                     _link(name, visit.href("regions", region, key), current=key == here)
 
 
-def _other_theme(visit: Visit, dark: ui.dark_mode) -> None:
+def _other_theme(visit: Visit) -> None:
     """Light or dark, whichever it is not; remembered by the browser."""
     visit.client.run_javascript(
         "const dark = !document.body.classList.contains('body--dark'); Quasar.Dark.set(dark);"

@@ -21,7 +21,7 @@ from tdqsim.core.engine import EngineStopped
 from tdqsim.server.console.seen import QueueSeen, RegionSeen, look
 from tdqsim.server.host import Host
 
-__all__ = ["Live", "View"]
+__all__ = ["Live", "RegionView"]
 
 _PAUSE: Final = 0.25
 """Seconds between two looks at most."""
@@ -30,12 +30,11 @@ _BEAT: Final = 1.0
 _WHOLE: Final = 10.0
 """Seconds after which all queues are looked at again."""
 _SAMPLES: Final = 120
-_HISTORY: Final = 2000
 _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERFORM STATISTICS")
 Samples = deque[tuple[int, int]]
 
 
-class View:
+class RegionView:
     """What has been seen of one region.
 
     Attributes:
@@ -43,8 +42,7 @@ class View:
         queues: by name, in the order of installation.
         seen: what was seen last, apart from its queues.
         depths: by queue, (nanoseconds, depth) each time the depth was seen to change.
-        events: the last events of the region, with the time at which they were collected.
-        version: goes up with each change.
+        happened: whether an event has come since then.
     """
 
     def __init__(self, region: Region) -> None:
@@ -52,15 +50,14 @@ class View:
         self.queues: dict[str, QueueSeen] = {}
         self.seen = RegionSeen(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
         self.depths: dict[str, Samples] = {}
-        self.events: deque[dict[str, Any]] = deque(maxlen=_HISTORY)
-        self.version = 0
+        self.happened = False
         self.changed: set[str] = set()
         self.whole = True
         self._unsettled: set[str] = set()
 
     def note(self, event: dict[str, Any]) -> None:
         """An event of this region: remember what it may have changed."""
-        self.events.append(event)
+        self.happened = True
         queue = event.get("queue")
         if isinstance(queue, str):
             self._mark(queue.rstrip(" "))
@@ -94,9 +91,8 @@ class View:
         for name in gone:
             self.queues.pop(name, None)
         self._unsettled = {name for name in (seen.queues if asked is None else asked) if self._is_unsettled(name)}
-        changed = bool(new or gone) or _beside(self.seen) != _beside(seen)
-        self.seen = seen
-        self.version += changed
+        changed = bool(new or gone) or self.happened or _beside(self.seen) != _beside(seen)
+        self.seen, self.happened = seen, False
         return changed
 
     def _is_unsettled(self, name: str) -> bool:
@@ -124,16 +120,16 @@ class Live:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._views: dict[str, View] = {}
+        self._views: dict[str, RegionView] = {}
         self._looking: dict[Callable[[], object], tuple[str, ...]] = {}
         self._pump: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
 
-    def view(self, applid: str) -> View:
+    def view(self, applid: str) -> RegionView:
         """The view of a region, as it was last seen."""
         found = self._views.get(applid)
         if found is None:
-            found = self._views[applid] = View(self._host.region(applid))
+            found = self._views[applid] = RegionView(self._host.region(applid))
         return found
 
     async def ready(self, applids: Iterable[str]) -> None:
@@ -163,7 +159,7 @@ class Live:
         """Look soon: something was done here."""
         self._woken.set()
 
-    def _watched(self) -> list[View]:
+    def _watched(self) -> list[RegionView]:
         return [self.view(applid) for applid in dict.fromkeys(one for many in self._looking.values() for one in many)]
 
     @contextmanager
@@ -200,7 +196,7 @@ class Live:
         if isinstance(event, dict) and event.get("region") in self._views:
             self._views[event["region"]].note(event)
 
-    async def _look(self, views: list[View]) -> set[str]:
+    async def _look(self, views: list[RegionView]) -> set[str]:
         """Look at regions; the names of those in which something is new."""
         new = set()
         for view in views:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
 from nicegui import core, ui
-from starlette.responses import RedirectResponse
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -29,7 +29,7 @@ _POLICY: Final = (
     "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'"
 )
-"""Nothing is fetched from elsewhere. Vue makes functions of the console's own templates in the browser (unsafe-eval)."""
+"""Nothing is fetched from elsewhere. Vue makes functions of the console's own templates (unsafe-eval)."""
 _HEADERS: Final = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -47,7 +47,7 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     """
     console = Console(host, Live(host), Door(gate), MessageLog(), PREFIX)
     for region in host.regions.values():
-        host.engine.outside(lambda region=region: console.messages.listen(region)).result()
+        host.engine.outside(partial(console.messages.listen, region)).result()
     add_pages(console)
     core.app.add_static_file(local_file=_STYLE, url_path="/console.css")
     ui.add_head_html(f'<link rel="stylesheet" href="{PREFIX}/console.css?{__version__}">', shared=True)
@@ -59,11 +59,6 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     route = app.router.routes[-1]
     assert isinstance(route, Mount), route
     route.app = _with_headers(route.app)
-
-    @app.get("/", include_in_schema=False)
-    async def to_console() -> RedirectResponse:
-        return RedirectResponse(f"{PREFIX}/")
-
     return console
 
 

@@ -12,7 +12,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain import Prediction, explain
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.set import check_set
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
@@ -110,7 +110,7 @@ def records_of(region: Region, name: str, position: int, limit: int, *, with_unc
     """
     try:
         queue = final_target(region, name)
-        if not isinstance(queue, IntraQueue):
+        if not isinstance(queue, IntraTdQueue):
             found = tuple(islice(records(queue), position, position + limit))
             return RecordPage(position, found, -1)
         if with_uncommitted:

@@ -5,12 +5,12 @@ Looking starts no task, counts nothing and records nothing: it reads what INQUIR
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.facts import Cvda, table
 
 __all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "Wait", "look", "waits_of"]
@@ -150,7 +150,7 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
         frozen=region.clock.frozen,
         queues={name: _queue(there[name]) for name in wanted},
         names=tuple(there) if names is None else (),
-        tasks=tuple(_task(task) for task in region.tasks.values()),
+        tasks=tuple(_task(task, strand) for task, strand in _with_strands(region)),
         units=tuple(_unit(uow) for uow in region.units_of_work()),
         waits=tuple(waits_of(region)),
         abends=dict(region.abends),
@@ -162,27 +162,27 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
 
 def _queue(queue: TdQueue) -> QueueSeen:
     supplied = queue.name in _SUPPLIED
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         return _intra(queue, supplied=supplied)
     enabled = queue.enablestatus.name
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         return QueueSeen(
             queue.name, queue.type, enabled=enabled, open=queue.openstatus.name, target=_dsname(queue),
             supplied=supplied,
         )  # fmt: skip
-    if isinstance(queue, IndirectQueue):
+    if isinstance(queue, IndirectTdQueue):
         return QueueSeen(queue.name, queue.type, target=queue.indirectname, supplied=supplied)
-    assert isinstance(queue, RemoteQueue), queue
+    assert isinstance(queue, RemoteTdQueue), queue
     return QueueSeen(
         queue.name, queue.type, enabled=enabled, target=f"{queue.remotename} of {queue.definition.remotesystem}"
     )
 
 
-def _dsname(queue: ExtraQueue) -> str:
+def _dsname(queue: ExtraTdQueue) -> str:
     return str(getattr(queue.definition, "dsname", "") or getattr(queue.definition, "ddname", "") or "")
 
 
-def _intra(queue: IntraQueue, *, supplied: bool) -> QueueSeen:
+def _intra(queue: IntraTdQueue, *, supplied: bool) -> QueueSeen:
     return QueueSeen(
         queue.name,
         queue.type,
@@ -209,8 +209,14 @@ def _lock(lock: Any) -> str:
 # -- tasks and units of work ------------------------------------------------------------------------------------------
 
 
-def _task(task: Any) -> TaskSeen:
-    strand = task.strand
+def _with_strands(region: Region) -> Iterator[tuple[Any, Any]]:
+    """The tasks, each with the strand on which it runs or waits: a call from outside has a task on its own strand."""
+    lent = {id(strand.local): strand for strand in region.dispatcher.strands if strand.local is not None}
+    for task in region.tasks.values():
+        yield task, task.strand if task.strand is not None else lent.get(id(task))
+
+
+def _task(task: Any, strand: Any) -> TaskSeen:
     parked = strand.waiting_for if strand is not None else None
     return TaskSeen(
         task.number,
@@ -263,10 +269,9 @@ def waits_of(region: Region) -> Iterable[Wait]:
         for strand in enqueue.waiting.waiters:
             told.add(strand)
             yield Wait(_waiter(strand), _enq_holder(enqueue.owner), f"ENQ {enqueue.resource!r}")
-    for task in region.tasks.values():
-        strand = task.strand
-        if strand is not None and strand.waiting_for is not None and strand not in told:
-            yield Wait(f"task {task.number} {task.transid}", "", strand.waiting_for.name)
+    for task, own in _with_strands(region):
+        if own is not None and own.waiting_for is not None and own not in told:
+            yield Wait(f"task {task.number} {task.transid}", "", own.waiting_for.name)
 
 
 def _holder(uow: Any) -> str:

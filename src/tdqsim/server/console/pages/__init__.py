@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.server.console.pages import overview, queue, queues
+from tdqsim.server.console.pages import (
+    clock,
+    commands,
+    data_queue,
+    faults,
+    log,
+    overview,
+    queue,
+    queues,
+    systems,
+    tasks,
+    timeline,
+    topology,
+    units,
+)
 
 if TYPE_CHECKING:
     from tdqsim.server.console.frame import Console
 
 __all__ = ["add_pages"]
 
-_PAGES = (overview, queues, queue)
+_PAGES = (overview, clock, queues, queue, tasks, units, commands, log, topology, timeline, faults, systems, data_queue)
 
 
 def add_pages(console: Console) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.seen import QueueSeen
 from tdqsim.server.console.table import DataTable, column, spark
 
@@ -42,7 +43,7 @@ _KEYS: Final[dict[str, Callable[[QueueSeen], Any]]] = {
     "name": lambda queue: queue.name,
     "type": lambda queue: (queue.type, queue.recovery),
     "depth": lambda queue: queue.depth,
-    "state": lambda queue: _state(queue),
+    "state": lambda queue: f"{queue.enabled} {queue.open}",
     "trigger": lambda queue: (queue.trigger, queue.level),
     "locks": lambda queue: queue.locks,
     "target": lambda queue: queue.target,
@@ -73,7 +74,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Queues:
     visit: Visit
-    view: View
+    view: RegionView
     sort: str = "name"
     down: bool = False
     at: int = 0
@@ -87,16 +88,14 @@ class _Queues:
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Queues"):
             with Block("div", "tdq-row"):
-                self.name = Field("Name has", hint="such as PAY", on_change=self._from_the_start)
-                self.type = Field("Type", "select", options=_TYPES, on_change=self._from_the_start)
+                self.name = Control("Name has", hint="such as PAY", on_change=self._from_the_start)
+                self.type = Control("Type", "select", options=_TYPES, on_change=self._from_the_start)
                 shows = {key: label for key, (label, _) in _SHOW.items()}
-                self.show = Field("Show", "select", options=shows, on_change=self._from_the_start)
+                self.show = Control("Show", "select", options=shows, on_change=self._from_the_start)
             self.table = DataTable("Queues", _COLUMNS, empty="No queue is like that.", on_sort=self._sort)
             with Block("nav", "tdq-row", aria_label="Pages of queues"):
                 names = (("First", -(10**9)), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", 10**9))
-                self.buttons = tuple(
-                    Button(label, lambda step=step: self._turn(step), kind="plain") for label, step in names
-                )
+                self.buttons = tuple(Button(label, partial(self._turn, step), kind="plain") for label, step in names)
                 self.where = Block("span", "tdq-dim", aria_live="polite")
         await self.visit.follow([self.view.region.applid], self.refresh)
 

@@ -3,12 +3,12 @@ export default {
   template: `
     <label class="tdq-field" :class="{ check: kind === 'check', grow: grow }">
       <span>{{ label }}</span>
-      <textarea v-if="kind === 'area'" v-model="now" :rows="lines" :placeholder="hint" :class="{ mono: mono }" spellcheck="false" @input="tell"></textarea>
-      <select v-else-if="kind === 'select'" v-model="now" @change="tell">
+      <textarea :aria-label="label" v-if="kind === 'area'" v-model="now" :rows="lines" :placeholder="hint" :class="{ mono: mono }" spellcheck="false" @input="tell"></textarea>
+      <select :aria-label="label" v-else-if="kind === 'select'" v-model="now" @change="tell">
         <option v-for="option in options" :key="option.value" :value="option.value">{{ option.label }}</option>
       </select>
-      <input v-else-if="kind === 'check'" type="checkbox" v-model="now" @change="tell">
-      <input v-else :type="kind" v-model="now" :placeholder="hint" :class="{ mono: mono }" :min="least" :max="most" :step="step"
+      <input :aria-label="label" v-else-if="kind === 'check'" type="checkbox" v-model="now" @change="tell">
+      <input v-else :aria-label="label" :type="kind" v-model="now" :placeholder="hint" :class="{ mono: mono }" :min="least" :max="most" :step="step"
              autocomplete="off" spellcheck="false" @input="tell" @keydown.enter="enter">
     </label>
   `,

@@ -1,0 +1,106 @@
+"""Statement coverage of COBOL programs: which lines with statements were reached, as lcov and as HTML pages.
+
+The compiler marks every statement; while coverage is on, the run-time keeps the marks that were reached. In a pytest
+run ``--tdq-cobol-coverage=DIR`` switches it on and leaves ``lcov.info`` and ``index.html`` in DIR; processes of
+pytest-xdist are put together.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tdqsim.cobol.program import begin_coverage, reached_statements
+
+__all__ = ["Coverage", "begin", "collected", "leave_part", "merged", "write"]
+
+_LINE_BITS: Final = 20
+_PART: Final = "part-*.json"
+
+Coverage = Mapping[str, Mapping[int, bool]]
+"""Source file -> line with statements -> whether one of them was reached."""
+
+
+def begin() -> None:
+    """Forget what was reached, and keep it from now on, for all regions of this process."""
+    begin_coverage()
+
+
+def collected() -> dict[str, dict[int, bool]]:
+    """What was reached of each program that was loaded since."""
+    found: dict[str, dict[int, bool]] = {}
+    for module, reached in reached_statements():
+        for mark in module.symbols.statements:
+            file = module.symbols.sources[mark >> _LINE_BITS]
+            lines = found.setdefault(file, {})
+            line = mark & ((1 << _LINE_BITS) - 1)
+            lines[line] = lines.get(line, False) or mark in reached
+    return found
+
+
+def leave_part(folder: Path) -> None:
+    """Leave what was reached for :func:`merged`, under a name of this process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({file: {str(line): hit for line, hit in lines.items()} for file, lines in collected().items()})
+    (folder / f"part-{os.getpid()}.json").write_text(text, "utf-8")
+
+
+def merged(folder: Path) -> dict[str, dict[int, bool]]:
+    """What all processes have left in a folder; their parts are taken away."""
+    found: dict[str, dict[int, bool]] = {}
+    for part in sorted(folder.glob(_PART)):
+        for file, lines in json.loads(part.read_text("utf-8")).items():
+            known = found.setdefault(file, {})
+            for line, hit in lines.items():
+                known[int(line)] = known.get(int(line), False) or hit
+        part.unlink()
+    return found
+
+
+def write(coverage: Coverage, folder: Path) -> None:
+    """Write ``lcov.info``, ``index.html`` and a page for each source.
+
+    Args:
+        coverage: what was reached.
+        folder: where; it is made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "lcov.info").write_text("".join(_lcov(file, coverage[file]) for file in sorted(coverage)), "utf-8")
+    rows = []
+    for number, file in enumerate(sorted(coverage), 1):
+        page = f"{number:03d}-{Path(file).stem}.html"
+        (folder / page).write_text(_page(file, coverage[file]), "utf-8")
+        lines = coverage[file]
+        share = 100 * sum(lines.values()) / max(len(lines), 1)
+        row = f'<tr><td><a href="{html.escape(page)}">{html.escape(file)}</a>'
+        rows.append(f"{row}<td>{sum(lines.values())} of {len(lines)}<td>{share:.0f}%</tr>\n")
+    table = f"<table><tr><th>Source<th>Lines reached<th></tr>\n{''.join(rows)}</table>"
+    (folder / "index.html").write_text(_document("COBOL statement coverage", table), "utf-8")
+
+
+def _lcov(file: str, lines: Mapping[int, bool]) -> str:
+    data = "".join(f"DA:{line},{int(hit)}\n" for line, hit in sorted(lines.items()))
+    return f"TN:\nSF:{file}\n{data}LF:{len(lines)}\nLH:{sum(lines.values())}\nend_of_record\n"
+
+
+def _page(file: str, lines: Mapping[int, bool]) -> str:
+    try:
+        source = Path(file).read_text("utf-8", "replace").splitlines()
+    except OSError:  # it was there when the program was compiled
+        source = []
+    kinds = {True: "hit", False: "missed", None: ""}
+    rows = [
+        f'<span class="{kinds[lines.get(at)]}">{at:6d}  {html.escape(text)}</span>\n'
+        for at, text in enumerate(source, 1)
+    ]
+    return _document(file, f"<pre>{''.join(rows)}</pre>")
+
+
+def _document(title: str, body: str) -> str:
+    style = "body{font-family:sans-serif}.hit{background:#d4f4d4}.missed{background:#f8d0d0}td{padding:0 1em}"
+    head = f"<meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>"
+    return f"<!doctype html>{head}<h1>{html.escape(title)}</h1>{body}\n"

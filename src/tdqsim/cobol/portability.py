@@ -1,0 +1,95 @@
+"""What a program would do otherwise here than on the mainframe, because it runs in ASCII.
+
+A look at the expanded source, word by word, with the user's file and line. It tells of hexadecimal literals (they keep
+their mainframe meaning, and so are no text here), of comparisons and sorts whose order depends on the code page, of
+DISPLAY numbers whose sign is a character, and of items of another size. It is a list to look through, not a proof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tdqsim.cobol._tokens import Place, Word, words
+
+__all__ = ["Difference", "differences"]
+
+_ORDER: Final = ("<", ">", "GREATER", "LESS")
+_EDGES: Final = ("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES", "ZERO", "ZEROS", "ZEROES", "SPACE", "SPACES")
+_SIGNED: Final = re.compile(r"S9+(?:\(\d+\))?(?:V9*(?:\(\d+\))?)?", re.IGNORECASE)
+_USAGES: Final = ("COMP", "COMP-1", "COMP-2", "COMP-3", "COMP-4", "COMP-5", "BINARY", "PACKED-DECIMAL")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that may behave otherwise.
+
+    Attributes:
+        place: the user's file and line.
+        kind: ``hexadecimal``, ``collation``, ``sign``, ``size`` or ``code page``.
+        text: what it is, in words.
+    """
+
+    place: Place
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.kind}: {self.text}"
+
+
+def differences(text: str, file: str) -> list[Difference]:
+    """What may behave otherwise in an expanded program.
+
+    Args:
+        text: what the preprocessor gave.
+        file: the program's own file.
+    """
+    found = list(words(text, file))
+    return sorted({*_words(found), *_signs(found)}, key=lambda each: (each.place, each.kind, each.text))
+
+
+def _words(found: list[Word]) -> Iterator[Difference]:
+    for at, word in enumerate(found):
+        after = found[at + 1] if at + 1 < len(found) else word
+        if word.kind == "literal" and word.text[:1] in "Xx" and re.search("[1-9A-Fa-f]", word.text[2:]):
+            yield Difference(word.place, "hexadecimal", f"{word.text} is a byte of the mainframe, no character here")
+        elif word.text in _ORDER or word.is_word(*_ORDER):
+            yield from _order(word, after, found[at - 1] if at else word)
+        elif word.is_word("SORT", "MERGE"):
+            yield Difference(
+                word.place, "collation", f"{word.text.upper()}: digits come before letters here, behind there"
+            )
+        elif word.is_word("POINTER", "PROCEDURE-POINTER", "FUNCTION-POINTER") and not after.is_word("TO"):
+            yield Difference(word.place, "size", "a pointer has 8 bytes here, 4 there")
+        elif word.is_word("ALPHABETIC-LOWER", "ALPHABETIC-UPPER"):
+            yield Difference(word.place, "code page", f"{word.text.upper()} is looked at in ASCII")
+        elif word.is_word("FUNCTION") and after.is_word("ORD", "CHAR"):
+            yield Difference(word.place, "code page", f"FUNCTION {after.text.upper()} counts in ASCII")
+
+
+def _order(word: Word, after: Word, before: Word) -> Iterator[Difference]:
+    """A comparison for order; of numbers and figurative constants it is the same."""
+    for side in (after, before):
+        if side.kind == "literal" and not side.text[:1].isalpha():
+            text = f"{word.text.upper()} {side.text}: in ASCII digits come before capitals before small letters"
+            yield Difference(word.place, "collation", text)
+            return
+        if side.is_word("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES"):
+            return
+
+
+def _signs(found: list[Word]) -> Iterator[Difference]:
+    """Signed DISPLAY items: their last digit is a letter with the sign."""
+    for at, word in enumerate(found):
+        if not word.is_word("PIC", "PICTURE"):
+            continue
+        start = next((i for i in range(at - 1, -1, -1) if found[i].kind == "stop"), -1) + 1
+        end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), len(found))
+        picture = "".join(each.text for each in found[at + 1 : end] if not each.is_word("IS"))
+        if _SIGNED.match(picture) and not any(each.is_word(*_USAGES, "SEPARATE") for each in found[start:end]):
+            name = found[start + 1].text if start + 1 < at else "FILLER"
+            text = f"{name}: the sign is a letter over the last digit, as there, but an ASCII one"
+            yield Difference(word.place, "sign", text)

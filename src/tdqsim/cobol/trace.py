@@ -1,0 +1,62 @@
+"""A trace of a task's COBOL programs: each statement, and each command with its arguments, with the source line.
+
+>>> from tdqsim.cobol import Trace
+>>> trace = Trace()   # CobolPrograms(..., on_statement=trace)
+>>> trace.lines
+[]
+
+Programs must be compiled with ``debug``, as they are unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.program import Level
+
+__all__ = ["Trace", "Traced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One step.
+
+    Attributes:
+        task: the task's number.
+        program: the program of the level.
+        place: the user's file and line.
+        what: the statement's verb, or the command, such as ``EXEC CICS READQ TD QUEUE('IN') INTO(WS-REC)``.
+    """
+
+    task: int
+    program: str
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.task} {self.program} {self.place} {self.what}"
+
+
+class Trace:
+    """Collects the steps of all programs that are given it.
+
+    Attributes:
+        steps: the steps in order, at most ``most`` of them: the last ones.
+    """
+
+    def __init__(self, most: int = 100_000) -> None:
+        self.most = most
+        self.steps: list[Traced] = []
+
+    def __call__(self, level: Level, what: str, place: str) -> None:
+        """Take a step."""
+        self.steps.append(Traced(level.task.number, level.module.program, place, what))
+        if len(self.steps) > 2 * self.most:
+            del self.steps[: -self.most]
+
+    @property
+    def lines(self) -> list[str]:
+        """The steps as text."""
+        return [str(step) for step in self.steps[-self.most :]]
