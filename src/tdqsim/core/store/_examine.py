@@ -273,7 +273,7 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
     if durable and work is not None:
         store.durable.commit((work,))
     for found in half.queues.values():
-        if durable and found.order is Order.FIFO and not found.lost and not found.whole and found.now.last > 0:
+        if durable and found.order is Order.FIFO and found.now.count > 0 and not found.lost and not found.whole:
             empty = store.durable.create_queue(found.name)
             empty.now = Standing(found.now.last + 1, found.now.last)
             work = empty.work()
