@@ -15,6 +15,10 @@ from tdqsim.testing import served
 HIDDEN = """\
 import asyncio, importlib, io, os, pathlib, pkgutil, shutil, signal, socket, subprocess, sys, threading, warnings
 import greenlet, lmdb, pydantic, typer, yaml, filelock  # what the package leans on has its own ways
+try:
+    import platformdirs, uvicorn
+except ImportError:
+    pass
 warnings.simplefilter("ignore")  # filelock says that its lock is a soft one
 
 for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "syslog", "posix"):
@@ -23,7 +27,7 @@ import filelock._api, filelock._unix
 filelock.FileLock = filelock.SoftFileLock  # what filelock has where it finds no fcntl either
 for name in ("fork", "forkpty", "register_at_fork", "pwrite", "pread", "pwritev", "preadv", "fdatasync", "fchmod",
              "posix_fallocate", "posix_fadvise", "sched_getaffinity", "sched_setaffinity", "getuid", "geteuid", "getgid",
-             "getegid", "getpgid", "killpg", "setsid", "uname", "statvfs", "fstatvfs", "mkfifo", "chown", "getloadavg",
+             "getegid", "getpgid", "killpg", "setsid", "statvfs", "fstatvfs", "mkfifo", "chown", "getloadavg",
              "O_CLOEXEC", "O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_NOCTTY", "O_SYNC", "O_DSYNC"):
     if hasattr(os, name):
         delattr(os, name)

@@ -58,6 +58,20 @@ def test_commands_and_options_are_completed(words: str, wanted: set[str]) -> Non
     assert set(done.stdout.split()) == wanted
 
 
+@pytest.mark.parametrize("shell", ["zsh", "fish", "powershell", "pwsh"])
+def test_the_other_shells_are_answered_too(shell: str) -> None:
+    environment = os.environ | {
+        "_TYPER_COMPLETE_ARGS": "tdq inq",
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": "inq",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TDQ_COMPLETE": f"complete_{shell}",
+    }
+    code = "from tdqsim.cli import main; main([])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert "inquire" in done.stdout
+    assert "INQUIRE TDQUEUE: one queue" in done.stdout.replace("\\\\", "")
+
+
 def cpu(code: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

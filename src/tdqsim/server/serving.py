@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import resource
 import secrets
 import signal
 import socket
@@ -160,6 +159,10 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
 
 def _many_files() -> None:
     """As many open files as the system lets this process have: a connection is one."""
+    try:
+        import resource  # noqa: PLC0415  (not on every platform; without it there is no such limit)
+    except ImportError:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _BOUNDS["connections"] * 2 if hard == resource.RLIM_INFINITY else min(hard, _BOUNDS["connections"] * 2)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -253,23 +256,33 @@ def _write_private(path: Path, value: Any) -> None:
 @contextlib.contextmanager
 def _control(run: _Run) -> Iterator[socket.socket]:
     """The control face: a socket that only this user can reach, and the files by which commands find it."""
+    with contextlib.ExitStack() as cleanup:
+        url, listener = _own_socket(cleanup) if hasattr(socket, "AF_UNIX") else _loopback(cleanup)
+        left: list[Path] = []
+        cleanup.callback(lambda: withdraw(left))
+        for each, (kind, name) in zip(run.config.directories, run.host.served, strict=True):
+            address = Address(url, run.token, os.getpid(), name, kind)
+            places = [Path(each.path), *([Path(each.store)] if each.store else [])]
+            left += announce(places, address)
+        yield listener
+
+
+def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
+    """A Unix socket in a folder of this user's."""
     folder = control_folder(make=True)
     if folder is None:
         raise TdqError("the folder for control sockets below /tmp is not this user's own; serve without that face")
     path = folder / f"{os.getpid()}.sock"
     path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    left: list[Path] = []
-    try:
-        listener.bind(str(path))
-        path.chmod(0o600)
-        listener.listen(128)
-        for each, (kind, name) in zip(run.config.directories, run.host.served, strict=True):
-            address = Address(f"unix:{path}", run.token, os.getpid(), name, kind)
-            places = [Path(each.path), *([Path(each.store)] if each.store else [])]
-            left += announce(places, address)
-        yield listener
-    finally:
-        withdraw(left)
-        listener.close()
-        path.unlink(missing_ok=True)
+    cleanup.callback(path.unlink, missing_ok=True)
+    listener = cleanup.enter_context(socket.socket(socket.AF_UNIX))
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.listen(128)
+    return f"unix:{path}", listener
+
+
+def _loopback(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
+    """Where there are none of these: a port of the loopback address; the token keeps others out."""
+    listener = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))
+    return f"http://127.0.0.1:{listener.getsockname()[1]}", listener
