@@ -24,6 +24,7 @@ from tdqsim.errors import TdqError
 SERVER = """
 import sys
 from pathlib import Path
+import structlog
 from tdqsim.server import serving
 from tdqsim.server.http.access import Operator
 from tdqsim.server.servefile import changed, serve_file
@@ -35,6 +36,7 @@ def add_empty(app, _host, _gate):
 
 if sys.argv[2] != "console":
     serving.add_console = add_empty
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # nobody reads the pipe of the output
 config = serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store")
 sys.exit(serving.serve(config, ready_file=Path(sys.argv[1]) / "ready.json",
                        told=lambda _served: print("ready", flush=True)))
