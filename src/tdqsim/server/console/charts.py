@@ -78,6 +78,7 @@ class Graph:
     def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
         self._shown: tuple[Any, ...] = ()
         with ui.element("div").classes("tdq-table-wrap") as self._place:
+            self._place.props["tabindex"] = "0"  # it scrolls where there is little room
             self._chart = self._made(words, on_click)
 
     @staticmethod
