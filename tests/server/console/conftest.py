@@ -159,9 +159,9 @@ def password_of(role: Role) -> str:
     return f"secret of {role.value}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser."""
+    """The browser; not for the whole session, since its tool keeps an event loop running in this thread."""
     if CHROMIUM is None:
         pytest.skip("no chromium is installed; TDQ_CHROMIUM may name one")
     with playwright.sync_playwright() as tool:

@@ -66,7 +66,7 @@ def test_who_waits_for_whom_is_shown_and_ended_by_a_purge(browser, server):
         rows(page, "Waits").filter(has_text="LOGQ").wait_for(state="detached")
 
 
-def test_a_ring_is_told_in_words(browser, server):
+def test_a_ring_is_told_in_words(browser, server, screenshots):
     page = browser.open("regions/PAYREGN/tasks", "Tasks")
     write = "WRITEQ TD QUEUE('{}') FROM(REC)"
     record = {"REC": {"text": "held"}}
@@ -82,6 +82,7 @@ def test_a_ring_is_told_in_words(browser, server):
         for each in blocked:
             each.start()
         page.get_by_text("A ring, which nothing but a purge or a time-out ends").wait_for()
+        page.screenshot(path=screenshots / "tasks-in-a-ring.png", full_page=True)
         rows(page, "Tasks").filter(has_text="TWOQ").get_by_role("button", name="Forcepurge").click()
         page.get_by_role("dialog").get_by_role("button", name="FORCEPURGE").click()
         browser.status("FORCEPURGE: NORMAL")
@@ -124,7 +125,7 @@ def test_a_cemt_line_inquires_sets_and_is_refused_in_words(browser, server):
     screen.get_by_text("MAKE <b>COFFEE</b>").first.wait_for()
 
 
-def test_a_ceci_session_is_one_unit_of_work_until_it_is_ended(browser, server):
+def test_a_ceci_session_is_one_unit_of_work_until_it_is_ended(browser, server, screenshots):
     page = browser.open("regions/PAYREGN/commands", "Commands")
     line, screen = page.get_by_label("CECI line", exact=True), page.get_by_label("CECI screen")
 
@@ -146,6 +147,7 @@ def test_a_ceci_session_is_one_unit_of_work_until_it_is_ended(browser, server):
     page.get_by_role("button", name="Back out the unit of work of CECI").click()
     browser.status("CECI: backed out")
     assert len(server.region.peek("LOGQ")) == 1
+    page.screenshot(path=screenshots / "ceci.png", full_page=True)
     enter("RETURN")
     browser.status("RETURN is not taken here")
     enter("FLY TO MOON")

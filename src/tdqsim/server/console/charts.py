@@ -11,6 +11,9 @@ __all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
 
 _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
+_MARGIN: Final = 100
+_LEAST_WIDTH: Final = 700
+_LEAST_HEIGHT: Final = 300
 _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
 
 
@@ -75,6 +78,7 @@ class Graph:
     def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
         self._shown: tuple[Any, ...] = ()
         with ui.element("div").classes("tdq-table-wrap") as self._place:
+            self._place.props["tabindex"] = "0"  # it scrolls where there is little room
             self._chart = self._made(words, on_click)
 
     @staticmethod
@@ -87,10 +91,6 @@ class Graph:
                     {
                         "type": "graph",
                         "layout": "none",
-                        "left": 100,
-                        "right": 100,
-                        "top": 40,
-                        "bottom": 40,
                         "roam": True,
                         "edgeSymbol": ["none", "arrow"],
                         "edgeSymbolSize": 9,
@@ -119,7 +119,19 @@ class Graph:
             return
         self._shown = (boxes, arrows)
         series = self._chart.options["series"][0]
-        series["data"], series["links"] = boxes, arrows
+        series["data"], series["links"] = [*boxes, *_corners(boxes)], arrows
+
+
+def _corners(boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two points that are not seen: they leave room around the boxes, and keep a few boxes from filling the picture."""
+    right, down = (max((box[axis] for box in boxes), default=0) for axis in ("x", "y"))
+    across, high = max(right + 2 * _MARGIN, _LEAST_WIDTH), max(down, _LEAST_HEIGHT)
+    left = (right - across) / 2
+    places = ((left, (down - high) / 2), (left + across, (down + high) / 2))
+    return [
+        {"name": f" {at}", "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False}}
+        for at, (x, y) in enumerate(places)
+    ]
 
 
 class Bars:

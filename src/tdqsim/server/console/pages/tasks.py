@@ -131,7 +131,12 @@ def _drawn(waits: tuple[Wait, ...]) -> tuple[list[dict[str, Any]], list[dict[str
     for box in boxes:
         box["itemStyle"] = {"color": "#b35c00" if box["name"] in waiting else "#1f7a3d"}
     arrows = [
-        {"source": one, "target": other, "label": {"formatter": what.replace("{", "(").replace("}", ")")}}
+        {
+            "source": one,
+            "target": other,
+            "lineStyle": {"curveness": 0.25},
+            "label": {"formatter": what.replace("{", "(").replace("}", ")")},
+        }
         for one, other, what in edges
     ]
     return boxes, arrows
