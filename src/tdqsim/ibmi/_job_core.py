@@ -330,6 +330,17 @@ class JobCore:
             if not self.await_lock(operation_name, found):
                 return holder, found
 
+    def waits_for_nobody(self, name: str, library: str) -> bool:
+        """Whether a send, or a receive without a wait time, is done at once: for servers, which can be quicker then.
+
+        Args:
+            name: a name in capitals, as the job has sent to it or received from it before.
+            library: likewise.
+        """
+        self._dispatcher.check_thread()
+        queue = self._sending.get((name, library)) or self._receiving.get((name, library))
+        return queue is not None and queue.direct and not self.ended
+
     def await_lock(self, operation_name: str, target: SystemObject) -> bool:
         """Wait until the operation may have its lock, when it takes one; returns whether it had to wait.
 

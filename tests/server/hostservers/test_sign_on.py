@@ -16,9 +16,8 @@ from tdqsim.server.hostservers.accounts import (
     sign_on,
 )
 from tdqsim.server.hostservers.frames import block
-from tdqsim.server.hostservers.passwords import Level, covered, substitute, token, tokens
-from tdqsim.server.hostservers.user_accounts import UserAccounts
-from tdqsim.server.users import Role, TooManySignOns, User, Users, hashed
+from tdqsim.server.hostservers.passwords import Level, covered, substitute, token
+from tests.rules import rule
 from tests.server.hostservers.wire import CLIENT, Client
 
 SERVER = bytes.fromhex("1122334455667788")
@@ -79,6 +78,34 @@ def test_what_a_sign_on_comes_to(system):
     system.chgusrprf("ANNA", pwdexp=True)
     assert tried() is SignOnCode.PASSWORD_EXPIRED
     assert tried(attempt("wrong")) is SignOnCode.PASSWORD_WRONG  # an expired password is told of only by who has it
+
+
+@pytest.mark.rule(
+    "SIGNON-UNKNOWN", "SIGNON-DISABLED", "SIGNON-WRONG", "SIGNON-WRONG-NEXT", "SIGNON-EXPIRED", "SIGNON-NONE",
+    "SIGNON-NEW-LONG", "SIGNON-NEW-CHARACTER", "SIGNON-NEW-PROOF",
+)  # fmt: skip
+def test_each_refusal_has_its_code(system):
+    level, account = Level.SHA1, anna("OLD")
+    accounts = Accounts([account, Account("EMPTY")])
+    system.crtusrprf("EMPTY")
+
+    def change(new, **more):
+        return change_password(system, accounts, level, attempt("OLD"), hidden(level, "OLD", new, **more))
+
+    def tried(one):
+        return sign_on(system, accounts, level, one)
+
+    found = {
+        "SIGNON-UNKNOWN": tried(attempt(user="NOBODY")), "SIGNON-NONE": tried(attempt(user="EMPTY")),
+        "SIGNON-WRONG": tried(attempt("x")), "SIGNON-WRONG-NEXT": tried(attempt("x")),
+        "SIGNON-NEW-LONG": change("x" * 129), "SIGNON-NEW-CHARACTER": change("*X"), "SIGNON-NEW-PROOF": change("NEW", proof="X"),
+    }  # fmt: skip
+    system.chgusrprf("ANNA", pwdexp=True)
+    found["SIGNON-EXPIRED"] = tried(attempt("OLD"))
+    system.chgusrprf("ANNA", status="*DISABLED")
+    found["SIGNON-DISABLED"] = tried(attempt("OLD"))
+    for rule_id, code in found.items():
+        assert f"{code:08X}" == rule(rule_id).message, rule_id
 
 
 def test_too_many_wrong_passwords_disable_the_profile(system):
@@ -170,61 +197,6 @@ def test_a_change_that_does_not_fit_changes_nothing(system):
     assert change(attempt("OLD"), right) is SignOnCode.USER_DISABLED
     system.chgusrprf("ANNA", status="*ENABLED")
     assert check(system, account, level, attempt("OLD")) is SignOnCode.GOOD
-
-
-def test_the_users_of_a_server(system, tmp_path):
-    """Verifiers come from users.yaml; a changed password is the user's for all faces, and is in the file."""
-    path = tmp_path / "users.yaml"
-    verifiers = {int(level): kept for level, kept in tokens("ANNA", "Secret1pw").items()}
-    Users([User("ANNA", frozenset({Role.look}), (), hashed("Secret1pw"), verifiers)]).write(path)
-    users = Users.load(path)
-    accounts = UserAccounts(users, path)
-    for level in Level:
-        assert sign_on(system, accounts, level, attempt(level=level)) is SignOnCode.GOOD
-    changed = change_password(system, accounts, Level.SHA1, attempt(), hidden(Level.SHA1, "Secret1pw", "Other2"))
-    assert changed is SignOnCode.GOOD
-    assert users.authenticate("anna", "Other2").id == "ANNA"
-    again = Users.load(path)
-    assert again.authenticate("ANNA", "Other2").ibmi == {
-        int(key): kept for key, kept in tokens("ANNA", "Other2").items()
-    }
-    for known in (users, again):
-        for level in Level:
-            assert sign_on(system, UserAccounts(known), level, attempt("Other2", level)) is SignOnCode.GOOD
-        assert sign_on(system, UserAccounts(known), Level.SHA1, attempt()) is SignOnCode.PASSWORD_WRONG
-    kept = path.read_bytes()
-    path.unlink()
-    path.mkdir()  # it cannot be written any more
-    changed = change_password(system, accounts, Level.SHA1, attempt("Other2"), hidden(Level.SHA1, "Other2", "Third3"))
-    assert changed is SignOnCode.PASSWORD_CHANGE_NOT_ALLOWED
-    assert sign_on(system, accounts, Level.SHA1, attempt("Other2")) is SignOnCode.GOOD
-    assert kept.startswith(b"#")
-
-
-def test_users_without_verifiers_disabled_ones_and_those_without_a_profile(system):
-    every = frozenset({Role.look})
-    verifiers = {2: token(Level.SHA1, "ANNA", "Secret1pw")}
-    users = Users([User("ANNA", every), User("OTHER", every, ibmi={2: token(Level.SHA1, "OTHER", "Secret1pw")})])
-    accounts = UserAccounts(users)
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.PASSWORD_NONE
-    users.put(User("ANNA", every, ibmi=verifiers))
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.GOOD
-    assert sign_on(system, accounts, Level.DES, attempt(level=Level.DES)) is SignOnCode.PASSWORD_NONE
-    users.put(User("ANNA", every, ibmi=verifiers, disabled=True))
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.USER_DISABLED
-    assert sign_on(system, accounts, Level.SHA1, attempt(user="OTHER")) is SignOnCode.USER_UNKNOWN
-    assert "OTHER" not in system.profiles
-
-
-def test_sign_ons_are_counted_with_those_of_the_other_faces(system):
-    users = Users([User("ANNA", frozenset({Role.look}), ibmi={2: token(Level.SHA1, "ANNA", "Secret1pw")})])
-    accounts = UserAccounts(users)
-    codes = [sign_on(system, accounts, Level.SHA1, attempt("no", user="NOBODY")) for _ in range(100)]
-    assert codes[0] is SignOnCode.USER_UNKNOWN
-    assert codes[-1] is SignOnCode.SECURITY_GENERAL
-    with pytest.raises(TooManySignOns):
-        users.authenticate("NOBODY", "no")
-    assert sign_on(system, accounts, Level.SHA1, attempt()._replace(origin="10.0.0.1")) is SignOnCode.GOOD
 
 
 def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):

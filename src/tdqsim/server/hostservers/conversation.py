@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
@@ -44,10 +45,17 @@ class Reply(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Have this done where the system lives, then write what it gives; ``undo`` when nobody is there to read it."""
+    """Have this done where the system lives, then write what it gives.
+
+    Attributes:
+        call: gives the reply; it may wait.
+        undo: for when nobody is there to read it.
+        at_once: asked there whether the call cannot wait this time, so that it needs no strand of its own.
+    """
 
     call: Callable[[], bytes]
     undo: Callable[[], object] | None = None
+    at_once: Callable[[], bool] | None = None
 
 
 class End(NamedTuple):
@@ -90,6 +98,7 @@ def random_seed() -> bytes:
     return (1 + int.from_bytes(os.urandom(8), "big") % _HIGHEST_SEED).to_bytes(8, "big")
 
 
+@lru_cache(maxsize=4096)
 def text10(raw: bytes) -> str:
     """A name of ten EBCDIC characters, without its blanks; what is no character becomes a full stop."""
     return EBCDIC.printable(raw).rstrip(" ").upper()
