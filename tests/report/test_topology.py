@@ -9,7 +9,7 @@ import pytest
 
 from tdqsim import define_connection, define_dtaq, define_tdqueue, define_transaction
 from tdqsim.definitions import Definitions
-from tdqsim.report.topology import Owner, Topology, topology
+from tdqsim.report.topology import Site, Topology, topology
 from tests.cli.conftest import Tdq, tdq  # noqa: F401
 from tests.report.conftest import Look
 
@@ -34,8 +34,8 @@ def ways(found: Topology) -> set[tuple[str, str, str]]:
 
 def both() -> Topology:
     return topology([
-        Owner("CICAAPPL", "CICA", Definitions.of(CICA), {"REPORT": "out/report.txt"}),
-        Owner("CICBAPPL", "CICB", Definitions.of(CICB)),
+        Site("CICAAPPL", "CICA", Definitions.of(CICA), {"REPORT": "out/report.txt"}),
+        Site("CICBAPPL", "CICB", Definitions.of(CICB)),
     ])  # fmt: skip
 
 
@@ -62,13 +62,13 @@ def test_what_a_node_is() -> None:
 
 def test_a_remote_data_queue_leads_to_its_system() -> None:
     queue = define_dtaq(dtaq="QGPL/FAR", type="*DDM", rmtdtaq="LIB/NEAR", rmtlocname="OTHER")
-    found = topology([Owner("SYSA", "", Definitions.of([queue]))])
+    found = topology([Site("SYSA", "", Definitions.of([queue]))])
     assert ways(found) == {("SYSA/DTAQ/QGPL/FAR", "shipped to", "OTHER/SYSTEM/LIB/NEAR")}
 
 
 def test_a_queue_of_a_program_that_is_not_defined() -> None:
     queue = define_tdqueue(name="PAYQ", type="INTRA", transid="NONE", triggerlevel=1, atifacility="FILE")
-    found = topology([Owner("A", "A", Definitions.of([queue]))])
+    found = topology([Site("A", "A", Definitions.of([queue]))])
     assert {node.detail for node in found.nodes if node.kind == "TRANSACTION"} == {"not defined here"}
 
 
@@ -77,7 +77,7 @@ def test_a_ring_of_aliases_ends() -> None:
         define_tdqueue(name="AAAA", type="INDIRECT", indirectname="BBBB"),
         define_tdqueue(name="BBBB", type="INDIRECT", indirectname="AAAA"),
     ]
-    found = topology([Owner("A", "A", Definitions.of(ring))])
+    found = topology([Site("A", "A", Definitions.of(ring))])
     assert len(found.edges) == 2
     assert found.picture().data
 
@@ -92,7 +92,7 @@ def test_the_picture_is_what_the_library_takes() -> None:
 
 def test_thousands_of_queues_are_cut_and_it_is_said() -> None:
     many = [define_tdqueue(name=f"{n:04X}", type="INTRA") for n in range(5_000)]
-    picture = topology([Owner("A", "A", Definitions.of(many))]).picture()
+    picture = topology([Site("A", "A", Definitions.of(many))]).picture()
     shown = sum(len(trace["x"]) for trace in picture.data)
     assert shown == 80
     assert "80 of 5,000" in picture.title

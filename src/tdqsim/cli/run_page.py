@@ -10,7 +10,7 @@ from tdqsim.errors import TdqError
 from tdqsim.report import happened
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Prose, Table
-from tdqsim.report.topology import Owner, topology
+from tdqsim.report.topology import Site, topology
 from tdqsim.testing.happenings import Follower, Waits
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def check_page(path: Path) -> None:
         raise InputError(str(error)) from error
 
 
-def owner_of(definitions: Definitions, file: RegionFile) -> Owner:
+def owner_of(definitions: Definitions, file: RegionFile) -> Site:
     """A region directory as its topology is made of it."""
-    return Owner(file.applid, file.sysid, definitions, {name: card.path for name, card in file.dd.items()})
+    return Site(file.applid, file.sysid, definitions, {name: card.path for name, card in file.dd.items()})
 
 
 def _word(ok: bool) -> Mark:

@@ -11,7 +11,7 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table
 
 if TYPE_CHECKING:
-    from tdqsim.report.topology import Owner
+    from tdqsim.report.topology import Site
 
 __all__ = ["app"]
 
@@ -54,17 +54,17 @@ def topology(
         emit_table(table.heads, table.rows)
 
 
-def _owner(directory: Path | None) -> Owner:
+def _owner(directory: Path | None) -> Site:
     """The region or IBM i system of a directory."""
     from tdqsim.cli.place import Place  # noqa: PLC0415
     from tdqsim.cli.run_page import owner_of  # noqa: PLC0415
-    from tdqsim.report.topology import Owner  # noqa: PLC0415
+    from tdqsim.report.topology import Site  # noqa: PLC0415
     from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file  # noqa: PLC0415
 
     where = directory or Path()
     if (where / SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
         system, definitions = load_system_file(where)
-        return Owner(system.name, "", definitions)
+        return Site(system.name, "", definitions)
     place = Place(directory)
     if place.directory is None:
         raise InputError("whose topology? Name a region directory (with region.yaml), or a system's (system.yaml)")

@@ -15,7 +15,7 @@ from tdqsim.report._text import label
 from tdqsim.report.parts import Drawing, Table
 from tdqsim.report.pictures import COLOURS
 
-__all__ = ["Edge", "Node", "Owner", "Topology", "topology"]
+__all__ = ["Edge", "Node", "Site", "Topology", "topology"]
 
 _MOST_ROWS: Final = 80
 _ROW: Final = 30
@@ -62,7 +62,7 @@ class Edge(NamedTuple):
     detail: str = ""
 
 
-class Owner(NamedTuple):
+class Site(NamedTuple):
     """A region or system whose definitions are looked at.
 
     Attributes:
@@ -126,7 +126,7 @@ def _told(node: Node) -> tuple[str, str, str, str]:
     return node.owner, node.kind, node.name, node.detail
 
 
-def topology(owners: Iterable[Owner]) -> Topology:
+def topology(owners: Iterable[Site]) -> Topology:
     """The topology of regions and systems."""
     given = list(owners)
     found = _Found(given)
@@ -138,14 +138,14 @@ def topology(owners: Iterable[Owner]) -> Topology:
 class _Found:
     """Nodes and edges in the making."""
 
-    def __init__(self, given: Iterable[Owner]) -> None:
+    def __init__(self, given: Iterable[Site]) -> None:
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
         self._queues = {each.name: {queue.name: queue for queue in each.definitions.tdqueues} for each in given}
         self._transactions = {each.name: {one.name: one for one in each.definitions.transactions} for each in given}
         self._by_sysid = {each.sysid: each for each in given if each.sysid}
 
-    def add(self, owner: Owner) -> None:
+    def add(self, owner: Site) -> None:
         """All that one region or system has."""
         for queue in self._queues[owner.name].values():
             self._lead(owner, queue, self._put(_queue_node(owner, queue)))
@@ -161,7 +161,7 @@ class _Found:
         self.nodes.setdefault(node.id, node)
         return node.id
 
-    def _lead(self, owner: Owner, queue: Tdqueue, here: str) -> None:
+    def _lead(self, owner: Site, queue: Tdqueue, here: str) -> None:
         """Where a queue leads."""
         if queue.type_in(owner.sysid) == "REMOTE":
             self.edges.append(Edge(here, self._remote(queue), "shipped to", f"SYSID {queue.remotesystem}"))
@@ -174,7 +174,7 @@ class _Found:
         elif isinstance(queue, IntraQueue) and queue.transid:
             self._trigger(owner, queue, here)
 
-    def _alias(self, owner: Owner, name: str) -> str:
+    def _alias(self, owner: Site, name: str) -> str:
         """The queue that an alias stands for: the region's own, else the supplied one, which leads somewhere too."""
         own = self._queues[owner.name].get(name)
         if own is not None:
@@ -187,7 +187,7 @@ class _Found:
             self._lead(owner, supplied, self._put(node))
         return node.id
 
-    def _trigger(self, owner: Owner, queue: IntraQueue, here: str) -> None:
+    def _trigger(self, owner: Site, queue: IntraQueue, here: str) -> None:
         transaction = self._transactions[owner.name].get(queue.transid)
         program = (transaction.handler or transaction.program) if transaction is not None else "not defined here"
         started = Node(f"{owner.name}/TRANSACTION/{queue.transid}", "TRANSACTION", owner.name, queue.transid, program)
@@ -205,7 +205,7 @@ class _Found:
         name = f"{queue.remotesystem}:{queue.remote_queue}"
         return self._put(Node(f"{queue.remotesystem}/SYSTEM/{queue.remote_queue}", "SYSTEM", "", name))
 
-    def _data_queue(self, owner: Owner, dtaq: Dtaq) -> None:
+    def _data_queue(self, owner: Site, dtaq: Dtaq) -> None:
         detail = "DDM" if dtaq.type == "*DDM" else f"{dtaq.seq}, {dtaq.maxlen} bytes"
         here = self._put(Node(f"{owner.name}/DTAQ/{dtaq.dtaq}", "DTAQ", owner.name, dtaq.dtaq, detail))
         if dtaq.type == "*DDM":
@@ -215,7 +215,7 @@ class _Found:
             self.edges.append(Edge(here, there, "shipped to", "DDM"))
 
 
-def _queue_node(owner: Owner, queue: Tdqueue) -> Node:
+def _queue_node(owner: Site, queue: Tdqueue) -> Node:
     kind = queue.type_in(owner.sysid)
     return Node(f"{owner.name}/{kind}/{queue.name}", kind, owner.name, queue.name, _detail(queue, kind))
 

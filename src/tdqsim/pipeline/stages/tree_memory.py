@@ -51,7 +51,7 @@ class TreeMemory:
 def tree_bytes(root: int) -> int:
     """The resident bytes of a process and its descendants; 0 where there is no /proc."""
     children: dict[int, list[int]] = defaultdict(list)
-    sizes: dict[int, int] = {}
+    sizes: dict[int, int] = {}  # in pages
     for entry in _PROC.glob("[0-9]*/stat"):
         try:
             fields = entry.read_text("ascii", "replace").rpartition(")")[2].split()
@@ -59,13 +59,10 @@ def tree_bytes(root: int) -> int:
             continue
         pid = int(entry.parent.name)
         children[int(fields[1])].append(pid)
-        sizes[pid] = int(fields[21]) * _PAGE
+        sizes[pid] = int(fields[21])
     left, total = [root], 0
     while left:
         pid = left.pop()
         total += sizes.get(pid, 0)
         left += children[pid]
-    return total
-
-
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+    return total * os.sysconf("SC_PAGE_SIZE") if total else 0
