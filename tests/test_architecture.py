@@ -63,7 +63,8 @@ KNOWN_RINGS: dict[str, str] = {}
 KNOWN_PROPS: dict[str, str] = {}
 KNOWN_NAMES = frozenset(
     """
-    BadValue Column Condition Entry Host Job Level Parameter Part PartWriter Place Record Recorder Task Work
+    BadValue Column Condition Connection Difference Entry Field Host Job Level Message Parameter Part PartWriter Place
+    Recorder Task Wait Work
     """.split()  # noqa: SIM905  (a list of names to be read as one)
 )
 """Classes that are known to share a name, in rooms that do not meet. Take a name away with its double."""

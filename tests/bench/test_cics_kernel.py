@@ -213,10 +213,11 @@ def moves(source: str, target: str, each: int = 1) -> Callable[[Task, int], None
 
 
 @pytest.mark.parametrize(
-    ("what", "each", "bar"), [("one queue", 1, 2.7), ("two queues", 1, 3.1), ("one queue, 50 + 50", 50, 2.5)]
+    ("what", "each", "bar", "wanted"),
+    [("one queue", 1, 3.0, 2.0), ("two queues", 1, 3.3, 2.1), ("one queue, 50 + 50", 50, 2.7, 1.5)],
 )
-def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float) -> None:
-    """Wanted are 2.0, 2.1 and 1.5; the store alone has 1.4, 1.7 and 1.2.
+def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float, wanted: float) -> None:
+    """The store alone has 1.4, 1.7 and 1.2.
 
     The rest are the three commands, the unit of work with its locks and what follows from its end, and the account of
     control intervals.
@@ -226,12 +227,13 @@ def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float) -> Non
         region.seed("LOG1", [RECORD] * DEPTH)
         work = started(region, moves("LOG1", "LOG1" if "one" in what else "LOG2", each))
         n = 300 if each == 1 else 20
-        hold(bar, ratio(work, lambda k: bare.move(k, each), n, n), f"READQ + WRITEQ + SYNCPOINT, {what}, to bare LMDB")
+        seen = ratio(work, lambda k: bare.move(k, each), n, n)
+        hold(bar, seen, f"READQ + WRITEQ + SYNCPOINT, {what}, to bare LMDB", wanted=wanted)
 
 
-@pytest.mark.parametrize(("each", "bar", "wanted"), [(1, 1.8, 1.8), (100, 1.8, 1.5)])
+@pytest.mark.parametrize(("each", "bar", "wanted"), [(1, 1.8, 1.8), (100, 2.6, 1.5)])
 def test_a_unit_of_work_that_is_synced(tmp_path: Path, each: int, bar: float, wanted: float) -> None:
-    """By the wall: what a sync costs is time, not work."""
+    """By the wall: what a sync costs is time, not work; where it is quick, 200 commands take longer than two of them."""
     bare = BareLmdb(tmp_path, sync=True)
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store", durability="power") as region:
         region.seed("LOG1", [RECORD] * 10_000)
@@ -249,26 +251,6 @@ def test_a_pair_on_a_physical_queue(tmp_path: Path) -> None:
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store") as region:
         work = started(region, lambda task, n: pairs(task, n, "PHYQ"))
         hold(2.0, ratio(work, reference, 200, 200), "a pair on a PHYSICAL queue, to two bare commits")
-
-
-@pytest.mark.parametrize(("each", "bar"), [(1, 1.8), (100, 2.6)])
-def test_units_of_work_that_survive_a_loss_of_power(tmp_path: Path, each: int, bar: float) -> None:
-    """Wall time: both wait for the disk, twice a commit.
-
-    Wanted is 1.5 for a hundred records: where a sync takes 100 us, their 200 commands take longer than the two syncs.
-    """
-    bare = BareLmdb(tmp_path, sync=True)
-
-    def one_by_one(batch: Callable[[], object]) -> float:
-        begun = perf_counter()
-        batch()
-        return perf_counter() - begun
-
-    with Region(QUEUES, supplied_queues=False, store=tmp_path / "store", durability="power") as region:
-        region.seed("LOG1", [RECORD] * DEPTH)
-        task, work = region.task(), moves("LOG1", "LOG1", each)
-        found = [one_by_one(lambda: work(task, 4)) / one_by_one(lambda: bare.move(4, each)) for _ in range(25)]
-    hold(bar, median(found[1:]), f"power, {each} records to a unit of work, to bare synced LMDB")
 
 
 def test_tasks_that_commit_together(tmp_path: Path) -> None:
@@ -405,7 +387,7 @@ def test_a_restart_to_its_install(tmp_path: Path) -> None:
     with Region(store=tmp_path / "store") as again:
         restarted = process_time() - begun
         assert len(again.tdqueues) == len(names)
-    hold(0.95, restarted / installed, "a restart with 20,000 queues, to their install")
+    hold(0.95, restarted / installed, "a restart with 20,000 queues, to their install", wanted=0.7)
 
 
 def test_a_store_with_many_records_reopens_fast(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim.core.messages import DATA_LIMIT, FrameDecoder, MessageError, MessageFrame, encode
-from tdqsim.core.transport import Channel, LinkDown, Pipe
+from tdqsim.core.transport import LinkDown, MessageChannel, Pipe
 
 KINDS = {"SAY": {"word": str, "count": int, "loud": bool, "names": list}, "HUSH": {}}
 FIELDS = {"word": "x", "count": 1, "loud": False, "names": []}
@@ -132,7 +132,8 @@ class Ends:
         self.arrived: tuple[list[MessageFrame], list[MessageFrame]] = ([], [])
         self.lost: tuple[list[str], list[str]] = ([], [])
         self.here, self.there = (
-            Channel(self.pipe.ends[end], KINDS, self.arrived[end].append, self.lost[end].append) for end in (0, 1)
+            MessageChannel(self.pipe.ends[end], KINDS, self.arrived[end].append, self.lost[end].append)
+            for end in (0, 1)
         )
 
 
@@ -210,8 +211,8 @@ def test_a_pipe_that_is_closed_before_a_frame_goes_loses_it():
 
     pipe = Pipe(before=cut)
     arrived: list[MessageFrame] = []
-    here = Channel(pipe.ends[0], KINDS, arrived.append, lambda _why: None)
-    Channel(pipe.ends[1], KINDS, arrived.append, lambda _why: None)
+    here = MessageChannel(pipe.ends[0], KINDS, arrived.append, lambda _why: None)
+    MessageChannel(pipe.ends[1], KINDS, arrived.append, lambda _why: None)
     with pytest.raises(LinkDown):
         here.send("HUSH", {})
     assert arrived == []

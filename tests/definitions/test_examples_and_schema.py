@@ -9,7 +9,9 @@ import yaml
 
 from tdqsim.cli import main
 from tdqsim.definitions import json_schema, load_definitions, pipeline_json_schema, region_json_schema
-from tdqsim.errors import DefinitionError
+from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.schema import serve_json_schema
+from tdqsim.server.servefile import load_serve_file
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))
 
@@ -66,7 +68,8 @@ def test_everything_in_a_schema_is_described():
     region = region_json_schema()
     objects = {kind: group_schema(kind) for kind in ("transaction", "terminal", "connection", "dtaq")}
     objects |= {rule["then"]["title"]: rule["then"] for rule in group_schema("tdqueue")["allOf"]}
-    objects |= {"region": region, **region["$defs"]}
+    serve = serve_json_schema()
+    objects |= {"region": region, **region["$defs"], "serve": serve, **serve["$defs"]}
     silent = [
         f"{kind}.{name}"
         for kind, schema in objects.items()
@@ -99,7 +102,32 @@ def test_the_schema_of_pipeline_files_takes_what_the_pipeline_takes(tmp_path, te
         pass
 
 
-@pytest.mark.parametrize("which", ["definitions", "region", "pipeline"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("directories: [pay]", True),
+        ("directories: [pay, {path: ship, store: s}]\nfaces: {http: 8470, control: yes, ibmi: no}", True),
+        ("directories: [pay]\ntls: generated\nusers: users.yaml", True),
+        ("directories: [pay]\ntls: {certificate: a.pem, key: b.pem}\nfaces: {ibmi: {as-dtaq: 8472}}", True),
+        ("directories: []", False),
+        ("directorys: [pay]", False),
+        ("directories: [pay]\nfaces: {htpp: 1}", False),
+        ("directories: [pay]\nfaces: {http: 70000}", False),
+        ("directories: [pay]\nfaces: {ibmi: {as-dtak: 8472}}", False),
+        ("directories: [pay]\ntls: generate", False),
+        ("directories: [{pth: ship}]", False),
+    ],
+)
+def test_the_schema_of_serve_files_takes_what_the_server_takes(tmp_path, text, right):
+    jsonschema = pytest.importorskip("jsonschema")
+    path = tmp_path / "serve.yaml"
+    path.write_text(text, "utf-8")
+    assert jsonschema.Draft202012Validator(serve_json_schema()).is_valid(yaml.safe_load(text)) is right
+    with contextlib.nullcontext() if right else pytest.raises(TdqError):
+        load_serve_file(path)
+
+
+@pytest.mark.parametrize("which", ["definitions", "region", "pipeline", "serve"])
 def test_every_schema_is_printed_and_is_one(which, capsys):
     jsonschema = pytest.importorskip("jsonschema")
     assert main(["schema", which]) == 0

@@ -152,3 +152,14 @@ def test_two_directories_are_drawn_together(tdq: Tdq, directory: Path, tmp_path:
     assert {(edge["source"], edge["target"]) for edge in told["edges"]} >= {
         ("CICBAPPL/REMOTE/FARQ", "CICAAPPL/INTRA/PAYQ")
     }
+
+
+def test_a_system_directory_too(tdq: Tdq, tmp_path: Path) -> None:  # noqa: F811
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "system.yaml").write_text("name: PAYSYS\ndefinitions: [q.yaml]\n", "utf-8")
+    (system / "q.yaml").write_text("groups:\n- group: G\n  dtaq:\n  - {dtaq: PAYLIB/ORDERS, maxlen: 80}\n", "utf-8")
+    told = json.loads(tdq("topology", system, "--json").out)
+    assert [(node["owner"], node["kind"], node["name"]) for node in told["nodes"]] == [
+        ("PAYSYS", "DTAQ", "PAYLIB/ORDERS")
+    ]

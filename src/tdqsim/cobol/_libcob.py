@@ -43,13 +43,13 @@ STOPPED: Final = 3
 CRASHED: Final = 4
 INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
-_TABLE: Final = 64 * 4
+_TABLE: Final = 64 * 5 + 4
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file's above these bits, the line below."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
 
 
-_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint)
+_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
 _FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
 _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
@@ -58,8 +58,8 @@ _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, c
 class Callbacks(Protocol):
     """What the run-time asks of Python."""
 
-    def command(self, number: int, count: int, module: int, frame: int) -> int:
-        """A command: its number, how many arguments are in the table, and from which program.
+    def command(self) -> int:
+        """A command, which is in the table.
 
         Gives the number of the label to go to, 0 to go on, or -LEFT when the level is over.
         """
@@ -79,7 +79,8 @@ class Libcob:
 
     Attributes:
         watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
-        table: the arguments of the command at hand, four numbers each: address, size, type, item.
+        table: the command at hand: its number, how many arguments there are, from which program and frame; then five
+            numbers each of the control area and the arguments: address, size, type, item, value of a binary number.
     """
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:

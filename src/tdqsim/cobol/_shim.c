@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <libcob.h>
 
 enum { DONE = 0, LEAVE = 1, FAILED = 2, STOPPED = 3, CRASHED = 4, INTERRUPTED = 5, RUNAWAY = 6 };
@@ -43,7 +45,7 @@ struct level {
 static struct level *current;
 static cob_global *global;
 int dfh_exec(void);
-static int (*command)(int, int, cob_module *, unsigned);
+static int (*command)(void);
 static void *(*resolver)(const char *);
 static int (*again)(void);
 static int (*statement)(cob_module *, const char *, unsigned);
@@ -118,10 +120,13 @@ static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
 static struct sigaction before_bad[4], before_heard[3];
 static timer_t patience, runaway_timer;
 static int timers;
-static long runaway_ms;
+static long runaway_ms, used_then;
 static int runs;
 static volatile unsigned ticked_at;
-static pid_t owner;
+static pid_t owner, pid;
+static volatile int armed;
+
+static void forked(void) { pid = getpid(); }
 #define OVERDUE (SIGRTMIN + 6)
 
 static void crashed(int number, siginfo_t *info, void *context) {
@@ -154,18 +159,32 @@ static void set_timer(timer_t timer, long ms, long interval) {
     timer_settime(timer, 0, &when, NULL);
 }
 
+/* Processor time of this thread. A timer on that clock would make the process's clock coarse for everybody. */
+static long used_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* A program has run for a while since a signal came that Python has to hear of, or since the last tick. */
 static void overdue(int number, siginfo_t *info, void *context) {
     int why = info->si_value.sival_int;
     (void)number;
+    if (why == RUNAWAY && runs == 0) { /* nothing runs any more: the timer rests until something does */
+        set_timer(runaway_timer, 0, 0);
+        armed = 0;
+    }
     if (!running || current == NULL)
         return;
     if (why == INTERRUPTED && interrupted_at != commands)
         return;
     if (why == RUNAWAY && ticked_at != commands) {
         ticked_at = commands;
+        used_then = used_ms();
         return;
     }
+    if (why == RUNAWAY && used_ms() - used_then < runaway_ms)
+        return;
     if (!in_program(context)) {
         set_timer(why == RUNAWAY ? runaway_timer : patience, 1, why == RUNAWAY ? runaway_ms : 0);
         return;
@@ -203,6 +222,11 @@ static void make_timer(timer_t *timer, clockid_t clock, int why) {
 static void guard(void) {
     struct sigaction now, ours;
     size_t at;
+    if (timers && owner == pid && sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction == crashed &&
+        sigaction(SIGINT, NULL, &now) == 0 && (now.sa_sigaction == told || now.sa_handler == SIG_DFL) &&
+        sigaction(SIGALRM, NULL, &now) == 0 &&
+        (now.sa_sigaction == told || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
+        return;
     memset(&ours, 0, sizeof ours);
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     ours.sa_sigaction = crashed;
@@ -219,12 +243,13 @@ static void guard(void) {
             before_heard[at] = now;
             sigaction(heard[at], &ours, NULL);
         }
-    if (!timers || owner != getpid()) {
+    if (!timers || owner != pid) {
         ours.sa_sigaction = overdue;
         sigaction(OVERDUE, &ours, NULL);
         make_timer(&patience, CLOCK_MONOTONIC, INTERRUPTED);
-        make_timer(&runaway_timer, CLOCK_PROCESS_CPUTIME_ID, RUNAWAY);
-        owner = getpid();
+        make_timer(&runaway_timer, CLOCK_MONOTONIC, RUNAWAY);
+        owner = pid;
+        armed = 0;
         timers = 1;
     }
 }
@@ -248,6 +273,13 @@ static void forget(struct level *level, int at) {
     level->begun[at] = level->begun[--level->begun_count];
     module->module_active = 0;
     cancel(-1);
+}
+
+/* The modules are this very run-time's: they were compiled for it. */
+void cob_check_version(const char *program, const char *version, const int patch) {
+    (void)program;
+    (void)version;
+    (void)patch;
 }
 
 void cob_cancel(const char *name) {
@@ -440,7 +472,7 @@ void dfh_watch(int how) { watching = how; }
 
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
-int dfh_start(int (*on_command)(int, int, cob_module *, unsigned), void *(*on_call)(const char *),
+int dfh_start(int (*on_command)(void), void *(*on_call)(const char *),
               int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
@@ -453,6 +485,8 @@ int dfh_start(int (*on_command)(int, int, cob_module *, unsigned), void *(*on_ca
     statement = on_statement;
     console = stderr;
     spoken = open_memstream(&text, &size);
+    pid = getpid();
+    pthread_atfork(NULL, NULL, forked);
     cob_sys_error_proc(&install, &on_error);
     cob_sys_exit_proc(&install, &on_exit);
     return 0;
@@ -476,9 +510,24 @@ static unsigned frame_of(struct level *level, cob_module *module) {
     return level->frames[at].serial;
 }
 
-/* The arguments of the command at hand: address, size, type with flags and scale, and the item itself. */
+/* The command at hand: its number, how many arguments there are, from which program and frame; then the control area and
+ * each argument: address, size, type with flags and scale, the item itself, and the value of a binary number. */
 #define ARGUMENTS 64
-static long long table[ARGUMENTS * 4];
+static long long table[ARGUMENTS * 5 + 4];
+
+/* The value of a binary item without a scale; 0 of others. */
+static long long binary(const cob_field *item) {
+    unsigned long long value = 0;
+    size_t at;
+    if (item == NULL || item->attr == NULL || (item->attr->type != COB_TYPE_NUMERIC_BINARY && item->attr->type != 0x1B) ||
+        item->attr->scale != 0 || item->size > 8 || (size_t)item->data < 65536)
+        return 0;
+    for (at = 0; at < item->size; at++)
+        value = value << 8 | item->data[item->attr->flags & COB_FLAG_BINARY_SWAP ? at : item->size - 1 - at];
+    if (item->attr->flags & COB_FLAG_HAVE_SIGN && item->size < 8 && value >> (item->size * 8 - 1))
+        value -= 1ULL << (item->size * 8);
+    return (long long)value;
+}
 
 long long *dfh_table(void) { return table; }
 
@@ -493,14 +542,19 @@ int dfh_exec(void) {
     commands++;
     out_of_program();
     for (at = 0; at < count && at < ARGUMENTS; at++) {
-        long long *row = table + at * 4;
+        long long *row = table + 4 + at * 5;
         const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
         row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
         row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
         row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
         row[3] = (long long)(size_t)arguments[at];
+        row[4] = binary(arguments[at]);
     }
-    answer = command(*control, count, module, frame);
+    table[0] = *control;
+    table[1] = count - 1;
+    table[2] = (long long)(size_t)module;
+    table[3] = frame;
+    answer = command();
     current = mine;
     global->cob_current_module = module;
     if (answer < 0)
@@ -517,11 +571,12 @@ int dfh_run(int (*program)(void *, void *), void *eib, void *commarea, long runa
     here.begun = NULL;
     here.begun_count = here.begun_room = here.depth = 0;
     guard();
-    if (runs++ == 0 && runaway) {
+    if (runs++ == 0 && runaway && (!armed || runaway != runaway_ms)) {
         runaway_ms = runaway;
-        ticked_at = commands - 1;
         set_timer(runaway_timer, runaway, runaway);
+        armed = 1;
     }
+    commands++;
     do {
         message[0] = '\0';
         current = &here;
@@ -533,14 +588,14 @@ int dfh_run(int (*program)(void *, void *), void *eib, void *commarea, long runa
             program(eib, commarea);
         }
         out_of_program();
-        hear();
+        if (why > LEAVE || ftell(spoken) > 0)
+            hear();
     } while ((why == FAILED || why == CRASHED || (why == STOPPED && message[0])) && failing == here.begun[0] && tries++ < 16 && again());
     while (here.begun_count > 0)
         forget(&here, here.begun_count - 1);
     free(here.begun);
     global->cob_current_module = here.module;
-    if (--runs == 0 && runaway)
-        set_timer(runaway_timer, 0, 0);
+    runs--;
     return why;
 }
 

@@ -20,9 +20,9 @@ from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
 from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import Resolved, brought, resolve
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
-from tdqsim.cobol.own import OWN, Unserved, options_of, quiet, respond
+from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, quiet, respond
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ _LENGTHS: Final = ("length", "fromlength", "keylength", "textlength")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _HALF: Final = 0x8000
+_PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
-Issue = Callable[["Level", Sequence[Area]], None]
+Issue = Callable[["Level", Areas], None]
 
 
 class Plan:
@@ -45,21 +46,26 @@ class Plan:
     Attributes:
         declared: the command.
         issue: does it, for a level and the areas of its arguments.
+        plain: whether it leaves all of the EIB alone but for how it ended.
     """
 
-    __slots__ = ("declared", "issue")
+    __slots__ = ("declared", "issue", "plain")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
+        self.plain = False
         words = declared.text.replace("(", " (").split()
         own = OWN.get(" ".join(words[:2])) or OWN.get(words[0])
         self.issue: Issue
         if words[0] in ("SQL", "DLI"):
             self.issue = lambda level, areas: _statement(level, declared, areas)
+        elif declared.text == "RETURN":
+            self.issue = lambda level, _areas: level.task.return_()
         elif own is not None:
-            self.issue = lambda level, areas: own(level, options_of(declared, areas), declared)
+            self.issue = own_command(own, declared)
         else:
             self.issue = _served(declared)
+            self.plain = words[0] in _PLAIN
 
 
 def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
@@ -79,6 +85,7 @@ class _Call:
         self.method = command.method
         self.constants: dict[str, Any] = {each.parameter: cvda for each, cvda in resolved.keywords}
         self.values: list[tuple[str, int, Callable[[Area], Any]]] = []
+        self.numbers: list[tuple[str, int]] = []
         self.data: list[tuple[str, int, str, str]] = []
         parameters = {option.parameter for option in command.options}
         if resolved.common and "nohandle" in parameters:
@@ -93,6 +100,8 @@ class _Call:
                 self.data.append((each.parameter, _at(option), each.word, _companion(each.word, given)))
             elif (constant := _literal(declared.written[_at(option)], each.kind, each.length)) is not None:
                 self.constants[each.parameter] = constant
+            elif each.kind == "halfword":
+                self.numbers.append((each.parameter, _at(option)))
             else:
                 self.values.append((each.parameter, _at(option), _reader(each.kind, each.length)))
         self.receivers = [
@@ -109,20 +118,29 @@ class _Call:
         self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
-    def issue(self, level: Level, areas: Sequence[Area]) -> None:
+    def issue(self, level: Level, areas: Areas) -> None:
         task: Any = level.task
-        if self not in level.settings.checked:
-            level.settings.checked.add(self)
+        if self not in level.checked:
+            level.checked.add(self)
             unfit(level, self.declared, self.checks, areas)
         keywords = self.constants.copy()
+        for parameter, at in self.numbers:
+            number = areas.number(at)
+            keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
         for parameter, at, read in self.values:
             keywords[parameter] = read(areas[at])
-        pages = level.settings.pages.of(keywords[self.resource]) if self.resource else None
+        pages = None
+        if self.resource and level.settings.converts:
+            pages = level.settings.pages.of(keywords[self.resource])
         for parameter, at, word, companion in self.data:
-            data = self._read(level, areas[at], word, keywords.get(companion))
+            length = keywords.get(companion)
+            if length is None or length <= areas.rows[at * 5 + 1]:
+                data = areas.data(at)
+            else:
+                data = self._beyond(level, areas[at], word, length)
             keywords[parameter] = data if pages is None or word not in _RECORDS else pages.to_region(data, word)
         if self.measured and self.into is not None:
-            keywords["length"] = areas[self.into].size
+            keywords["length"] = areas.rows[self.into * 5 + 1]
         elif self.sets:
             keywords.pop("length", None)
         positional: list[Any] = []
@@ -138,18 +156,16 @@ class _Call:
         else:
             met: Condition | None = task.condition
             self._deliver(level, areas, result if met is None else brought(met), pages)
-        eib = task.eib
+        last = task.eib.last
         for word, at in self.responses:
-            areas[at].move(int(eib.eibresp) if word == "RESP" else eib.eibresp2)
+            areas.respond(at, last.resp if word == "RESP" else last.resp2)
 
-    def _read(self, level: Level, area: Area, word: str, length: int | None) -> bytes:
-        if length is None or length <= area.size:
-            return area.read()
+    def _beyond(self, level: Level, area: Area, word: str, length: int) -> bytes:
         over(level, self.declared, word, area, length)
         room = max(level.room_from(area.address), area.size)
         return area.read(min(length, room)).ljust(length, b"\0")
 
-    def _deliver(self, level: Level, areas: Sequence[Area], result: Any, pages: Any) -> None:
+    def _deliver(self, level: Level, areas: Areas, result: Any, pages: Any) -> None:
         if result is None or not self.receivers:
             return
         values = self._received(result)
@@ -201,7 +217,7 @@ def _served(declared: ExecCommand) -> Issue:
     return _Call(declared, resolved).issue
 
 
-def _ignore(level: Level, names: list[str], areas: Sequence[Area]) -> None:
+def _ignore(level: Level, names: list[str], areas: Areas) -> None:
     del areas
     level.task.ignore_condition(*names)
 
@@ -249,8 +265,6 @@ def _constant(text: str, kind: str, length: int) -> Any:
 def _reader(kind: str, length: int) -> Callable[[Area], Any]:
     if kind == "name":
         return lambda area: area.read(min(area.size, length or area.size)).decode("latin-1").rstrip(" ")
-    if kind == "halfword":
-        return lambda area: (area.number + _HALF) % (2 * _HALF) - _HALF
     if kind == "abstime":
         return _abstime
     if kind == "value":
@@ -286,7 +300,7 @@ def _name(value: Any, length: int) -> bytes:
 # -- what the user answers -------------------------------------------------------------------------------------------
 
 
-def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> None:
+def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
     """EXEC SQL or EXEC DLI: the user's function gets the statement and its host variables A1, A2, ..."""
     language, _, text = declared.text.partition(" ")
     function = level.verbs.get(language)
@@ -297,7 +311,7 @@ def _statement(level: Level, declared: ExecCommand, areas: Sequence[Area]) -> No
     function(variables, level)
 
 
-def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Sequence[Area], reason: str) -> None:
+def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason: str) -> None:
     """A verb that the simulator does not have: the user's function answers it, with a condition or nothing."""
     words = declared.text.replace("(", " (").split()
     name = next((name for name in (" ".join(words[:2]), words[0]) if name in level.verbs), "")

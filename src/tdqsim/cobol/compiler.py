@@ -115,6 +115,35 @@ def compile_program(source: Path, options: Options, cache: Path) -> Module:
         CobolError: it cannot be read, translated or compiled.
         CobolMissing: there is no compiler.
     """
+    asked = (source, options, cache)
+    known = _KNOWN.get(asked)
+    if known is not None and known[0] == _stamps(known[1], options):
+        return known[1]
+    module = _compiled(source, options, cache)
+    _KNOWN[asked] = (_stamps(module, options), module)
+    return module
+
+
+_KNOWN: Final[dict[tuple[Path, Options, Path], tuple[tuple[object, ...], Module]]] = {}
+"""What was compiled or found in this process, each with how its files were: a region that uses it again asks no
+compiler, and shares the loaded copies."""
+
+
+def _stamps(module: Module, options: Options) -> tuple[object, ...]:
+    """The state of the files that a module was made of, and of the folders in which others would be found."""
+    places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
+    found = []
+    for place in sorted(places - {""}):
+        try:
+            state = os.stat(place)
+        except OSError:
+            found.append((place, None))
+        else:
+            found.append((place, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
+
+
+def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
     key = hashlib.sha256("\0".join((_FORMAT, str(source), *options.arguments(), str(options.debug), text)).encode())
     place = cache / key.hexdigest()[:32]

@@ -8,14 +8,14 @@ converted by the item's usage, since a translator moves it to a work field first
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.facts import table
 
-__all__ = ["Area"]
+__all__ = ["Area", "Areas"]
 
 _FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
 _NUMERIC: Final = range(0x10, 0x20)
@@ -23,6 +23,10 @@ _BINARY: Final = (0x11, 0x1B)
 _PACKED: Final = 0x12
 _SIGNED: Final = 0x01
 _SWAPPED: Final = 0x20
+_PLAIN: Final = frozenset(
+    _BINARY[0] | flags << 16 for flags in (_SWAPPED | _SIGNED, _SWAPPED | _SIGNED | 0x40, _SWAPPED | _SIGNED | 0x800)
+)
+"""Signed big-endian binary numbers without a scale, as most are."""
 _ASRA: Final = "ASRA"
 
 
@@ -36,9 +40,10 @@ class Area:
 
     __slots__ = ("_address", "_item", "_kind", "_libcob", "size", "written")
 
-    def __init__(self, libcob: Libcob, row: Sequence[int], written: str) -> None:
+    def __init__(self, libcob: Libcob, rows: Sequence[int], at: int, written: str) -> None:
         self._libcob = libcob
-        self._address, self.size, self._kind, self._item = row
+        at *= 5
+        self._address, self.size, self._kind, self._item = rows[at : at + 4]
         self.written = written
 
     @property
@@ -120,3 +125,48 @@ class Area:
         """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
         native = self.binary and self.size == size and not self._kind >> 16 & _SWAPPED
         self.fill(value.to_bytes(size, "little" if native else "big", signed=value < 0))
+
+
+class Areas:
+    """The arguments of the command at hand; each is an :class:`Area` when it is asked for.
+
+    Attributes:
+        rows: five numbers for each: address, size, type, item, value of a binary number.
+    """
+
+    __slots__ = ("_libcob", "_written", "rows")
+
+    def __init__(self, libcob: Libcob, rows: list[int], written: Sequence[str]) -> None:
+        self._libcob = libcob
+        self.rows = rows
+        self._written = written
+
+    def __getitem__(self, at: int) -> Area:
+        return Area(self._libcob, self.rows, at, self._written[at])
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __iter__(self) -> Iterator[Area]:
+        return (self[at] for at in range(len(self._written)))
+
+    def data(self, at: int) -> bytes:
+        """The bytes of an argument."""
+        rows, at5 = self.rows, at * 5
+        address = rows[at5]
+        return ctypes.string_at(address, rows[at5 + 1]) if address >= _FLOOR else self[at].read()
+
+    def number(self, at: int) -> int:
+        """The number in an argument; see :attr:`Area.number`."""
+        rows, at5 = self.rows, at * 5
+        kind = rows[at5 + 2]
+        if kind & 0xFFFF in _BINARY and not kind >> 32 and rows[at5] >= _FLOOR:
+            return rows[at5 + 4]
+        return self[at].number
+
+    def respond(self, at: int, value: int) -> None:
+        """MOVE a response to an argument."""
+        rows, at5 = self.rows, at * 5
+        if rows[at5 + 4] == value and rows[at5 + 2] in _PLAIN and rows[at5] >= _FLOOR:
+            return  # it is there already
+        self[at].move(value)

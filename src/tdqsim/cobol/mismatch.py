@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int
     )
 
 
-def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[Any, int]], areas: Sequence[Area]) -> None:
+def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[Any, int]], areas: Areas) -> None:
     """Tell of each option whose area is not what CICS takes it for."""
     for option, at in options:
         area = areas[at]

@@ -12,35 +12,52 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.programs.commands import abend_program
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tdqsim.cobol.program import Level
 
-__all__ = ["OWN", "Unserved", "options_of", "quiet", "respond"]
+__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "quiet", "respond"]
 
 _UNSET: Final = b"\x9f"
 """What fills storage that nobody has asked to be cleared."""
 _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["name"] == "no_area")
 
 
+Own = Callable[["Level", dict[str, Area | None], ExecCommand], None]
+"""Does a command that concerns the program itself."""
+
+
 class Unserved(TdqError):
     """A program has issued a command that the simulator does not have, and for which there is no function."""
 
 
-def options_of(declared: ExecCommand, areas: Sequence[Area]) -> dict[str, Area | None]:
-    """The options of a command by word, with their arguments."""
-    found: dict[str, Area | None] = {}
+def _words(declared: ExecCommand) -> list[tuple[str, int]]:
+    """The options of a command, each with the place of its argument, or -1."""
+    found = []
     for part in declared.text.split():
         word, _, argument = part.partition("(")
-        found[word] = areas[int(argument[1:-1]) - 1] if argument else None
+        found.append((word, int(argument[1:-1]) - 1 if argument else -1))
     return found
+
+
+def options_of(declared: ExecCommand, areas: Areas) -> dict[str, Area | None]:
+    """The options of a command by word, with their arguments."""
+    return {word: None if at < 0 else areas[at] for word, at in _words(declared)}
+
+
+def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Areas], None]:
+    """What one of these commands comes to."""
+    words = _words(declared)
+
+    def issue(level: Level, areas: Areas) -> None:
+        own(level, {word: None if at < 0 else areas[at] for word, at in words}, declared)
+
+    return issue
 
 
 def _handle_condition(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -204,7 +221,7 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
 _RETURN: Final = frozenset(
     ["RETURN", "TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE", "RESP", "RESP2", "NOHANDLE"]
 )
-OWN: Final[dict[str, Callable[[Level, dict[str, Area | None], ExecCommand], None]]] = {
+OWN: Final[dict[str, Own]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE AID": _handle_aid,
     "HANDLE ABEND": _handle_abend,

@@ -30,19 +30,21 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.kernel.conditions import abend_code
+from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Completion
 from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
-from tdqsim.cobol.fields import Area
+from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import CobolWarning
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
@@ -66,6 +68,11 @@ __all__ = [
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
 _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
+_ARGUMENTS: Final = 5
+_SHORT: Final = _ARGUMENTS * 5 + 9
+"""What is taken of the table at once: the command, the control area, and as many arguments as most commands have."""
+_NS: Final = 10**9
+_COMPLETIONS_KEPT: Final = 4096
 _EIB_SIZE: Final = 85
 _TEXT_PAGE: Final = "latin-1"
 
@@ -172,6 +179,11 @@ class Settings:
     told: set[object] = field(default_factory=set)
 
     @property
+    def converts(self) -> bool:
+        """Whether records of anything are converted."""
+        return self.pages is not NO_CODE_PAGES
+
+    @property
     def cwa_address(self) -> int | None:
         """Where the common work area is; None for none."""
         return None if self.cwa is None else ctypes.addressof(self.cwa)
@@ -207,6 +219,19 @@ class AbendLabel:
     def __call__(self, abend: Abend) -> None:
         """The level is gone, so the abend goes on."""
         raise abend
+
+
+class _EibArea:
+    """The storage of an EIB; it is used again and again."""
+
+    def __init__(self) -> None:
+        self.buffer = ctypes.create_string_buffer(_EIB_SIZE)
+        self.address = ctypes.addressof(self.buffer)
+        self.shown = memoryview(self.buffer).cast("B")
+
+
+_EIBS: Final[list[_EibArea]] = []
+_NO_EIB: Final = bytes(_EIB_SIZE)
 
 
 class _Frame(NamedTuple):
@@ -254,9 +279,9 @@ class Level:
         self._frames: list[_Frame] = []
         self._serial = 0
         self._commarea = task.level.commarea if task.level is not None else None
-        self._eib = ctypes.create_string_buffer(_EIB_SIZE)
-        self.eib_address = ctypes.addressof(self._eib)
-        self._shown = memoryview(self._eib).cast("B")
+        self._eib = _EIBS.pop() if _EIBS else _EibArea()
+        self.eib_address, self._shown = self._eib.address, self._eib.shown
+        self.checked = settings.checked
         self._slow: tuple[Any, ...] = ()
         self._last: Any = None
         self._fill_eib()
@@ -309,8 +334,11 @@ class Level:
             copies.give_back(self.entry)
             for module, entry in self.called.values():
                 copies_of(module).give_back(entry)
-        if self.error is not None:
-            raise self.error
+            self._eib.shown[:] = _NO_EIB
+            _EIBS.append(self._eib)
+        error, self.error = self.error, None
+        if error is not None:
+            raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
         if why not in (DONE, LEFT) and not (why == STOPPED and not library.message):
             raise self._ended_by(why)
 
@@ -333,48 +361,78 @@ class Level:
     # -- the EIB ------------------------------------------------------------------------------------------------------
 
     def _fill_eib(self) -> None:
-        eib, shown = self.task.eib, self._shown
+        eib = self.task.eib
         slow = (eib.moment_ns, eib.eibcalen, eib.eibaid, eib.eibcposn, eib.eibds, eib.eibreqid, eib.eibtrmid)
         if slow != self._slow:
             self._slow = slow
-            image = eib.image(_TEXT_PAGE)
-            shown[: len(image)] = image
-        last = eib.last
-        if last is not self._last:
-            self._last = last
-            shown[27:35], shown[51:59], shown[76:84] = _completed(last)
+            self._shown[0:27] = b"".join(
+                (
+                    _clock(eib.moment_ns // _NS, eib.zone),
+                    _text(eib.eibtrnid, 4),
+                    bytes.fromhex(f"{eib.eibtaskn:07d}C"),
+                    _text(eib.eibtrmid, 4),
+                    struct.pack(">xxHH", eib.eibcposn, eib.eibcalen),
+                    eib.eibaid,
+                )
+            )
+            self._shown[35:51] = _text(eib.eibds, 8) + _text(eib.eibreqid, 8)
+        if eib.last is not self._last:
+            self._show(eib.last)
+
+    def _show(self, last: Completion) -> None:
+        """Put the end of a command into the EIB."""
+        self._last = last
+        known = _COMPLETED.get(id(last))
+        if known is None or known[0] is not last:
+            if len(_COMPLETED) > _COMPLETIONS_KEPT:
+                _COMPLETED.clear()
+            known = _COMPLETED[id(last)] = (last, *_completed(last))
+        shown = self._shown
+        shown[27:35], shown[51:59], shown[76:84] = known[1:]
 
     # -- commands -----------------------------------------------------------------------------------------------------
 
-    def command(self, number: int, count: int, module: int, frame: int) -> int:
-        """Do one command; gives the label to go to, or 0."""
+    def command(self) -> int:
+        """Do the command at hand; gives the label to go to, or 0."""
+        library = self.libcob
+        rows = library.table[:_SHORT].tolist()
+        number, count, module, frame, self.control = rows[:5]
+        if count > _ARGUMENTS:
+            rows = library.table[: count * 5 + 9].tolist()
         plans = self._plans.get(module)
         if plans is None:
-            found = self._programs[module] = self._module_of(module)
-            plans = self._plans[module] = found.plans
-            if not plans:
-                plans += plans_of(found.commands)
+            plans = self._plans_of(module)
         if frame != self._serial:
             self._enter(frame)
         self._active = module
         plan = plans[number - 1]
         declared = self.declared = plan.declared
-        library, written = self.libcob, declared.written
-        rows = library.table[: count * 4].tolist()
-        self.control = rows[0]
-        areas = [Area(library, rows[i * 4 + 4 : i * 4 + 8], written[i]) for i in range(count - 1)]
         self.branch = 0
         if self.settings.on_statement is not None:
             self.settings.on_statement(self, declared.shown, str(declared.place))
         try:
-            plan.issue(self, areas)
+            plan.issue(self, Areas(library, rows[9:], declared.written))
         except (Abend, Condition) as error:
             if not self._handles(error):
                 raise
-        self._fill_eib()
+        if plan.plain:
+            last = self.task.eib.last
+            if last is not self._last:
+                self._show(last)
+        else:
+            self._fill_eib()
         return self.branch
 
+    def _plans_of(self, module: int) -> list[Plan]:
+        found = self._programs[module] = self._module_of(module)
+        plans = self._plans[module] = found.plans
+        if not plans:
+            plans += plans_of(found.commands)
+        return plans
+
     def _module_of(self, module: int) -> Module:
+        if not self.called:
+            return self.module
         name = self.libcob.module_name(module).upper()
         if name == self.module.program:
             return self.module
@@ -475,21 +533,35 @@ class Level:
         return branch
 
 
-@lru_cache(maxsize=4096)
+_COMPLETED: Final[dict[int, tuple[Completion, bytes, bytes, bytes]]] = {}
+"""How commands have ended, as bytes, by the identity of the end."""
+
+
 def _completed(last: Completion) -> tuple[bytes, bytes, bytes]:
     """EIBFN with EIBRCODE, EIBRSRCE, and EIBRESP with EIBRESP2, as bytes."""
-    resource = last.rsrce.ljust(8)[:8].encode(_TEXT_PAGE, "replace") if last.rsrce else bytes(8)
-    return last.fn + last.rcode, resource, struct.pack(">ii", int(last.resp), last.resp2)
+    return last.fn + last.rcode, _text(last.rsrce, 8), struct.pack(">ii", int(last.resp), last.resp2)
+
+
+def _text(text: str, size: int) -> bytes:
+    return text.ljust(size)[:size].encode(_TEXT_PAGE, "replace") if text else bytes(size)
+
+
+@lru_cache(maxsize=64)
+def _clock(second: int, zone: tzinfo) -> bytes:
+    """EIBTIME and EIBDATE of a second."""
+    moment = local_time(abstime(second * _NS, zone))
+    date = (moment.year - 1900) * 1000 + moment.timetuple().tm_yday
+    return bytes.fromhex(f"{moment:0%H%M%S}C{date:07d}C")
 
 
 class _Callbacks:
     """What the run-time asks, of the level that is at hand. No exception may pass COBOL's frames: it is kept."""
 
-    def command(self, number: int, count: int, module: int, frame: int) -> int:
+    def command(self) -> int:
         level = Level.current
         assert level is not None
         try:
-            return level.command(number, count, module, frame)
+            return level.command()
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return -LEFT

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cobol.compiler import Module, Options, compile_program
-from tdqsim.cobol.pages import CodePages, Conversion
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.program import Settings, Verb, Watcher, warned
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
@@ -72,7 +72,7 @@ class CobolPrograms:
             name: each if isinstance(each, Conversion) else Conversion(each)
             for name, each in (code_pages or {}).items()
         }
-        self.settings.pages = CodePages(pages)
+        self.settings.pages = CodePages(pages) if pages else NO_CODE_PAGES
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
         region.screens.codepage = codepage(_ASCII)

@@ -117,7 +117,7 @@ class Symbols:
                 above=tuple(row[6]),
                 dimensions=tuple((count, step) for count, step in row[7]),
                 root=row[8],
-            )  # fmt: skip
+            )
             for row in kept["items"]
         )
         variables = tuple(Variable(*row) for row in kept["variables"])

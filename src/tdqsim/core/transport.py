@@ -1,8 +1,8 @@
 """How messages get there: a transport of a few methods, and a channel that numbers what goes over it.
 
 A :class:`Transport` carries bytes, in order or not at all: a pair of queues in one process (:class:`Pipe`, here), or a
-connection of a network. A :class:`Channel` makes messages of them. Each message has the number after that of the one
-before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
+connection of a network. A :class:`MessageChannel` makes messages of them. Each message has the number after that of
+the one before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
 transport need not be trusted, only used; what is lost is found out by both ends and put right when there is another
 link.
 
@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
-__all__ = ["Channel", "LinkDown", "Pipe", "PipeEnd", "Transport"]
+__all__ = ["LinkDown", "MessageChannel", "Pipe", "PipeEnd", "Transport"]
 
 
 class LinkDown(TdqError):
@@ -43,7 +43,7 @@ class Transport(Protocol):
         """Give the link up; both ends are told that it is lost. Nothing happens the second time."""
 
 
-class Channel:
+class MessageChannel:
     """Messages over a transport.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,7 +15,7 @@ from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["json_schema", "pipeline_json_schema", "region_json_schema"]
+__all__ = ["described_schema", "json_schema", "pipeline_json_schema", "region_json_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPE_SAID = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
@@ -50,25 +51,25 @@ def json_schema() -> dict[str, Any]:
 
 def region_json_schema() -> dict[str, Any]:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
-    schema = RegionFile.model_json_schema()
+    schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol))
     schema["properties"].pop("directory")
-    models: dict[str, tuple[type[BaseModel], dict[str, Any] | None]]
-    models = {
-        "RegionFile": (RegionFile, schema), "DdCard": (DdCard, None), "Dfhintra": (Dfhintra, None),
-        "Cobol": (Cobol, None),
-    }  # fmt: skip
-    for name, (model, whole) in models.items():
-        described = _descriptions(model)
-        own = whole if whole is not None else schema["$defs"][name]
-        for key, value in own["properties"].items():
-            value.pop("title", None)
-            if key in described:
-                value["description"] = described[key]
     for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
         many = schema["properties"][name]
         said = many.pop("description", "")
         schema["properties"][name] = {"anyOf": [many, many["items"]], "description": said}
-    schema["title"] = "tdqsim region file"
+    return schema
+
+
+def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[BaseModel]] = ()) -> dict[str, Any]:
+    """The schema of a file that a model reads, with what docstrings say of its attributes and those of its parts."""
+    schema = model.model_json_schema()
+    for each, own in ((model, schema), *((part, schema["$defs"][part.__name__]) for part in parts)):
+        described = _descriptions(each)
+        for key, value in own["properties"].items():
+            value.pop("title", None)
+            if key in described:
+                value["description"] = described[key]
+    schema["title"] = title
     return {"$schema": _DIALECT, **schema}
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
-from tdqsim.core.transport import Channel, LinkDown, Pipe, Transport
+from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
@@ -95,7 +95,7 @@ class DdmLink:
         self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue("an answer of a remote system")
         self._asking: list[Strand] = []
-        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def send(
         self, user: str, name: str, library: str, data: bytes, key: bytes | None, *, route: Sequence[str] = ()
@@ -173,7 +173,7 @@ class DdmServer:
         self._at_once = at_once
         self._idle: dict[str, list[Job]] = {}
         self._strands: dict[int, Strand] = {}
-        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def _arrived(self, frame: MessageFrame) -> None:
         if frame.kind == "ABANDON":

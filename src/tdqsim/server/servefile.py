@@ -25,7 +25,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tdqsim.errors import TdqError
 from tdqsim.server._yamlfile import read_model, read_plain
 
-__all__ = ["ServeFile", "TlsFiles", "changed", "load_serve_file", "serve_file"]
+__all__ = ["Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
 
 _PATH = Annotated[str, Field(min_length=1, max_length=4096)]
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -77,7 +77,12 @@ class Faces(_Strict):
 
 
 class TlsFiles(_Strict):
-    """A certificate and its key, as PEM files."""
+    """A certificate and its key, as PEM files.
+
+    Attributes:
+        certificate: the certificate, and those that signed it.
+        key: its private key.
+    """
 
     certificate: _PATH
     key: _PATH

@@ -22,7 +22,7 @@ from tdqsim.definitions import Definitions, Dtaq, load_definitions
 from tdqsim.ibmi import System
 from tdqsim.server._yamlfile import read_model, read_plain
 
-__all__ = ["SYSTEM_FILE_NAME", "SystemFile", "system_from_directory"]
+__all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
@@ -47,21 +47,30 @@ class SystemFile(BaseModel):
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
 
 
+def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
+    """What ``system.yaml`` in a directory says, and the definitions that it names.
+
+    Raises:
+        DefinitionError: something in a file is wrong.
+    """
+    path = directory / SYSTEM_FILE_NAME
+    found = read_model(path, read_plain(path), SystemFile)
+    return found, load_definitions(*[directory / each for each in found.definitions])
+
+
 def system_from_directory(directory: Path, store: Path | None = None, **options: Any) -> System:
     """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
 
     Raises:
         DefinitionError: something in a file is wrong. StoreError: the store cannot be used.
     """
-    path = directory / SYSTEM_FILE_NAME
-    found = read_model(path, read_plain(path), SystemFile)
-    definitions = load_definitions(*[directory / each for each in found.definitions]) if found.definitions else None
+    found, definitions = load_system_file(directory)
     system = System(found.name, store, ccsid=found.ccsid, timezone=found.time_zone, **options)
     try:
         for library in found.libraries:
             if library not in system.libraries:
                 system.crtlib(library)
-        if definitions is not None:
+        if definitions.entries:
             known = {(queue.library, queue.name) for queue in system.queues()}
             missing = [each for each in definitions.dtaqs if (_library(each), each.name) not in known]
             system.install(Definitions.of(missing), create_libraries=True)

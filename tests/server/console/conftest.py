@@ -11,13 +11,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tdqsim.client import Client
 from tdqsim.testing.served import ServerProcess, serving
 
 pytest.importorskip("argon2", reason="argon2-cffi is not installed: the extra [serve] brings it")
@@ -101,11 +102,18 @@ def region_files(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[ServerProcess]:
+def served(tmp_path_factory) -> Iterator[ServerProcess]:
     """A server of its own for a module of tests."""
     folder = tmp_path_factory.mktemp("served")
     with serving(region_files(folder), folder, modules=[folder]) as served:
         yield served
+
+
+@pytest.fixture
+def server(served) -> Iterator[ServerProcess]:
+    """The same server with a connection of the test's own: one that is silent for long is closed."""
+    with Client(served.url, served.token) as client:
+        yield replace(served, client=client)
 
 
 @dataclass(frozen=True)

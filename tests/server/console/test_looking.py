@@ -28,6 +28,7 @@ PAGES = {
 @pytest.mark.parametrize("width", [1280, 400])
 def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screenshots, width, scheme):
     region = server.region
+    region.deleteq_td("PAYQ")
     for number in range(3):
         region.writeq_td("PAYQ", f"record {number} <script>alert(1)</script>")
     browser = person(width=width, scheme=scheme)

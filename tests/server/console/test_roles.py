@@ -81,3 +81,52 @@ def test_a_page_of_a_session_that_has_ended_does_nothing_more(person, with_users
     page.get_by_text(re.compile("refused, the role operate is needed|Sign on")).first.wait_for()
     check = as_role(person, with_users, Role.look)
     check.open("regions/PAYREGN/queues/PHYQ", "Queue PHYQ").get_by_text("it holds 0 records").wait_for()
+
+
+def test_all_is_done_by_keyboard_alone(browser, server):
+    server.region.set_tdqueue("PAYQ", enablestatus="ENABLED")
+    page = browser.open("regions/PAYREGN/queues", "Queues")
+
+    def tab_to(words, most=60):
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            said = "const at = document.activeElement; return at.getAttribute('aria-label') || at.textContent.trim()"
+            if page.evaluate(f"() => {{ {said} }}") == words:
+                return
+        raise AssertionError(f"{words} cannot be reached")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    page.keyboard.press("Enter")
+    tab_to("Name has")
+    page.keyboard.type("payq")
+    page.get_by_text("1 to 1 of 1").wait_for()
+    tab_to("PAYQ")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", level=1, name="Queue PAYQ").wait_for()
+    page.wait_for_function("window.socket?.connected")
+    tab_to("Record")
+    page.keyboard.type("by keyboard")
+    page.keyboard.press("Enter")
+    browser.status("WRITEQ TD PAYQ: NORMAL")
+
+
+def test_each_control_has_a_name_and_each_page_its_landmarks(browser):
+    for path, heading in (("regions/PAYREGN/queues/PAYQ", "Queue PAYQ"), ("regions/PAYREGN/faults", "Faults")):
+        page = browser.open(path, heading)
+        assert page.get_by_role("banner").count() == page.get_by_role("main").count() == 1
+        assert page.get_by_role("navigation", name="Main").count() == 1
+        nameless = page.evaluate(
+            "[...document.querySelectorAll('button, input, select, textarea, [role=img], section, nav')]"
+            ".filter(each => !each.getAttribute('aria-label') && !each.textContent.trim()).map(each => each.outerHTML)"
+        )
+        assert nameless == []
+
+
+def test_light_and_dark_are_chosen_and_remembered(browser):
+    page = browser.open("", "Overview")
+    assert not page.evaluate("document.body.classList.contains('body--dark')")
+    page.get_by_role("button", name="Light / dark").click()
+    page.wait_for_function("document.body.classList.contains('body--dark')")
+    page = browser.open("clock", "Clock")
+    page.wait_for_function("document.body.classList.contains('body--dark')")

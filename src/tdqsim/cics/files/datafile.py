@@ -14,7 +14,7 @@ from tdqsim.errors import TdqError
 if TYPE_CHECKING:
     from sortedcontainers import SortedDict
 
-__all__ = ["DataFile", "Organisation", "Path", "View"]
+__all__ = ["DataFile", "Organisation", "Path", "RecordView"]
 
 Organisation = Literal["KSDS", "ESDS", "RRDS"]
 NUMBER_SIZE: Final = 4
@@ -27,7 +27,7 @@ def _in_order() -> SortedDict[bytes, bytes]:
     return SortedDict()
 
 
-class View(Protocol):
+class RecordView(Protocol):
     """Records in the order of an identification: a data set by its own, or a path by its alternate key."""
 
     @property
@@ -113,19 +113,19 @@ class DataFile:
     # -- as a view ------------------------------------------------------------------------------------------------
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`; a place is the identification itself."""
+        """See :class:`RecordView`; a place is the identification itself."""
         return self._place(self.records.bisect_left(key))
 
     def after(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self.records.bisect_right(place))
 
     def before(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self.records.bisect_left(place) - 1)
 
     def shown(self, place: bytes) -> bytes:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return place
 
     def _place(self, index: int) -> tuple[bytes, bytes] | None:
@@ -181,15 +181,15 @@ class Path:
         return found is not None and self.shown(found[0]) == alternate and found[1] != key
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`; a place is the alternate key and the order of writing."""
+        """See :class:`RecordView`; a place is the alternate key and the order of writing."""
         return self._place(self._places.bisect_left(key))
 
     def after(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self._places.bisect_right(place))
 
     def before(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`. Equal keys come in the order of writing in this direction too."""
+        """See :class:`RecordView`. Equal keys come in the order of writing in this direction too."""
         key = self.shown(place)
         following = self.after(place)
         if following is not None and self.shown(following[0]) == key:
@@ -198,7 +198,7 @@ class Path:
         return None if before is None else self.at_or_after(self.shown(before[0]))
 
     def shown(self, place: bytes) -> bytes:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return place[: self.key_length]
 
     def _place(self, index: int) -> tuple[bytes, bytes] | None:

@@ -390,6 +390,7 @@ class TaskBase:
 
     def open_browses(self) -> dict[str, Any]:
         """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+        self.region.dispatcher.check_thread()
         if self.implicit:
             found: dict[str, Any] = self.region.browses
         elif isinstance(self.browses, dict):

@@ -39,7 +39,7 @@ from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
-from tdqsim.core.transport import Channel, LinkDown, Transport
+from tdqsim.core.transport import LinkDown, MessageChannel, Transport
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda, Resp
 
@@ -175,7 +175,7 @@ class RemoteSystem:
         self.served = Mirrors(region, name, self.branches.__contains__)
         self.at_once = at_once
         self.served.waits_turn = not at_once
-        self._channel: Channel | None = None
+        self._channel: MessageChannel | None = None
         self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
@@ -218,7 +218,7 @@ class RemoteSystem:
 
     def connect(self, transport: Transport) -> None:
         """Use a new way to the other region; say who is here when both ends have one."""
-        self._channel = Channel(transport, KINDS, self._arrived, self._link_lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._link_lost)
 
     def hello(self) -> None:
         """Say who is here."""
@@ -294,14 +294,14 @@ class RemoteSystem:
         found: MessageFrame = answer
         return found
 
-    def _open_channel(self) -> Channel:
+    def _open_channel(self) -> MessageChannel:
         if self._channel is None or self._channel.is_lost:
             raise LinkDown(f"{self!r}: the link is gone")
         return self._channel
 
     @staticmethod
     def _send(
-        channel: Channel,
+        channel: MessageChannel,
         kind: str,
         fields: Mapping[str, Any],
         data: bytes,
@@ -344,7 +344,7 @@ class RemoteSystem:
             serve = partial(self._serve, self._open_channel(), message)
             self.region.dispatcher.spawn(serve, name=name, owner=self.region)
 
-    def _serve(self, channel: Channel, message: MessageFrame) -> None:
+    def _serve(self, channel: MessageChannel, message: MessageFrame) -> None:
         """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
         try:
             self.served.wait_turn(message)

@@ -28,7 +28,7 @@ from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import Work
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 
-__all__ = ["Durable", "Owner"]
+__all__ = ["CommitOwner", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
@@ -44,7 +44,7 @@ _SCAVENGED: Final = 4096
 """And with each of those that are made because there is no room otherwise."""
 
 
-class Owner(Protocol):
+class CommitOwner(Protocol):
     """Whoever a commit is made for."""
 
     def committed(self) -> None:
@@ -77,7 +77,7 @@ class Durable:
         self.room: Room = nothing if readonly else Room(env, path / "data.mdb", limit)
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
-        self._owner: Owner | None = None
+        self._owner: CommitOwner | None = None
         self._txn: Any = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
@@ -87,7 +87,10 @@ class Durable:
     # -- the one place where anything changes -------------------------------------------------------------------------
 
     def commit(
-        self, works: Collection[Work] = (), meta: Mapping[bytes, bytes | None] = NOTHING, owner: Owner | None = None
+        self,
+        works: Collection[Work] = (),
+        meta: Mapping[bytes, bytes | None] = NOTHING,
+        owner: CommitOwner | None = None,
     ) -> None:
         """Make what works have gathered, and meta data, permanent together.
 

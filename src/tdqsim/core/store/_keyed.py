@@ -35,7 +35,7 @@ class _Emptied:
         self.queue = queue
 
     def committed(self) -> None:
-        """See :class:`~tdqsim.core.store._durable.Owner`."""
+        """See :class:`~tdqsim.core.store._durable.CommitOwner`."""
         self.queue.unsure, self.queue.by_key = True, {}
 
 

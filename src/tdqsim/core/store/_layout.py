@@ -39,7 +39,7 @@ __all__ = [
     "not_keyed", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The version of this layout and of the state file; stores of other formats are refused."""
 
 Durability = Literal["process", "power"]

@@ -49,7 +49,7 @@ class Moved:
         self.queue, self.head, self.tail = queue, deque(head), deque(tail)
 
     def committed(self) -> None:
-        """See :class:`~tdqsim.core.store._durable.Owner`."""
+        """See :class:`~tdqsim.core.store._durable.CommitOwner`."""
         self.queue.head, self.queue.tail = self.head, self.tail
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from tdqsim.pipeline.publishing import place, publish_json, published
 from tdqsim.pipeline.stages.manifest import manifest_path
 from tdqsim.pipeline.stages.report_page import ROWS, Tables, page_of
-from tdqsim.pipeline.stages.run import RunResult, abends_of, few
+from tdqsim.pipeline.stages.run import Checks, RunResult, few
 from tdqsim.pipeline.stages.tables import read_table
 
 __all__ = ["write_report"]
@@ -57,27 +57,16 @@ def _summary_of_stages(run: Path) -> dict[str, Any]:
     regions = read_table(run, "replay", "regions").to_pylist()
     differences = _differences(run)
     causes = {row["region"]: row["cause"] for row in regions if row["cause"]}
-    checks = {
-        "every region ended well": not causes,
-        "no task abended": all(row["abends"] == "{}" for row in regions),
-        "no task waits": not any(row["waiting"] for row in regions),
-        "every response as expected": not any(row["unexpected"] for row in regions),
-    }
-    seen = {
-        "every region ended well": few(causes),
-        "no task abended": few(abends_of(regions)),
-        "no task waits": few({row["region"]: row["waiting"] for row in regions if row["waiting"]}),
-        "every response as expected": few(
-            {row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions if row["unexpected"]}
-        ),
-    }
+    unexpected = {row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions if row["unexpected"]}
+    checks = Checks()
+    checks.of_regions(regions, causes)
+    checks.add("every response as expected", not unexpected, few(unexpected))
     if differences is not None:
-        checks["every record as expected, in its order"] = not differences
-        seen["every record as expected, in its order"] = few({name: f"{n:,}" for name, n in differences.items()})
+        checks.of_differences(differences)
     return {
-        "ok": all(checks.values()),
-        "checks": checks,
-        "details": {name: seen[name] for name, holds in checks.items() if not holds},
+        "ok": all(checks.holds.values()),
+        "checks": checks.holds,
+        "details": checks.seen,
         "causes": causes,
         "differences": dict(differences or {}),
         "regions": len(regions),

@@ -45,6 +45,7 @@ from tdqsim.pipeline.stages.tables import read_table
 from tdqsim.pipeline.stages.tree_memory import TreeMemory
 
 __all__ = [
+    "Checks",
     "RunRequest",
     "RunResult",
     "abends_of",
@@ -302,6 +303,7 @@ def spread_events(
     Returns:
         The bucket of each region, and its number of events.
     """
+    # Long, because two stages are given in full: what is counted decides how it is split.
     counted = run_stage(
         engine, f"count.{folder}", run,
         [
@@ -499,30 +501,49 @@ def _result(
     for receipt in reconciled:
         differences.update(receipt.details["differences"])
     causes = {row["region"]: _placed(row["cause"], job, files) for row in regions if row["cause"]}
-    checks: dict[str, bool] = {}
-    details: dict[str, str] = {}
-
-    def check(name: str, holds: bool, seen: str = "") -> None:
-        checks[name] = holds
-        if not holds:
-            details[name] = seen
-
-    check("every region ended well", not causes, few(causes))
-    check("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
-    check(
-        "no task waits",
-        not any(row["waiting"] for row in regions),
-        few({r["region"]: r["waiting"] for r in regions if r["waiting"]}),
-    )
-    check("every region's own checks hold", not wrong, few(wrong))
+    checks = Checks()
+    checks.of_regions(regions, causes)
+    checks.add("every region's own checks hold", not wrong, few(wrong))
     for name, value in expected.items():
-        check(f"{name} as computed independently", figures.get(name) == value, f"{figures.get(name)} is not {value}")
-    check("every record as expected, in its order", not differences, few({k: str(v) for k, v in differences.items()}))
+        seen = f"{figures.get(name)} is not {value}"
+        checks.add(f"{name} as computed independently", figures.get(name) == value, seen)
+    checks.of_differences(differences)
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
-        figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(timer.seconds),
-        dict(timer.memory), causes, dict(sorted(differences.items())), independent, request.out,
+        figures, checks.holds, checks.seen, engine.name, engine.why, len(regions), digest, records,
+        dict(timer.seconds), dict(timer.memory), causes, dict(sorted(differences.items())), independent, request.out,
     )  # fmt: skip
+
+
+class Checks:
+    """What must hold, in order, and what was seen where it does not.
+
+    Attributes:
+        holds: whether each does.
+        seen: of those that do not, what was seen.
+    """
+
+    def __init__(self) -> None:
+        self.holds: dict[str, bool] = {}
+        self.seen: dict[str, str] = {}
+
+    def add(self, name: str, holds: bool, seen: str = "") -> None:
+        """Add one."""
+        self.holds[name] = holds
+        if not holds:
+            self.seen[name] = seen
+
+    def of_regions(self, regions: Sequence[Mapping[str, Any]], causes: Mapping[str, str]) -> None:
+        """Add what must hold of every run's regions; ``causes`` are those of regions that did not end well."""
+        waiting = {row["region"]: row["waiting"] for row in regions if row["waiting"]}
+        self.add("every region ended well", not causes, few(causes))
+        self.add("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
+        self.add("no task waits", not waiting, few(waiting))
+
+    def of_differences(self, differences: Mapping[str, int]) -> None:
+        """Add that what came out is what must."""
+        shown = few({name: f"{count:,}" for name, count in differences.items()})
+        self.add("every record as expected, in its order", not differences, shown)
 
 
 @contextmanager

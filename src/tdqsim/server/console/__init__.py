@@ -4,7 +4,7 @@ It is made with NiceGUI, which brings everything that a browser needs: nothing i
 engine as every face does, by ``submit`` and by the events that the engine publishes.
 
 ====================  =============================================================================
-door                  who may come in; sign_on is the page for that
+door                  who looks, and what he may do
 frame                 what all pages share, and what is done for a user
 live, seen            one shared look at each region, a few times a second, while a browser looks
 table, field          the table and the controls; static is what the browser gets

@@ -74,7 +74,12 @@ class Graph:
 
     def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
         self._shown: tuple[Any, ...] = ()
-        self._chart = ui.echart(
+        with ui.element("div").classes("tdq-table-wrap") as self._place:
+            self._chart = self._made(words, on_click)
+
+    @staticmethod
+    def _made(words: str, on_click: Callable[[str], Any] | None) -> ui.echart:
+        chart = ui.echart(
             {
                 "animation": False,
                 "tooltip": {"renderMode": "richText"},
@@ -82,6 +87,10 @@ class Graph:
                     {
                         "type": "graph",
                         "layout": "none",
+                        "left": 100,
+                        "right": 100,
+                        "top": 40,
+                        "bottom": 40,
                         "roam": True,
                         "edgeSymbol": ["none", "arrow"],
                         "edgeSymbolSize": 9,
@@ -95,13 +104,14 @@ class Graph:
             },
             on_click=(lambda event: on_click(str(event.name))) if on_click is not None else None,
             renderer="svg",
-        ).classes("tdq-chart tall")
-        self._chart.props["role"] = "img"
-        self._chart.props["aria-label"] = words
+        ).classes("tdq-chart tall drawn")
+        chart.props["role"] = "img"
+        chart.props["aria-label"] = words
+        return chart
 
     def visible(self, on: bool) -> None:
         """Whether there is anything to see."""
-        self._chart.set_visibility(on)
+        self._place.set_visibility(on)
 
     def show(self, boxes: list[dict[str, Any]], arrows: list[dict[str, Any]]) -> None:
         """Show these; nothing is sent when they are the same as before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from tdqsim.server.console.field import Block, Button
+from tdqsim.server.console.controls import Block, Button
 
 __all__ = ["confirmed", "shown_whole"]
 

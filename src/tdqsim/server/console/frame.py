@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,8 +22,8 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.errors import TdqError
+from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.door import Caller, Door
-from tdqsim.server.console.field import Block, Button
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
@@ -32,7 +31,7 @@ from tdqsim.server.users import Role
 
 __all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
 
-_log = structlog.get_logger("tdqsim.server")
+_audit = structlog.get_logger("tdqsim.audit")
 _SAID_WAITING: Final = 0.7
 """Seconds after which it is said that an action waits."""
 _LONGEST_WAIT: Final = 300.0
@@ -87,6 +86,8 @@ class Visit:
     caller: Caller
     client: Client
     status: Any = None
+    _said: int = 0
+    _asked: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
     _again: bool = False
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -96,8 +97,8 @@ class Visit:
 
     def say(self, words: str, tone: str = "") -> None:
         """Tell what came of something."""
-        now = datetime.now(UTC)  # a person's own time, not a region's; the same words twice are told twice
-        self.status.say(f"{now:%H:%M:%S.%f}"[:-3] + f" {words}", f"tdq-status {tone}".strip())
+        self._said += 1  # the same words twice are told twice
+        self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
@@ -120,7 +121,8 @@ class Visit:
         if caller is None or not caller.may(role):
             self.say(f"{what}: refused, the role {role} is needed; sign on again", "bad")
             return REFUSED
-        _log.info("console", user=caller.name, action=what)
+        if role is not Role.look:
+            self.audit(what)
         try:
             found = await self._waited(what, call)
         except (TdqError, TimeoutError, ValueError) as error:
@@ -131,12 +133,27 @@ class Visit:
         self.say(f"{what}: NORMAL", "ok")
         return found
 
+    def audit(self, action: str) -> None:
+        """Write the line that says who changes what, from where."""
+        origin = self.request.client.host if self.request.client else "local"
+        path = self.request.url.path[:200]
+        _audit.info("change", user=self.caller.name, origin=origin, method="console", path=path, action=action)
+
     async def _waited(self, what: str, call: Callable[[], Any]) -> Any:
         asked = asyncio.ensure_future(self.console.host.ask(call, name=what))
         done, _ = await asyncio.wait({asked}, timeout=_SAID_WAITING)
         if not done:
             self.say(f"{what}: waits ...")
-        return await asyncio.wait_for(asked, _LONGEST_WAIT)
+        self._asked.add(asked)
+        try:
+            return await asyncio.wait_for(asked, _LONGEST_WAIT)
+        finally:
+            self._asked.discard(asked)
+
+    def leave(self) -> None:
+        """The browser has gone: what it still waits for is given up."""
+        for asked in tuple(self._asked):
+            asked.cancel()
 
     async def task(self, role: Role, what: str, region: Region, action: Callable[[Any], Any]) -> Any:
         """Have something done as a task of its own with the user's authority."""
@@ -225,6 +242,7 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)
+    client.on_delete(visit.leave)
     ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
     with ui.header(elevated=False).classes("tdq-bar"):
         _bar(visit, here if not region else "")

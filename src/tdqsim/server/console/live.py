@@ -21,7 +21,7 @@ from tdqsim.core.engine import EngineStopped
 from tdqsim.server.console.seen import QueueSeen, RegionSeen, look
 from tdqsim.server.host import Host
 
-__all__ = ["Live", "View"]
+__all__ = ["Live", "RegionView"]
 
 _PAUSE: Final = 0.25
 """Seconds between two looks at most."""
@@ -34,7 +34,7 @@ _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERF
 Samples = deque[tuple[int, int]]
 
 
-class View:
+class RegionView:
     """What has been seen of one region.
 
     Attributes:
@@ -120,16 +120,16 @@ class Live:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._views: dict[str, View] = {}
+        self._views: dict[str, RegionView] = {}
         self._looking: dict[Callable[[], object], tuple[str, ...]] = {}
         self._pump: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
 
-    def view(self, applid: str) -> View:
+    def view(self, applid: str) -> RegionView:
         """The view of a region, as it was last seen."""
         found = self._views.get(applid)
         if found is None:
-            found = self._views[applid] = View(self._host.region(applid))
+            found = self._views[applid] = RegionView(self._host.region(applid))
         return found
 
     async def ready(self, applids: Iterable[str]) -> None:
@@ -159,7 +159,7 @@ class Live:
         """Look soon: something was done here."""
         self._woken.set()
 
-    def _watched(self) -> list[View]:
+    def _watched(self) -> list[RegionView]:
         return [self.view(applid) for applid in dict.fromkeys(one for many in self._looking.values() for one in many)]
 
     @contextmanager
@@ -196,7 +196,7 @@ class Live:
         if isinstance(event, dict) and event.get("region") in self._views:
             self._views[event["region"]].note(event)
 
-    async def _look(self, views: list[View]) -> set[str]:
+    async def _look(self, views: list[RegionView]) -> set[str]:
         """Look at regions; the names of those in which something is new."""
         new = set()
         for view in views:

@@ -13,14 +13,14 @@ from typing import Final
 from tdqsim.cics import Region
 from tdqsim.facts import table
 
-__all__ = ["Message", "MessageLog"]
+__all__ = ["MessageLog", "OperatorMessage"]
 
 _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _KEPT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OperatorMessage:
     """One message.
 
     Attributes:
@@ -45,7 +45,7 @@ class MessageLog:
     """The last messages of each region."""
 
     def __init__(self) -> None:
-        self._of: dict[str, deque[Message]] = {}
+        self._of: dict[str, deque[OperatorMessage]] = {}
 
     def listen(self, region: Region) -> None:
         """Keep what a region tells from now on; to be called in the engine's thread."""
@@ -54,10 +54,11 @@ class MessageLog:
         def told(message: str, inserts: Mapping[str, object]) -> None:
             row = _ROWS[message]
             shown = _Inserts({name: value if value != "" else "????" for name, value in inserts.items()})
-            kept.append(Message(region.clock.time_ns(), message, row["destination"], row["text"].format_map(shown)))
+            text = row["text"].format_map(shown)
+            kept.append(OperatorMessage(region.clock.time_ns(), message, row["destination"], text))
 
         region.messages.listeners.append(told)
 
-    def of(self, applid: str) -> tuple[Message, ...]:
-        """The last messages of a region, oldest first."""
+    def of(self, applid: str) -> tuple[OperatorMessage, ...]:
+        """The last messages of a region, oldest first; to be called in the engine's thread."""
         return tuple(self._of.get(applid, ()))

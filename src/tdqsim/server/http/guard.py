@@ -16,10 +16,12 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tdqsim.facts import table
 from tdqsim.server.http.problems import problem
 
 __all__ = ["install_guard", "same_site"]
 
+_HEAD_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "head_bytes")
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -56,6 +58,14 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
         return answer
 
 
+def _too_long(scope: Scope) -> tuple[int, str] | None:
+    """A head that came in one piece has been read as a whole, however long it is."""
+    size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope.get("raw_path", b""))
+    if size + len(scope.get("query_string", b"")) <= _HEAD_BYTES:
+        return None
+    return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {_HEAD_BYTES} bytes"
+
+
 class _Checked:
     """Refuses requests for another host, from another site, or with a body that is too large or too late."""
 
@@ -69,7 +79,7 @@ class _Checked:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        wrong = self._wrong(Headers(scope=scope))
+        wrong = _too_long(scope) or self._wrong(Headers(scope=scope))
         if wrong is None:
             await self._app(scope, self._bounded(receive) if scope["type"] == "http" else receive, send)
         elif scope["type"] == "websocket":

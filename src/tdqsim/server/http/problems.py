@@ -43,7 +43,7 @@ _SCHEMA: Final = {
         "errors": {"type": "array", "items": {"type": "string"}},
     },
 }
-_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 504)
+_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 504)
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
     for status in _REFUSALS

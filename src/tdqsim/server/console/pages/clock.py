@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.users import Role
 
@@ -45,7 +45,7 @@ class _Clock:
                     Button("Go on", self.thaw, kind="plain")
                     Button("Step", self.step, kind="plain", title="Step to the next deadline")
                 with Block("div", "tdq-row"):
-                    self.seconds = Field("Seconds", "number", 60, least=0, most=_MOST, on_enter=self.advance)
+                    self.seconds = Control("Seconds", "number", 60, least=0, most=_MOST, on_enter=self.advance)
                     Button("Advance", self.advance)
         await self.visit.follow(self.visit.console.host.regions, self.refresh)
         self.visit.every(1.0, self.refresh)

@@ -20,7 +20,7 @@ from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
 from tdqsim.cics.text.translator import resolve
 from tdqsim.errors import TdqError
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.users import Role
@@ -64,7 +64,7 @@ class _Cemt:
         with Block("section", "tdq-card", aria_label="CEMT"):
             Block("h2", words="CEMT")
             with Block("div", "tdq-row"):
-                self.line = Field("CEMT line", mono=True, grow=True, hint="I TDQ(PAY*)", on_enter=self.enter)
+                self.line = Control("CEMT line", mono=True, grow=True, hint="I TDQ(PAY*)", on_enter=self.enter)
                 Button("Enter", self.enter, title="Enter the CEMT line")
             self.screen = Block("pre", "tdq-screen", " ", tabindex="0", role="log", aria_label="CEMT screen")
 
@@ -102,7 +102,7 @@ class _Ceci:
         with Block("section", "tdq-card", aria_label="CECI"):
             Block("h2", words="CECI")
             with Block("div", "tdq-row"):
-                self.line = Field(
+                self.line = Control(
                     "CECI line", mono=True, grow=True, hint="WRITEQ TD QUEUE(PAYQ) FROM(10.00)", on_enter=self.enter
                 )
                 Button("Enter", self.enter, title="Enter the CECI line")
@@ -121,7 +121,7 @@ class _Ceci:
         """Execute the line in the session's unit of work, which begins with the first."""
         text = self.line.value.strip()
         try:
-            if not text or _is_return(text) or not await self._begun():
+            if not text or not await self._begun(_name_of(text)):
                 return
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
@@ -132,11 +132,12 @@ class _Ceci:
             return
         await self._shown(text, answer)
 
-    async def _begun(self) -> bool:
+    async def _begun(self, command: str) -> bool:
         caller = self.visit.console.door.who(self.visit.request)
         if caller is None or not caller.may(Role.operate):
             self.visit.say("CECI: refused, the role operate is needed; sign on again", "bad")
             return False
+        self.visit.audit(f"CECI {command}")
         if not self.unit:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE)
             self.unit = await asyncio.wrap_future(begin)
@@ -194,12 +195,13 @@ class _Ceci:
             await self.end(commit=False)
 
 
-def _is_return(text: str) -> bool:
-    """RETURN would end the task under the session.
+def _name_of(text: str) -> str:
+    """The name of a command.
 
     Raises:
-        TdqError: it is RETURN, or no command.
+        TdqError: it is none; or RETURN, which would end the task under the session.
     """
-    if resolve(text, bare=True).command.name == "RETURN":
+    name = resolve(text, bare=True).command.name
+    if name == "RETURN":
         raise TdqError("RETURN is not taken here: Commit ends the unit of work")
-    return False
+    return name

@@ -12,8 +12,8 @@ from nicegui import ui
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import Job, System
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import confirmed, shown_whole
-from tdqsim.server.console.field import Block, Button, Field
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.systems import Glances, system_named
 from tdqsim.server.console.shown import dump, text_of
@@ -81,7 +81,7 @@ class _DataQueue:
                 Block("h2", words="Entries")
                 self.words = Block("p", "tdq-dim")
                 with Block("div", "tdq-row"):
-                    self.way = Field("Shown as", "select", "text", options=_WAYS, on_change=self._again)
+                    self.way = Control("Shown as", "select", "text", options=_WAYS, on_change=self._again)
                 self.table = DataTable(f"Entries of {self.name}", _COLUMNS, empty="No entry.", on_act=self._whole)
                 with Block("nav", "tdq-row", aria_label="Pages of entries"):
                     self.buttons = tuple(
@@ -100,9 +100,9 @@ class _DataQueue:
         with Block("section", "tdq-card", aria_label="Do something"):
             Block("h2", words="Do something")
             with Block("div", "tdq-row"):
-                self.data = Field("Entry", mono=True, grow=True, on_enter=self.send)
-                self.key = Field("Key, of a keyed queue", mono=True)
-                self.order = Field("Key order", "select", "EQ", options=_ORDERS)
+                self.data = Control("Entry", mono=True, grow=True, on_enter=self.send)
+                self.key = Control("Key, of a keyed queue", mono=True)
+                self.order = Control("Key order", "select", "EQ", options=_ORDERS)
             with Block("div", "tdq-row"):
                 Button("QSNDDTAQ", self.send)
                 Button("QRCVDTAQ", self.receive)

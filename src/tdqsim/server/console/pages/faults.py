@@ -11,8 +11,8 @@ from nicegui import ui
 from tdqsim.cics import Region
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.facts import Resp
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.door import Caller
-from tdqsim.server.console.field import Block, Button, Field
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import DataTable, column
@@ -64,13 +64,13 @@ class _Faults:
                     name: name for name in sorted(Resp.__members__) if name != "NORMAL"
                 }
                 commands = {"": "any"} | {name: name for name in COMMANDS}
-                self.condition = Field("Condition", "select", "", options=conditions)
-                self.command = Field("In place of", "select", "", options=commands)
-                self.queue = Field("Queue", hint="any")
-                self.transid = Field("Transaction", hint="any")
-                self.nth = Field("At the nth time", "number", 1, least=1, most=10**9)
-                self.times = Field("Times in a row (0 for ever)", "number", 1, least=0, most=10**9)
-                self.delay = Field("Delay in seconds", "number", 0, least=0, most=10**6)
+                self.condition = Control("Condition", "select", "", options=conditions)
+                self.command = Control("In place of", "select", "", options=commands)
+                self.queue = Control("Queue", hint="any")
+                self.transid = Control("Transaction", hint="any")
+                self.nth = Control("At the nth time", "number", 1, least=1, most=10**9)
+                self.times = Control("Times in a row (0 for ever)", "number", 1, least=0, most=10**9)
+                self.delay = Control("Delay in seconds", "number", 0, least=0, most=10**6)
                 Button("Switch on", self.on)
         with Block("section", "tdq-card", aria_label="Faults that are on"):
             Block("h2", words="Faults that are on")
@@ -87,7 +87,7 @@ class _Faults:
                     {"buttons": [{"id": "off", "label": "Switch off", "title": f"Switch off fault {key}"}]},
                 ],
             }
-            for key, plan in self.active.items()
+            for key, plan in tuple(self.active.items())
         ]
         self.table.show(rows)
 

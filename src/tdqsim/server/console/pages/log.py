@@ -9,9 +9,9 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.server.console.field import Block, Field
+from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import DataTable, column
@@ -41,14 +41,14 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Log:
     visit: Visit
-    view: View
+    view: RegionView
     has: Any = None
     messages: Any = None
     events: Any = None
 
     async def build(self) -> None:
         with Block("div", "tdq-row"):
-            self.has = Field("Lines that have", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
+            self.has = Control("Lines that have", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
         with Block("section", "tdq-card", aria_label="Messages"):
             Block("h2", words="Messages, to CSMT, CSSL and others")
             self.messages = DataTable("Messages", _MESSAGES, empty="No message.")
@@ -59,7 +59,8 @@ class _Log:
 
     async def refresh(self) -> None:
         console, applid = self.visit.console, self.view.region.applid
-        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in console.messages.of(applid)]
+        messages = await self.visit.ask(lambda: console.messages.of(applid))
+        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
         self.messages.show(self._rows(told))
         events = await self.visit.ask(lambda: list(islice(reversed(console.host.recent.get(applid, ())), 2000)))
         self.events.show(self._rows([_event(event) for event in reversed(events)]))

@@ -7,9 +7,10 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.server.console.field import Block
+from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.systems import Glances, add_systems_table
 from tdqsim.server.console.table import DataTable, column
 
 __all__ = ["add"]
@@ -31,14 +32,15 @@ _COLUMNS: Final = (
 
 def add(console: Console) -> None:
     """Register the page."""
+    glances = Glances(console)
 
     @ui.page("/")
     async def overview(request: Request) -> None:
         with frame(console, request, "Overview", here="overview") as visit:
-            await _build(visit)
+            await _build(visit, glances)
 
 
-async def _build(visit: Visit) -> None:
+async def _build(visit: Visit, glances: Glances) -> None:
     console = visit.console
     names = tuple(console.host.regions)
     with Block("section", "tdq-card", aria_label="Regions"):
@@ -49,9 +51,11 @@ async def _build(visit: Visit) -> None:
         table.show([_row(visit, console.live.view(name)) for name in names])
 
     await visit.follow(names, refresh)
+    if console.host.systems:
+        await add_systems_table(visit, glances)
 
 
-def _row(visit: Visit, view: View) -> dict[str, Any]:
+def _row(visit: Visit, view: RegionView) -> dict[str, Any]:
     region, seen = view.region, view.seen
     queues = view.queues.values()
     waiting = len(seen.waits)

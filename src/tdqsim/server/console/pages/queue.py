@@ -10,9 +10,9 @@ from nicegui import ui
 
 from tdqsim.cics import Region
 from tdqsim.server.console.charts import depth_chart
-from tdqsim.server.console.field import Block
+from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queue_actions import Actions
 from tdqsim.server.console.pages.queue_records import Records
 from tdqsim.server.console.pages.queues import region_name
@@ -48,7 +48,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Queue:
     visit: Visit
-    view: View
+    view: RegionView
     region: Region
     name: str
     explained: Any = None

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.look.explain import Prediction
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.field import Block, Button, Field
 from tdqsim.server.console.frame import REFUSED, Visit
 from tdqsim.server.console.queue_look import SETTABLE, as_value, foresee_set
 from tdqsim.server.users import Role
@@ -59,8 +59,8 @@ class Actions:
 
     def _build_write(self) -> None:
         with Block("div", "tdq-row"):
-            self._record = Field("Record", mono=True, grow=True, on_enter=self.write)
-            self._way = Field("Given as", "select", "text", options=_WAYS)
+            self._record = Control("Record", mono=True, grow=True, on_enter=self.write)
+            self._way = Control("Given as", "select", "text", options=_WAYS)
             self._add("WRITEQ TD", "WRITEQ TD", self.write)
 
     def _build_commands(self) -> None:
@@ -82,10 +82,10 @@ class Actions:
         if not options:
             return
         with Block("div", "tdq-row"):
-            self._option = Field(
+            self._option = Control(
                 "Option of SET TDQUEUE", "select", next(iter(options)), options=options, on_change=self._look_ahead
             )
-            self._value = Field("Value", on_change=self._look_ahead, on_enter=self.set_option)
+            self._value = Control("Value", on_change=self._look_ahead, on_enter=self.set_option)
             Button("SET TDQUEUE", self.set_option, kind="plain")
             self._foreseen = Block("span", "tdq-dim", aria_live="polite")
 
@@ -93,7 +93,7 @@ class Actions:
         with Block("details"):
             Block("summary", words="Seed records, outside any task")
             with Block("div", "tdq-row"):
-                self._seeds = Field("Records to seed, one a line", "area", mono=True, grow=True)
+                self._seeds = Control("Records to seed, one a line", "area", mono=True, grow=True)
                 Button("Seed", self.seed, kind="plain")
 
     def _add(self, command: str, label: str, act: Callable[[], Any], kind: str = "") -> None:

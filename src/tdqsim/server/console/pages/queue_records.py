@@ -9,8 +9,8 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError
 from tdqsim.layouts import Layout
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import shown_whole
-from tdqsim.server.console.field import Block, Button, Field
 from tdqsim.server.console.frame import Visit
 from tdqsim.server.console.queue_look import record_at, records_of
 from tdqsim.server.console.shown import dump, fields, layout_of, text_of
@@ -56,14 +56,14 @@ class Records:
         with Block("section", "tdq-card", aria_label="Records"):
             Block("h2", words="Records")
             with Block("div", "tdq-row"):
-                self._way = Field("Shown as", "select", "text", options=_WAYS, on_change=self.refresh)
-                self._size = Field("Records a page", "select", "20", options=_SIZES, on_change=self.refresh)
-                self._from = Field("From record", "number", 1, least=1, on_change=self._go)
-                self._too = Field("with what is not committed", "check", False, on_change=self.refresh)
+                self._way = Control("Shown as", "select", "text", options=_WAYS, on_change=self.refresh)
+                self._size = Control("Records a page", "select", "20", options=_SIZES, on_change=self.refresh)
+                self._from = Control("From record", "number", 1, least=1, on_change=self._go)
+                self._too = Control("with what is not committed", "check", False, on_change=self.refresh)
             with Block("details") as self._pasted:
                 Block("summary", words="Layout: a COBOL copybook")
                 with Block("div", "tdq-row"):
-                    self._copybook = Field("Copybook", "area", mono=True, grow=True, lines=5)
+                    self._copybook = Control("Copybook", "area", mono=True, grow=True, lines=5)
                     Button("Use it", self._use_copybook, kind="plain")
             columns = (
                 column("number", "Record", num=True), column("length", "Bytes", num=True),

@@ -10,9 +10,9 @@ from typing import Any, Final
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.seen import QueueSeen
 from tdqsim.server.console.table import DataTable, column, spark
 
@@ -74,7 +74,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Queues:
     visit: Visit
-    view: View
+    view: RegionView
     sort: str = "name"
     down: bool = False
     at: int = 0
@@ -88,10 +88,10 @@ class _Queues:
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Queues"):
             with Block("div", "tdq-row"):
-                self.name = Field("Name has", hint="such as PAY", on_change=self._from_the_start)
-                self.type = Field("Type", "select", options=_TYPES, on_change=self._from_the_start)
+                self.name = Control("Name has", hint="such as PAY", on_change=self._from_the_start)
+                self.type = Control("Type", "select", options=_TYPES, on_change=self._from_the_start)
                 shows = {key: label for key, (label, _) in _SHOW.items()}
-                self.show = Field("Show", "select", options=shows, on_change=self._from_the_start)
+                self.show = Control("Show", "select", options=shows, on_change=self._from_the_start)
             self.table = DataTable("Queues", _COLUMNS, empty="No queue is like that.", on_sort=self._sort)
             with Block("nav", "tdq-row", aria_label="Pages of queues"):
                 names = (("First", -(10**9)), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", 10**9))

@@ -12,13 +12,13 @@ from nicegui import ui
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
-from tdqsim.server.console.field import Block, Button, Field
+from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.system_look import DtaqSeen, SystemSeen, as_job, journal_of, look_at_system
 from tdqsim.server.console.table import DataTable, column
 from tdqsim.server.users import Role
 
-__all__ = ["Glances", "add", "system_named"]
+__all__ = ["Glances", "add", "add_systems_table", "system_named"]
 
 _BEAT: Final = 0.8
 """Seconds between two looks at a system, for all browsers together."""
@@ -80,7 +80,7 @@ def add(console: Console) -> None:
     @ui.page("/systems")
     async def systems(request: Request) -> None:
         with frame(console, request, "IBM i systems", here="systems") as visit:
-            await _build_systems(visit, glances)
+            await add_systems_table(visit, glances)
 
     @ui.page("/systems/{system}")
     async def one_system(request: Request, system: str) -> None:
@@ -89,12 +89,14 @@ def add(console: Console) -> None:
             await _System(visit, found, glances).build()
 
 
-async def _build_systems(visit: Visit, glances: Glances) -> None:
+async def add_systems_table(visit: Visit, glances: Glances) -> None:
+    """The systems that are served, as a section of a page."""
     columns = (
         column("name", "System"), column("libraries", "Libraries", num=True), column("queues", "Data queues", num=True),
         column("entries", "Entries", num=True), column("jobs", "Active jobs", num=True),
     )  # fmt: skip
-    with Block("section", "tdq-card", aria_label="Systems"):
+    with Block("section", "tdq-card", aria_label="IBM i systems"):
+        Block("h2", words="IBM i systems")
         table = DataTable("IBM i systems", columns, empty="No IBM i system is served.")
 
     async def refresh() -> None:
@@ -150,7 +152,7 @@ class _System:
         with Block("section", "tdq-card", aria_label="Data queues"):
             Block("h2", words="Data queues")
             with Block("div", "tdq-row"):
-                self.has = Field("Library or name has", on_change=self._from_the_start)
+                self.has = Control("Library or name has", on_change=self._from_the_start)
             self.queues = DataTable("Data queues", _QUEUES, empty="No data queue is like that.")
             with Block("nav", "tdq-row", aria_label="Pages of data queues"):
                 steps = (("Previous", -_PAGE), ("Next", _PAGE))
@@ -161,7 +163,7 @@ class _System:
         with Block("section", "tdq-card", aria_label="Journal"):
             Block("h2", words="Journal")
             choices = {name: name for name in seen.journals} or {"": "there is none"}
-            self.journal = Field(
+            self.journal = Control(
                 "Journal", "select", next(iter(choices)), options=choices, on_change=self._show_journal
             )
             self.entries = DataTable("Journal entries, the last ones", _ENTRIES, empty="No entry.")
@@ -170,7 +172,7 @@ class _System:
         with Block("section", "tdq-card", aria_label="CL command"):
             Block("h2", words="CL command")
             with Block("div", "tdq-row"):
-                self.line = Field(
+                self.line = Control(
                     "CL command line", mono=True, grow=True, hint="CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)",
                     on_enter=self.enter,
                 )  # fmt: skip
@@ -225,10 +227,15 @@ class _System:
             job.command(text)
             return [str(message) for message in list(job.joblog)[-100:]]
 
-        found = await self.visit.do(Role.operate, text[:60], lambda: as_job(self.system, userid, act))
+        found = await self.visit.do(Role.operate, _command_of(text), lambda: as_job(self.system, userid, act))
         said = "\n".join(found) if found is not REFUSED else "(see below)"
         self.screen.say(f"> {text}\n{said}")
         try:
             await self.refresh()
         except TdqError as error:
             self.visit.say(str(error), "bad")
+
+
+def _command_of(text: str) -> str:
+    """The name of a command; what follows may hold a secret, which is not for a log."""
+    return text.partition(" ")[0][:10].upper() or "CL command"

@@ -10,10 +10,10 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.server.console.charts import Graph
+from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.field import Block
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.placing import placed
 from tdqsim.server.console.seen import TaskSeen, Wait
@@ -56,7 +56,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Tasks:
     visit: Visit
-    view: View
+    view: RegionView
     words: Any = None
     table: Any = None
     waits: Any = None

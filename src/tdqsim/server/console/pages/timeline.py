@@ -10,9 +10,9 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.server.console.charts import Bars
-from tdqsim.server.console.field import Block, Field
+from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import DataTable, column
@@ -58,7 +58,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _TimeLine:
     visit: Visit
-    view: View
+    view: RegionView
     rows: Any = None
     words: Any = None
     bars: Any = None
@@ -66,7 +66,7 @@ class _TimeLine:
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Time line"):
-            self.rows = Field("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
+            self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
             self.words = Block("p", "tdq-dim")
             self.bars = Bars("Tasks along time, as bars; the table below says the same")
         with Block("section", "tdq-card", aria_label="As a list"):

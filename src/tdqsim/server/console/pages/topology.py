@@ -11,9 +11,9 @@ from nicegui import ui
 
 from tdqsim.cics import Region
 from tdqsim.server.console.charts import Graph
-from tdqsim.server.console.field import Block, Field
+from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.placing import placed
 from tdqsim.server.console.seen import QueueSeen
@@ -53,7 +53,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Topology:
     visit: Visit
-    view: View
+    view: RegionView
     has: Any = None
     supplied: Any = None
     words: Any = None
@@ -63,8 +63,8 @@ class _Topology:
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Topology"):
             with Block("div", "tdq-row"):
-                self.has = Field("Name has", hint="such as PAY", on_change=self.refresh)
-                self.supplied = Field("with the supplied queues", "check", False, on_change=self.refresh)
+                self.has = Control("Name has", hint="such as PAY", on_change=self.refresh)
+                self.supplied = Control("with the supplied queues", "check", False, on_change=self.refresh)
             self.words = Block("p", "tdq-dim", aria_live="polite")
             with Block("p", "tdq-row"):
                 for kind, colour in _COLOURS.items():

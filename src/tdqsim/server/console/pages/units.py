@@ -8,10 +8,10 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.field import Block
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.live import View
+from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.seen import UnitSeen
 from tdqsim.server.console.table import DataTable, column
@@ -47,7 +47,7 @@ def add(console: Console) -> None:
 @dataclass(slots=True)
 class _Units:
     visit: Visit
-    view: View
+    view: RegionView
     words: Any = None
     table: Any = None
 
@@ -72,7 +72,7 @@ class _Units:
     def _row(self, unit: UnitSeen) -> dict[str, Any]:
         state = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
         ends: Any = ""
-        if _is_shunted(unit) and self.visit.may(Role.operate):
+        if _is_shunted(unit) and self.visit.may(Role.break_):
             ends = {
                 "buttons": [
                     {"id": how, "label": label, "title": f"{label}: {unit.uow}", "tone": "danger"}
@@ -90,7 +90,7 @@ class _Units:
             return
         if await confirmed(f"Decide about {row} without its coordinator?", how):
             await self.visit.task(
-                Role.operate, f"SET UOW({row}) {how}", self.view.region,
+                Role.break_, f"SET UOW({row}) {how}", self.view.region,
                 lambda task: task.set_uow(bytes.fromhex(row), uowstate=how),
             )  # fmt: skip
 

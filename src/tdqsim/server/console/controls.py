@@ -1,6 +1,6 @@
 """The console's controls: the browser's own, each with its label, and buttons.
 
-What comes from a browser is what its user typed, or whatever else was sent: a :class:`Field` keeps it as text of a
+What comes from a browser is what its user typed, or whatever else was sent: a :class:`Control` keeps it as text of a
 bounded length, a number within its bounds, or one of its options.
 """
 
@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-__all__ = ["Block", "Button", "Field"]
+__all__ = ["Block", "Button", "Control"]
 
 _LONGEST: Final = 100_000
 Kind = Literal["text", "number", "area", "select", "check", "password"]
 
 
-class Field(Element, component="static/field.js"):
+class Control(Element, component="static/control.js"):
     """A labelled control.
 
     Args:
