@@ -74,7 +74,7 @@ def _places(fields: Any, shift: int) -> Any:
 
 
 def _places_of(item: Field, shift: int) -> Any:
-    count = item.occurs.high if item.occurs is not None else 1
+    count = item.occurs.maximum if item.occurs is not None else 1
     for at in range(count):
         start = shift + at * item.length
         if item.type is FieldType.GROUP:

@@ -215,7 +215,8 @@ def start(
     _check_start(region, transid, termid, reqid, has_data=from_ is not None)
     if length is not None and not (0 < length <= len(from_ or b"")):
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_ or b'')} bytes")
-    given = passed(task, channel)  # type: ignore[arg-type]  (a task of a region has levels)
+    issuer: Any = task  # a task of a region has levels
+    given = passed(issuer, channel)
     if userid:
         _check_user(task, userid)
     now = region.clock.time_ns()
